@@ -1,0 +1,38 @@
+import express, { type Express } from 'express';
+import type { DayUsage } from './day-usage.ts';
+import type { Drain } from './drain.ts';
+import { GatewayError } from './errors.ts';
+import type { Metrics } from './metrics.ts';
+import type { RedisGate } from './redis-gate.ts';
+
+interface AdminDependencies {
+  drain: Drain;
+  gate: RedisGate;
+  metrics: Metrics;
+  dayUsage: DayUsage;
+}
+
+/** What operators and orchestrators ask of one instance. On a port of its own, loopback by default. */
+export function createAdminApp({ drain, gate, metrics, dayUsage }: AdminDependencies): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  app.get('/livez', (_req, res) => {
+    res.json({ status: 'ok' });
+  });
+  // Redis trouble is dealt with, and must not take every instance out at once: it shows here and not in the status.
+  app.get('/readyz', (_req, res) => {
+    res.status(drain.draining ? 503 : 200).json({
+      status: drain.draining ? 'draining' : 'ok',
+      redis: gate.open ? 'ok' : 'unavailable',
+      unreportedRequests: dayUsage.pending(),
+    });
+  });
+  app.get('/metrics', async (_req, res) => {
+    res.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+  });
+  app.use((_req, res) => {
+    const error = new GatewayError('not_found');
+    res.status(error.status).json(error.body);
+  });
+  return app;
+}

@@ -1,0 +1,97 @@
+import ipaddr from 'ipaddr.js';
+import type { Redis } from 'ioredis';
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import type { WindowState } from './quota-decision.ts';
+import type { RedisGate } from './redis-gate.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** Limit of one address for requests without a valid key. Requests with one never touch it. */
+export interface AnonymousLimit {
+  /** Draws one request on the address' limit. */
+  charge(address: string): Promise<{ allowed: boolean; window: WindowState }>;
+  /** State of the address' limit, nothing drawn. */
+  peek(address: string): Promise<WindowState>;
+}
+
+interface AnonymousLimitDependencies {
+  redis: Redis;
+  gate: RedisGate;
+  /** Requests a minute and address, as operators last set it. */
+  limit: () => number;
+}
+
+const windowSeconds = 60;
+
+export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDependencies): AnonymousLimit {
+  const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
+  const inMemory = new RateLimiterMemory(options);
+  const inRedis = new RateLimiterRedis({ ...options, storeClient: redis, insuranceLimiter: inMemory });
+
+  /** The limiter insures itself against errors; the gate adds the time limit and the memory of an outage. */
+  async function onLimiter<T>(
+    use: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>,
+  ): Promise<T> {
+    inRedis.points = limit();
+    inMemory.points = limit();
+    if (!gate.open) return use(inMemory);
+    try {
+      return await gate.send(() => settle(use(inRedis))).then(unsettle);
+    } catch (error) {
+      if (error instanceof RateLimiterRes) throw error;
+      return use(inMemory);
+    }
+  }
+
+  function windowOf(result: RateLimiterRes | null): WindowState {
+    return {
+      limit: limit(),
+      remaining: result === null ? limit() : Math.max(0, limit() - result.consumedPoints),
+      resetMs: result === null ? windowSeconds * 1000 : Math.max(0, result.msBeforeNext),
+    };
+  }
+
+  return {
+    async charge(address) {
+      try {
+        const result = await onLimiter((limiter) => limiter.consume(addressGroup(address)));
+        return { allowed: true, window: windowOf(result) };
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        return { allowed: false, window: windowOf(refusal) };
+      }
+    },
+    async peek(address) {
+      return windowOf(await onLimiter((limiter) => limiter.get(addressGroup(address))));
+    },
+  };
+}
+
+/** A refusal is thrown by the library but is an answer, not an outage: carried past the gate as a value. */
+type Settled<T> = { value: T } | { refusal: unknown };
+
+function settle<T>(answer: Promise<T>): Promise<Settled<T>> {
+  return answer.then(
+    (value) => ({ value }),
+    (refusal: unknown) => {
+      if (refusal instanceof RateLimiterRes) return { refusal };
+      throw refusal;
+    },
+  );
+}
+
+function unsettle<T>(settled: Settled<T>): T {
+  if ('refusal' in settled) throw settled.refusal;
+  return settled.value;
+}
+
+/**
+ * What shares one limit: an IPv4 address, or an IPv6 network of 56 bits, which is what one customer of an
+ * access provider is commonly given (RIPE-690).
+ */
+export function addressGroup(address: string): string {
+  if (!ipaddr.isValid(address)) return 'unknown';
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return parsed.toString();
+  const bytes = parsed.toByteArray().map((byte, index) => (index < 7 ? byte : 0));
+  return `${ipaddr.fromByteArray(bytes).toString()}/56`;
+}

@@ -1,0 +1,38 @@
+import type { RequestHandler } from 'express';
+import type { AnonymousLimit } from './anonymous-limit.ts';
+import type { ApiDescription } from './api-routes.ts';
+import { addressLimitHeaders } from './rate-limit-headers.ts';
+import { clientAddress } from './request-context.ts';
+
+/** GET /openapi.json. */
+export function serveDescription({ json }: ApiDescription): RequestHandler {
+  return function serveDescription(req, res, next) {
+    const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
+    if (!isDescription) return next();
+    res.locals.route = '/openapi.json';
+    res.type('application/json').send(json);
+  };
+}
+
+interface AnswerOptionsDependencies {
+  api: ApiDescription;
+  anonymousLimit: AnonymousLimit;
+  now: () => number;
+}
+
+/** OPTIONS: what may be done here. Costs nothing; under the base path it shows the limit of the address. */
+export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDependencies): RequestHandler {
+  return async function answerOptions(req, res, next) {
+    if (req.method !== 'OPTIONS') return next();
+    // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
+    const route = req.url === '*' ? everything : api.match(req.path);
+    if (route === undefined) return next();
+    res.locals.route = route.pattern;
+    if (req.path.startsWith(`${api.basePath}/`)) {
+      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    }
+    res.set('Allow', route.allow.join(', ')).status(204).end();
+  };
+}
+
+const everything = { pattern: '*', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'] };

@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { limitText } from './limits.ts';
+
+/** What Redis holds of an API key, in the hash gw:key:{<sha256>}. Times are ISO 8601 in UTC. */
+export interface ApiKeyRecord {
+  id: string;
+  name: string;
+  plan: string;
+  /** First characters of the key, for people. */
+  hint: string;
+  createdAt: string;
+  expiresAt?: string | undefined;
+  /** Own limit in requests a minute, in place of the plan's. */
+  minute?: number | undefined;
+  /** Own limit in requests a UTC day, in place of the plan's. */
+  day?: number | undefined;
+  revokedAt?: string | undefined;
+  /** Raised on every change: an instance whose cached copy has another number reads the record again. */
+  rev: number;
+}
+
+const time = z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' });
+
+const recordSchema = z.object({
+  id: z.string().min(1),
+  name: z.string().default(''),
+  plan: z.string().min(1),
+  hint: z.string().default(''),
+  createdAt: z.string().default(''),
+  expiresAt: time.optional(),
+  minute: limitText.optional(),
+  day: limitText.optional(),
+  revokedAt: time.optional(),
+  rev: z
+    .string()
+    .regex(/^\d{1,15}$/, 'is not a whole number')
+    .default('0')
+    .transform(Number),
+});
+
+export type ParsedRecord =
+  | { outcome: 'record'; record: ApiKeyRecord }
+  | { outcome: 'absent' }
+  /** Somebody edited the hash by hand and left something that can't be a record. */
+  | { outcome: 'broken'; faults: string[] };
+
+/** Reads the fields of a record as HGETALL returns them. Never throws: the hash may have been edited by hand. */
+export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord {
+  if (Object.keys(fields).length === 0) return { outcome: 'absent' };
+  const parsed = recordSchema.safeParse(fields);
+  if (parsed.success) return { outcome: 'record', record: parsed.data };
+  return {
+    outcome: 'broken',
+    faults: parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`),
+  };
+}
+
+export type ApiKeyState = 'valid' | 'expired' | 'revoked';
+
+/** @param nowMs milliseconds since the Unix epoch. */
+export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
+  if (record.revokedAt !== undefined) return 'revoked';
+  if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= nowMs) return 'expired';
+  return 'valid';
+}

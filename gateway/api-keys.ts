@@ -1,0 +1,111 @@
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from './api-key-record.ts';
+import type { FaultReport } from './fault-report.ts';
+import { type RedisGate, RedisUnavailable } from './redis-gate.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** Who makes a request: the record of a valid API key and the hash it is stored under. */
+export interface Caller extends ApiKeyRecord {
+  /** Hexadecimal SHA-256 of the API key. */
+  sha: string;
+}
+
+export type ApiKeyLookup =
+  | { outcome: 'valid'; caller: Caller }
+  | { outcome: 'unknown' | 'expired' | 'revoked' }
+  /** Redis can't be asked, or holds a record that can't be read, and nothing recent is remembered. */
+  | { outcome: 'unavailable' };
+
+export interface ApiKeys {
+  /** The key's record, from memory where that is fresh enough to be checked by its `rev`. */
+  find(sha: string): Promise<ApiKeyLookup>;
+  /** The key's record as it is in Redis now. */
+  reread(sha: string): Promise<ApiKeyLookup>;
+}
+
+interface ApiKeysDependencies {
+  redis: Redis;
+  gate: RedisGate;
+  faults: FaultReport;
+  /** Told of each record that is read, so that its plan is known before limits are asked for. */
+  onRead: (caller: Caller) => Promise<void>;
+  now: () => number;
+}
+
+const rememberedKeys = 100_000;
+/** A remembered record is only a hint, proven by its rev; older than this it is not even tried. */
+const hintMs = 10_000;
+/** How long a remembered record serves while Redis is away. */
+const outageMs = 15 * 60_000;
+
+export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDependencies): ApiKeys {
+  const remembered = new LRUCache<string, { caller: Caller; readAtMs: number }>({ max: rememberedKeys });
+  const reading = new Map<string, Promise<ApiKeyLookup>>();
+
+  async function read(sha: string): Promise<ApiKeyLookup> {
+    const key = redisKeys.apiKey(sha);
+    let fields: Record<string, string>;
+    try {
+      fields = await gate.send(() => redis.hgetall(key));
+    } catch (error) {
+      if (!(error instanceof RedisUnavailable)) faults.report(key, ['is not a hash']);
+      return duringOutage(sha);
+    }
+    const parsed = parseApiKeyRecord(fields);
+    faults.report(key, parsed.outcome === 'broken' ? parsed.faults : []);
+    switch (parsed.outcome) {
+      case 'absent':
+        remembered.delete(sha);
+        return { outcome: 'unknown' };
+      case 'broken':
+        return lastGoodUnderNewRev(sha, fields['rev']);
+      case 'record': {
+        const caller = { ...parsed.record, sha };
+        remembered.set(sha, { caller, readAtMs: now() });
+        await onRead(caller);
+        return judge(caller);
+      }
+    }
+  }
+
+  function judge(caller: Caller): ApiKeyLookup {
+    const state = apiKeyState(caller, now());
+    return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state };
+  }
+
+  /** A record that was edited into nonsense does not lock its owner out: the last good one goes on serving. */
+  function lastGoodUnderNewRev(sha: string, rev: string | undefined): ApiKeyLookup {
+    const last = remembered.get(sha);
+    if (last === undefined || !/^\d{1,15}$/.test(rev ?? '0')) return { outcome: 'unavailable' };
+    last.caller = { ...last.caller, rev: Number(rev ?? '0') };
+    last.readAtMs = now();
+    return judge(last.caller);
+  }
+
+  function duringOutage(sha: string): ApiKeyLookup {
+    const last = remembered.get(sha);
+    if (last === undefined || now() - last.readAtMs > outageMs) return { outcome: 'unavailable' };
+    return judge(last.caller);
+  }
+
+  /** However many requests of one key wait for its record, Redis is asked once. */
+  function reread(sha: string): Promise<ApiKeyLookup> {
+    let pending = reading.get(sha);
+    if (pending === undefined) {
+      pending = read(sha).finally(() => reading.delete(sha));
+      reading.set(sha, pending);
+    }
+    return pending;
+  }
+
+  return {
+    async find(sha) {
+      if (!gate.open) return duringOutage(sha);
+      const last = remembered.get(sha);
+      if (last !== undefined && now() - last.readAtMs <= hintMs) return judge(last.caller);
+      return reread(sha);
+    },
+    reread,
+  };
+}

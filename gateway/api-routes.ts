@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/** One path of the API and what may be done there. */
+export interface ApiRoute {
+  /** As the OpenAPI document writes it, base path included: /v1/pets/{petId}. */
+  pattern: string;
+  /** Value of the Allow header. */
+  allow: readonly string[];
+}
+
+export interface ApiDescription {
+  /** The OpenAPI document as JSON text. */
+  json: string;
+  /** Base path of all operations, such as /v1. */
+  basePath: string;
+  /** The route that a path (without query) belongs to. Case-sensitive, no trailing slash, nothing decoded. */
+  match(path: string): ApiRoute | undefined;
+}
+
+const documentSchema = z.looseObject({
+  servers: z.array(z.looseObject({ url: z.string() })).min(1),
+  paths: z.record(z.string(), z.record(z.string(), z.unknown())),
+});
+
+/** Route of the OpenAPI document itself. It needs no key and costs nothing. */
+const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
+
+/**
+ * The API as openapi.yaml describes it. What is proxied is what is documented: the gateway has no other list of
+ * routes, and so knows nothing of pets beyond the document.
+ */
+export function loadApiDescription(): ApiDescription {
+  const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
+  const document = documentSchema.parse(parse(text));
+  const basePath = document.servers[0]?.url ?? '';
+  const routes = Object.entries(document.paths).map(([path, operations]) => ({
+    expression: expressionOf(basePath + path),
+    route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
+  }));
+  return {
+    json: JSON.stringify(document),
+    basePath,
+    match(path) {
+      if (path === descriptionRoute.pattern) return descriptionRoute;
+      return routes.find(({ expression }) => expression.test(path))?.route;
+    },
+  };
+}
+
+/** Every GET is a HEAD too (RFC 9110 section 9.1), and OPTIONS is answered everywhere. */
+function allowedMethods(operations: string[]): string[] {
+  const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((method) => operations.includes(method));
+  return [
+    ...methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])),
+    'OPTIONS',
+  ];
+}
+
+function expressionOf(pattern: string): RegExp {
+  const segments = pattern
+    .split('/')
+    .map((segment) =>
+      /^\{\w+\}$/.test(segment) ? '[^/]+' : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+    );
+  return new RegExp(`^${segments.join('/')}$`);
+}

@@ -1,0 +1,101 @@
+import express, { type Express } from 'express';
+import type { Redis } from 'ioredis';
+import type { KeyObject } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Dispatcher } from 'undici';
+import { recordAccess } from './access-log.ts';
+import { createAnonymousLimit } from './anonymous-limit.ts';
+import { answerOptions, serveDescription } from './answer-without-key.ts';
+import { createApiKeys } from './api-keys.ts';
+import { loadApiDescription } from './api-routes.ts';
+import { authenticate } from './authenticate.ts';
+import type { LiveBanPolicy } from './ban-policy.ts';
+import type { DayUsage } from './day-usage.ts';
+import type { Drain } from './drain.ts';
+import { enforceQuota } from './enforce-quota.ts';
+import { renderError } from './error-handler.ts';
+import type { FaultReport } from './fault-report.ts';
+import type { Instances } from './instances.ts';
+import { createMintToken } from './internal-token.ts';
+import type { LocalQuota } from './local-quota.ts';
+import type { Metrics } from './metrics.ts';
+import { normalizeTarget } from './normalize-target.ts';
+import { proxyToPets } from './pets-proxy.ts';
+import type { Plans } from './plans.ts';
+import { createQuota } from './quota.ts';
+import { addressLimitHeaders, type RateLimitHeaders } from './rate-limit-headers.ts';
+import type { RedisGate } from './redis-gate.ts';
+import { createRefuseAnonymous } from './refuse-anonymous.ts';
+import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
+import { assignRequestId } from './request-id.ts';
+
+export interface GatewayDependencies {
+  redis: Redis;
+  gate: RedisGate;
+  plans: Plans;
+  banPolicy: LiveBanPolicy;
+  instances: Instances;
+  local: LocalQuota;
+  dayUsage: DayUsage;
+  faults: FaultReport;
+  drain: Drain;
+  dispatcher: Dispatcher;
+  upstreamUrl: string;
+  privateKey: KeyObject;
+  /** Addresses and networks of our own proxies, as proxy-addr writes them. */
+  trustProxy: string[];
+  log: Logger;
+  metrics: Metrics;
+  now: () => number;
+}
+
+export interface Gateway {
+  app: Express;
+  /** Charges an address for something that never became a request, and returns the headers of the answer. */
+  chargeAddress(address: string): Promise<RateLimitHeaders>;
+}
+
+/** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
+export function createGateway(dependencies: GatewayDependencies): Gateway {
+  const { redis, gate, plans, faults, drain, log, metrics, now } = dependencies;
+  const api = loadApiDescription();
+  const { basePath } = api;
+  const apiKeys = createApiKeys({ redis, gate, faults, onRead: ({ plan }) => plans.learn(plan), now });
+  const quota = createQuota({ ...dependencies, onLocalDecision: () => metrics.localDecisions.inc() });
+  const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
+  const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
+  const mintToken = createMintToken(dependencies.privateKey);
+
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  app.enable('case sensitive routing').enable('strict routing');
+  app.set('trust proxy', dependencies.trustProxy);
+  const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
+  const trustsPeer = (address: string) => trusts(address, 0);
+
+  // Order matters: each step may rely on every step above it.
+  app.use(function trackInFlight(_req, res, next) {
+    drain.track(res);
+    next();
+  });
+  app.use(assignRequestId());
+  app.use(recordAccess({ log, metrics }));
+  app.use(normalizeTarget());
+  app.use(serveDescription(api));
+  app.use(answerOptions({ api, anonymousLimit, now }));
+  app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
+  app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous }));
+  app.use(rejectMalformed());
+  app.use(rejectUnknownRoute(api));
+  app.use(rejectLargeBody());
+  app.use(proxyToPets({ ...dependencies, mintToken, trustsPeer }));
+  app.use(renderError({ basePath, anonymousLimit, log, now }));
+
+  return {
+    app,
+    async chargeAddress(address) {
+      const { window } = await anonymousLimit.charge(address);
+      return addressLimitHeaders(window, now());
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { LRUCache } from 'lru-cache';
+import type { QuotaDecision } from './quota-decision.ts';
+
+type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
+
+export interface BanMemory {
+  /**
+   * The remembered ban of a key, or else what `decide` says, of which a ban is remembered.
+   * @param trustFully while Redis can't be asked, a ban is believed until its end and not for a second only
+   */
+  recall(sha: string, trustFully: boolean, decide: () => Promise<QuotaDecision>): Promise<QuotaDecision>;
+}
+
+interface RememberedBan {
+  ban: Ban;
+  readAtMs: number;
+  /** Set while one request asks Redis again; the others wait for its answer. */
+  renewal?: Promise<QuotaDecision> | undefined;
+}
+
+const rememberedBans = 10_000;
+const trustMs = 1000;
+
+/** A banned client that hammers costs Redis one call a second and process, however many requests it sends. */
+export function createBanMemory({ now }: { now: () => number }): BanMemory {
+  const remembered = new LRUCache<string, RememberedBan>({ max: rememberedBans });
+
+  async function decideAndRemember(sha: string, decide: () => Promise<QuotaDecision>) {
+    const decision = await decide();
+    if (decision.outcome === 'banned') remembered.set(sha, { ban: decision, readAtMs: now() });
+    else if (decision.outcome !== 'stale') remembered.delete(sha);
+    return decision;
+  }
+
+  function remaining({ ban, readAtMs }: RememberedBan): Ban {
+    const elapsedMs = now() - readAtMs;
+    return { ...ban, remainingMs: ban.remainingMs - elapsedMs, nowMs: ban.nowMs + elapsedMs };
+  }
+
+  return {
+    async recall(sha, trustFully, decide) {
+      const known = remembered.get(sha);
+      if (known === undefined) return decideAndRemember(sha, decide);
+      const ban = remaining(known);
+      if (ban.remainingMs <= 0) return decideAndRemember(sha, decide);
+      if (trustFully || now() - known.readAtMs < trustMs) return ban;
+      if (known.renewal !== undefined) {
+        const renewed = await known.renewal;
+        // Only a ban can be shared: anything else was counted for the request that asked.
+        return renewed.outcome === 'banned' ? renewed : decideAndRemember(sha, decide);
+      }
+      known.renewal = decideAndRemember(sha, decide).finally(() => {
+        known.renewal = undefined;
+      });
+      return known.renewal;
+    },
+  };
+}

@@ -1,0 +1,27 @@
+--[[
+Changes a record and raises its rev, so that every gateway reads it again on the key's next request.
+
+KEYS[1]  record of the API key (hash)
+ARGV[1]  rev that the change is based on
+ARGV[2]  Unix seconds at which the record expires, or '' to keep it for good
+ARGV[3…] pairs of field and value; an empty value removes the field
+
+Returns the new rev, or 0 where somebody else changed the record in between and nothing was written.
+]]
+
+if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
+  return 0
+end
+for index = 3, #ARGV, 2 do
+  if ARGV[index + 1] == '' then
+    redis.call('HDEL', KEYS[1], ARGV[index])
+  else
+    redis.call('HSET', KEYS[1], ARGV[index], ARGV[index + 1])
+  end
+end
+if ARGV[2] == '' then
+  redis.call('PERSIST', KEYS[1])
+else
+  redis.call('EXPIREAT', KEYS[1], ARGV[2])
+end
+return redis.call('HINCRBY', KEYS[1], 'rev', 1)

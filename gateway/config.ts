@@ -1,0 +1,130 @@
+import { resolve } from 'node:path';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/** Everything that can be set from outside. The table in README.md says what each setting means. */
+export interface Config {
+  /** Undefined: all interfaces. */
+  host: string | undefined;
+  port: number;
+  adminHost: string;
+  adminPort: number;
+  petsServiceUrl: string;
+  /** Undefined: a private Redis is started. */
+  redisUrl: string | undefined;
+  dataDirectory: string;
+  logLevel: string;
+  trustProxy: string[];
+  privateKeyFile: string | undefined;
+  upstreamTimeoutMs: number;
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  shutdownTimeoutMs: number;
+  demo: boolean;
+}
+
+/** Settings that can't be used, each named with what is wrong with it. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[];
+
+  constructor(faults: readonly string[]) {
+    super(faults.join('\n'));
+    this.name = 'ConfigError';
+    this.faults = faults;
+  }
+}
+
+const port = (standard: number) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, 'is not a port number from 0 to 65535')
+    .transform(Number)
+    .refine((value) => value <= 65_535, 'is not a port number from 0 to 65535')
+    .default(standard);
+
+const milliseconds = (standard: number) =>
+  z
+    .string()
+    .regex(/^[1-9]\d{0,6}$/, 'is not a whole number of milliseconds from 1 to 9999999')
+    .transform(Number)
+    .default(standard);
+
+const url = (protocols: string[], example: string) =>
+  z.string().refine((text) => {
+    const parsed = URL.parse(text);
+    return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
+  }, `is not a URL such as ${example}`);
+
+const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+const proxyList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim()))
+  .refine(
+    (parts) =>
+      parts.every((part) => proxyNames.has(part) || ipaddr.isValid(part) || ipaddr.isValidCIDR(part)),
+    'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
+  )
+  .default([]);
+
+const settings = z.object({
+  GATEWAY_HOST: z.string().optional(),
+  GATEWAY_PORT: port(8080),
+  GATEWAY_ADMIN_HOST: z.string().default('127.0.0.1'),
+  GATEWAY_ADMIN_PORT: port(9090),
+  PETS_SERVICE_PORT: port(3001),
+  PETS_SERVICE_URL: url(['http:', 'https:'], 'http://127.0.0.1:3001').optional(),
+  REDIS_URL: url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379').optional(),
+  DATA_DIR: z.string().default('.data'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'is none of fatal, error, warn, info, debug, trace, silent',
+    })
+    .default('info'),
+  TRUST_PROXY: proxyList,
+  INTERNAL_TOKEN_PRIVATE_KEY_FILE: z.string().optional(),
+  UPSTREAM_TIMEOUT_MS: milliseconds(10_000),
+  HEADERS_TIMEOUT_MS: milliseconds(10_000),
+  REQUEST_TIMEOUT_MS: milliseconds(30_000),
+  SHUTDOWN_TIMEOUT_MS: milliseconds(30_000),
+  DEMO: z
+    .enum(['true', 'false'], { error: 'is neither true nor false' })
+    .default('false')
+    .transform((text) => text === 'true'),
+});
+
+/**
+ * Reads the environment. An empty variable counts as unset, as compose files pass them on.
+ * @throws ConfigError with every fault at once. Values of REDIS_URL are never repeated: it may hold a password.
+ */
+export function loadConfig(env: NodeJS.ProcessEnv): Config {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const parsed = settings.safeParse(given);
+  if (!parsed.success) {
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => {
+        const name = String(issue.path[0]);
+        const shown = name.endsWith('_URL') ? '' : `=${JSON.stringify(given[name])}`;
+        return `${name}${shown} ${issue.message}`;
+      }),
+    );
+  }
+  const values = parsed.data;
+  return Object.freeze({
+    host: values.GATEWAY_HOST,
+    port: values.GATEWAY_PORT,
+    adminHost: values.GATEWAY_ADMIN_HOST,
+    adminPort: values.GATEWAY_ADMIN_PORT,
+    petsServiceUrl: values.PETS_SERVICE_URL ?? `http://127.0.0.1:${values.PETS_SERVICE_PORT}`,
+    redisUrl: values.REDIS_URL,
+    dataDirectory: resolve(values.DATA_DIR),
+    logLevel: values.LOG_LEVEL,
+    trustProxy: values.TRUST_PROXY,
+    privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
+    upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
+    headersTimeoutMs: values.HEADERS_TIMEOUT_MS,
+    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+    shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
+    demo: values.DEMO,
+  });
+}

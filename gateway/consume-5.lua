@@ -1,0 +1,136 @@
+--[[
+Decides on one request of one API key and counts it: both quota windows are consumed, or neither.
+
+KEYS[1]  record of the API key (hash, field rev)
+KEYS[2]  counter of the open minute window (string, expires when the window ends)
+KEYS[3]  prefix of the day counters; the UTC date of this server is appended, so that the clocks of the
+         gateways do not matter. The counter shares the hash tag of the other keys, and so their slot.
+KEYS[4]  ban (string, expires when the ban ends)
+KEYS[5]  violations (hash: recent, bans, bannedUntil)
+ARGV[1]  rev of the record that the caller knows
+ARGV[2]  limit of the minute window       ARGV[3]  limit of the day
+ARGV[4]  violations that lead to a ban, 0 for no bans
+ARGV[5]  within how many ms they lead to it
+ARGV[6]  length of the first ban in ms    ARGV[7]  of the longest ban in ms
+ARGV[8]  ms without a ban after which the next one is a first one again
+
+Returns {outcome, now in Unix ms, minute used, ms to the end of the minute window, day used}
+  outcome 1: allowed and counted; 0: over a limit, not counted.
+Returns {2, now, ms to the end of the ban} for a banned key, and {3} where the record is not the one the
+caller knows. Nothing is counted then.
+]]
+
+if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
+  return { 3 }
+end
+
+local time = redis.call('TIME')
+local nowSeconds = tonumber(time[1])
+local now = nowSeconds * 1000 + math.floor(tonumber(time[2]) / 1000)
+
+local banned = redis.call('PTTL', KEYS[4])
+if banned > 0 then
+  return { 2, now, banned }
+end
+
+-- The civil date of a day number, counted from 1 March so that the leap day comes last (proleptic Gregorian).
+local dayNumber = math.floor(nowSeconds / 86400)
+local shifted = dayNumber + 719468
+local era = math.floor(shifted / 146097)
+local dayOfEra = shifted - era * 146097
+local yearOfEra = math.floor(
+  (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365
+)
+local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+local monthIndex = math.floor((5 * dayOfYear + 2) / 153)
+local dayOfMonth = dayOfYear - math.floor((153 * monthIndex + 2) / 5) + 1
+local month = monthIndex < 10 and monthIndex + 3 or monthIndex - 9
+local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
+local dayKey = KEYS[3] .. string.format(':%04d%02d%02d', year, month, dayOfMonth)
+
+-- A counter that was edited into something else than a whole number counts as empty and is written anew.
+local function used(value)
+  local number = value and tonumber(value)
+  if number and number == math.floor(number) then
+    return number
+  end
+  return 0
+end
+
+local counters = redis.call('MGET', KEYS[2], dayKey)
+local minuteUsed = used(counters[1])
+local dayUsed = used(counters[2])
+local minuteLeft = 60000
+if minuteUsed ~= 0 then
+  minuteLeft = redis.call('PTTL', KEYS[2])
+  if minuteLeft == -1 then
+    -- Somebody took the expiry away: a window that never ends would lock the key out.
+    redis.call('PEXPIRE', KEYS[2], 60000)
+    minuteLeft = 60000
+  elseif minuteLeft <= 0 then
+    -- Ends in this very millisecond: over, so that waiting exactly Retry-After suffices.
+    minuteUsed = 0
+    minuteLeft = 60000
+  end
+end
+
+if minuteUsed < tonumber(ARGV[2]) and dayUsed < tonumber(ARGV[3]) then
+  if minuteUsed == 0 then
+    redis.call('SET', KEYS[2], 1, 'PX', 60000)
+  else
+    redis.call('INCR', KEYS[2])
+  end
+  if dayUsed == 0 then
+    -- Kept a day longer, so that yesterday's use can still be read and late reports still be added.
+    redis.call('SET', dayKey, 1, 'EXAT', (dayNumber + 2) * 86400)
+  else
+    redis.call('INCR', dayKey)
+  end
+  return { 1, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
+end
+
+local refused = { 0, now, minuteUsed, minuteLeft, dayUsed }
+local threshold = tonumber(ARGV[4])
+if threshold == 0 then
+  return refused
+end
+
+-- A violation, at most one a second: a parallel burst that crosses the limit counts once.
+local windowMs = tonumber(ARGV[5])
+local history = redis.call('HMGET', KEYS[5], 'recent', 'bans', 'bannedUntil')
+local recent = {}
+local latest = 0
+for text in string.gmatch(history[1] or '', '%d+') do
+  local at = tonumber(text)
+  if at > now - windowMs then
+    recent[#recent + 1] = text
+  end
+  latest = at
+end
+if now - latest < 1000 then
+  return refused
+end
+recent[#recent + 1] = string.format('%.0f', now)
+
+local bans = tonumber(history[2] or '0') or 0
+local bannedUntil = tonumber(history[3] or '0') or 0
+local resetMs = tonumber(ARGV[8])
+if #recent < threshold then
+  redis.call('HSET', KEYS[5], 'recent', table.concat(recent, ','))
+  redis.call('PEXPIRE', KEYS[5], string.format('%.0f', math.max(windowMs, bannedUntil + resetMs - now)))
+  return refused
+end
+
+if now >= bannedUntil + resetMs then
+  bans = 0
+end
+local banMs = math.min(tonumber(ARGV[6]) * 2 ^ math.min(bans, 40), tonumber(ARGV[7]))
+redis.call('SET', KEYS[4], bans + 1, 'PX', string.format('%.0f', banMs))
+redis.call(
+  'HSET', KEYS[5],
+  'recent', '',
+  'bans', bans + 1,
+  'bannedUntil', string.format('%.0f', now + banMs)
+)
+redis.call('PEXPIRE', KEYS[5], string.format('%.0f', banMs + resetMs))
+return { 2, now, banMs }

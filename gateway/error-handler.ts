@@ -1,0 +1,77 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import type { AnonymousLimit } from './anonymous-limit.ts';
+import { GatewayError } from './errors.ts';
+import { addressLimitHeaders } from './rate-limit-headers.ts';
+import { maxBodyBytes } from './request-body.ts';
+import { clientAddress } from './request-context.ts';
+
+interface RenderErrorDependencies {
+  basePath: string;
+  anonymousLimit: AnonymousLimit;
+  log: Logger;
+  now: () => number;
+}
+
+/** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
+export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
+  const { basePath, anonymousLimit, log, now } = dependencies;
+  return async function renderError(thrown, req, res, _next) {
+    const error = expectedError(thrown);
+    logCause(error, res);
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
+    if (underBasePath && !res.hasHeader('X-RateLimit-Limit')) {
+      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    }
+    res.locals.errorCode = error.code;
+    res.set(error.headers);
+    sendError(req, res, error);
+  };
+
+  function logCause(error: GatewayError, res: Response): void {
+    const { requestId } = res.locals;
+    if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'Unexpected error');
+    else if (error.status >= 500) log.warn({ requestId, code: error.code, err: error.cause }, error.message);
+  }
+}
+
+/** Anything else than an expected refusal is a bug: its detail is logged and never sent. */
+function expectedError(thrown: unknown): GatewayError {
+  return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
+}
+
+const lingerMs = 2000;
+
+function sendError(req: Request, res: Response, error: GatewayError): void {
+  const body = Buffer.from(JSON.stringify(error.body));
+  res.status(error.status);
+  res.setHeader('Content-Type', 'application/json; charset=utf-8');
+  res.setHeader('Content-Length', body.length);
+  if (req.complete || fewBytesLeft(req)) {
+    res.end(body);
+    return;
+  }
+  // More of the request may come than we care to read. Closing at once would reset the connection and could
+  // destroy the answer before a client that is still sending has read it (RFC 9112 section 9.6), so we go on
+  // reading for a while.
+  res.shouldKeepAlive = false;
+  res.setHeader('Connection', 'close');
+  res.write(body);
+  req.resume();
+  const finish = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(finish, lingerMs);
+  req.once('end', finish).once('close', finish);
+}
+
+/** Node reads and drops a small rest of a body by itself, and the connection stays usable. */
+function fewBytesLeft(req: Request): boolean {
+  const waitsForContinue = req.headers.expect !== undefined;
+  return !waitsForContinue && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
+}

@@ -1,0 +1,75 @@
+/**
+ * The closed list of errors that the gateway itself can answer with. Clients switch on the code, so a code is
+ * never renamed; status and message belong to it. Listed in README.md and openapi.yaml too.
+ */
+const catalogue = {
+  missing_api_key: [401, 'An API key is required: send it as "Authorization: Bearer <API_KEY>".'],
+  malformed_api_key: [401, 'The Authorization header does not hold a well-formed API key.'],
+  unknown_api_key: [401, 'This API key does not exist.'],
+  expired_api_key: [401, 'This API key has expired.'],
+  revoked_api_key: [401, 'This API key has been revoked.'],
+  rate_limit_exceeded: [
+    429,
+    'The rate limit is exceeded. Retry after the time given in the Retry-After header.',
+  ],
+  api_key_banned: [
+    429,
+    'This API key is banned for a while because it kept sending requests after 429. Wait for Retry-After.',
+  ],
+  not_found: [404, 'There is nothing at this path.'],
+  method_not_allowed: [
+    405,
+    'This path does not support the request method. The Allow header lists those it does.',
+  ],
+  bad_request: [400, 'The request is not valid HTTP.'],
+  headers_too_large: [431, 'The request headers are too large.'],
+  payload_too_large: [413, 'The request body is larger than 1 MiB.'],
+  request_timeout: [408, 'The request did not arrive in time.'],
+  upstream_unavailable: [503, 'The service behind the gateway cannot be reached. Retry shortly.'],
+  upstream_timeout: [504, 'The service behind the gateway did not answer in time.'],
+  upstream_error: [502, 'The service behind the gateway gave a broken answer.'],
+  service_unavailable: [503, 'The gateway cannot check this request at the moment. Retry shortly.'],
+  internal_error: [500, 'Something went wrong inside the gateway.'],
+} as const satisfies Record<string, readonly [status: number, message: string]>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+export const errorCodes = Object.keys(catalogue) as ErrorCode[];
+
+/** Body of every error response (specification section 2.5). */
+export interface ErrorBody {
+  code: ErrorCode;
+  message: string;
+  status: number;
+}
+
+interface GatewayErrorOptions {
+  /** Extra response headers, such as Retry-After. */
+  headers?: Record<string, string>;
+  /** What led here: logged, never sent. */
+  cause?: unknown;
+  /** Replaces the catalogue's message where more can be said safely. */
+  message?: string;
+  /** Replaces the catalogue's status: 417 for an unknown Expect is a bad_request too. */
+  status?: number;
+}
+
+/** An expected refusal. Thrown anywhere in the journey, rendered by one handler (error-handler.ts). */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
+    const [status, message] = catalogue[code];
+    super(options.message ?? message, { cause: options.cause });
+    this.name = 'GatewayError';
+    this.code = code;
+    this.status = options.status ?? status;
+    this.headers = options.headers ?? {};
+  }
+
+  get body(): ErrorBody {
+    return { code: this.code, message: this.message, status: this.status };
+  }
+}

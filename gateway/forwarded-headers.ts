@@ -1,0 +1,127 @@
+/*
+ * Which headers pass the gateway, in either direction. What the upstream may trust, the gateway sets itself;
+ * a client's own copies are dropped here, in one place.
+ */
+
+/** Meant for one connection only (RFC 9110 section 7.6.1); a proxy that passes them on can be desynchronised. */
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Statements about where a request came from. Believed from trusted proxies alone. */
+const origin = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
+
+/** Set by the gateway, whatever the client sent. */
+const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
+
+const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
+
+/** Set by the gateway on every response, or nobody's business outside. */
+const notReturned = new Set([
+  ...hopByHop,
+  'date',
+  'ratelimit',
+  'ratelimit-policy',
+  'server',
+  'www-authenticate',
+  'x-powered-by',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'x-request-id',
+]);
+
+export interface ForwardedRequest {
+  /** Names and values in turn, as received. */
+  rawHeaders: readonly string[];
+  /** Address of the peer that the connection is from. */
+  peerAddress: string;
+  /** Whether the peer is one of our own proxies, so that what it says of the origin is passed on. */
+  peerIsTrusted: boolean;
+  /** Internal token that says on whose behalf the request is made. */
+  token: string;
+  requestId: string;
+  hasBody: boolean;
+}
+
+/** @returns headers for the upstream as names and values in turn; without Host, which the transport sets. */
+export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
+  const { rawHeaders, peerAddress, peerIsTrusted } = request;
+  const named = namedInConnection(rawHeaders);
+  const headers: string[] = [];
+  let host = '';
+  let forwardedFor = '';
+  let forwardedHost = '';
+  let forwardedProto = '';
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = (rawHeaders[index] ?? '').toLowerCase();
+    const value = rawHeaders[index + 1] ?? '';
+    if (name === 'host') host = value;
+    if (peerIsTrusted && !named.has(name)) {
+      if (name === 'x-forwarded-for') forwardedFor += forwardedFor === '' ? value : `, ${value}`;
+      if (name === 'x-forwarded-host') forwardedHost = value;
+      if (name === 'x-forwarded-proto') forwardedProto = value;
+    }
+    if (notForwarded.has(name) || named.has(name)) continue;
+    if (name === 'content-length' && !request.hasBody) continue;
+    headers.push(name, value);
+  }
+  headers.push(
+    'authorization',
+    `Bearer ${request.token}`,
+    'x-request-id',
+    request.requestId,
+    'x-forwarded-for',
+    forwardedFor === '' ? peerAddress : `${forwardedFor}, ${peerAddress}`,
+    'x-forwarded-host',
+    forwardedHost === '' ? host : forwardedHost,
+    'x-forwarded-proto',
+    forwardedProto === '' ? 'http' : forwardedProto,
+  );
+  return headers;
+}
+
+/** @returns headers of the upstream's response that the client may see. */
+export function clientResponseHeaders(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): Record<string, string | string[]> {
+  const connection = headers['connection'];
+  const named = new Set(connection === undefined ? [] : tokens(String(connection)));
+  const passed: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !notReturned.has(name) && !named.has(name)) passed[name] = value;
+  }
+  return passed;
+}
+
+const noNames: ReadonlySet<string> = new Set();
+
+/** Content-Length may not be disowned through Connection: the two ends would disagree on the body. */
+function namedInConnection(rawHeaders: readonly string[]): ReadonlySet<string> {
+  let named = noNames;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() !== 'connection') continue;
+    named = new Set([...named, ...tokens(rawHeaders[index + 1] ?? '')]);
+  }
+  if (!named.has('content-length')) return named;
+  return new Set([...named].filter((name) => name !== 'content-length'));
+}
+
+function tokens(value: string): string[] {
+  return value.split(',').map((token) => token.trim().toLowerCase());
+}

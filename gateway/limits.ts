@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** Requests that may be made in one minute window and in one UTC day. */
+export interface Limits {
+  minute: number;
+  day: number;
+}
+
+/** The largest limit that is accepted. Far above any real plan, and exact in Lua and in JavaScript. */
+export const maxLimit = 1_000_000_000;
+
+/** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
+export const limitText = z
+  .string()
+  .regex(/^[1-9]\d{0,9}$/, `is not a whole number from 1 to ${maxLimit}`)
+  .transform(Number)
+  .refine((limit) => limit <= maxLimit, `is not a whole number from 1 to ${maxLimit}`);
+
+/** The limit that the text stands for, or undefined where it is not one. */
+export function parseLimit(text: string | null | undefined): number | undefined {
+  return limitText.safeParse(text).data;
+}

@@ -1,0 +1,39 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Where a server listens, and the setting that says so, for the message where it can't. */
+export interface Endpoint {
+  setting: string;
+  port: number;
+  /** Undefined: all interfaces. */
+  host: string | undefined;
+}
+
+/**
+ * @returns the port, which the system chose where 0 was asked for
+ * @throws Error that names the setting and the port
+ */
+export async function listen(server: Server, { setting, port, host }: Endpoint): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+      const reason =
+        error.code === 'EADDRINUSE'
+          ? 'is already in use by another program'
+          : `can't be used (${error.message})`;
+      reject(new Error(`${setting}: ${where} ${reason}`, { cause: error }));
+    });
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Finds a port that is taken before anything is started or written. */
+export async function assertFree(endpoint: Endpoint): Promise<void> {
+  if (endpoint.port === 0) return;
+  const probe = createServer();
+  await listen(probe, endpoint);
+  await new Promise((resolve) => {
+    probe.close(resolve);
+  });
+}

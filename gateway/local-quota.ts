@@ -1,0 +1,50 @@
+import { RateLimiterMemory } from 'rate-limiter-flexible';
+import type { Limits } from './limits.ts';
+import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
+
+export interface LocalQuota {
+  /**
+   * Decides without Redis: this instance admits its share of both limits, counted since the outage began.
+   * @param shares number of instances among which the limits are divided
+   */
+  consume(sha: string, limits: Limits, shares: number): Promise<QuotaDecision>;
+  /** Forgets all counts: called when Redis counts again. */
+  reset(): void;
+}
+
+const minuteSeconds = 60;
+const daySeconds = 86_400;
+
+/** Quotas while Redis is away, counted by rate-limiter-flexible in memory. */
+export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
+  let counters = createCounters();
+  return {
+    async consume(sha, limits, shares) {
+      const { minute, day } = counters;
+      const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
+      const shared = { minute: share(limits.minute), day: share(limits.day) };
+      const [ofMinute, ofDay] = await Promise.all([minute.penalty(sha), day.penalty(sha)]);
+      const allowed = ofMinute.consumedPoints <= shared.minute && ofDay.consumedPoints <= shared.day;
+      // A refused request burns no quota, here as in Redis.
+      if (!allowed) await Promise.all([minute.reward(sha), day.reward(sha)]);
+      return windowsDecision(allowed, shared, {
+        minuteUsed: ofMinute.consumedPoints - (allowed ? 0 : 1),
+        minuteLeftMs: ofMinute.msBeforeNext,
+        dayUsed: ofDay.consumedPoints - (allowed ? 0 : 1),
+        nowMs: now(),
+      });
+    },
+    reset() {
+      counters = createCounters();
+    },
+  };
+}
+
+/** They only count: limits differ from key to key, so they are compared by the caller. */
+function createCounters() {
+  const points = Number.MAX_SAFE_INTEGER;
+  return {
+    minute: new RateLimiterMemory({ points, duration: minuteSeconds }),
+    day: new RateLimiterMemory({ points, duration: daySeconds }),
+  };
+}

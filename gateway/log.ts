@@ -1,0 +1,21 @@
+import { type Logger, pino } from 'pino';
+import { PinoPretty } from 'pino-pretty';
+
+/** One JSON line an event on standard output; readable lines where that is a terminal. */
+export function createLog(level: string): Logger {
+  const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
+  if (process.stdout.isTTY) return pino(options, PinoPretty({ ignore: 'pid,hostname', sync: true }));
+  return pino(options);
+}
+
+/** Only what is known to be harmless: an error of ioredis carries the command that failed, password and all. */
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return String(error);
+  return {
+    type: error.name,
+    message: error.message,
+    code: 'code' in error ? error.code : undefined,
+    stack: error.stack,
+    cause: error.cause === undefined ? undefined : serializeError(error.cause),
+  };
+}

@@ -1,0 +1,62 @@
+import type { Redis } from 'ioredis';
+import { type Limits, parseLimit } from './limits.ts';
+import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
+import { redisKeys } from './redis-keys.ts';
+import { StoreRefusal } from './store-refusal.ts';
+
+/** A plan as operators see it; null stands for a limit that the plan does not have, or an unusable one. */
+export interface PlanRow {
+  name: string;
+  minute: number | null;
+  day: number | null;
+}
+
+export interface PlanStore {
+  list(): Promise<PlanRow[]>;
+  /**
+   * Changes a plan, or makes it. In force on all gateways within a second; counters are kept.
+   * @throws StoreRefusal for enterprise, which has no numbers, for a name that is none, and for a day limit on
+   * anonymous
+   */
+  set(name: string, limits: Partial<Limits>): Promise<PlanRow>;
+}
+
+const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
+
+export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
+  async function row(name: string): Promise<PlanRow> {
+    const [minute, day] = await redis.hmget(redisKeys.plan(name), 'minute', 'day');
+    return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
+  }
+
+  return {
+    async list() {
+      const known = await redis.smembers(redisKeys.planNames);
+      const others = known.filter((name) => !Object.hasOwn(defaultPlans, name)).toSorted();
+      const plans = await Promise.all([...Object.keys(defaultPlans), ...others].map(row));
+      return [...plans, { name: enterprisePlan, minute: null, day: null }, await row(anonymousPlan)];
+    },
+    async set(name, limits) {
+      if (name === enterprisePlan) {
+        throw new StoreRefusal(
+          'enterprise has no limits of its own: set them on each key, with ops keys set',
+        );
+      }
+      if (!namePattern.test(name)) {
+        throw new StoreRefusal(
+          `${JSON.stringify(name)} is no plan name: lower-case letters, digits and dashes, 32 at most`,
+        );
+      }
+      if (name === anonymousPlan) {
+        if (limits.day !== undefined) throw new StoreRefusal('anonymous has a minute limit only');
+        if (limits.minute === undefined) throw new StoreRefusal('anonymous needs --minute N');
+      } else if (limits.minute === undefined || limits.day === undefined) {
+        throw new StoreRefusal('a plan needs both limits: --minute N --day N');
+      } else {
+        await redis.sadd(redisKeys.planNames, name);
+      }
+      await redis.hset(redisKeys.plan(name), limits);
+      return row(name);
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import type { Redis } from 'ioredis';
+import type { FaultReport } from './fault-report.ts';
+import { type Limits, maxLimit, parseLimit } from './limits.ts';
+import { isWrongType, settleUnlessUnreachable } from './redis-errors.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** Limits of the specification, section 8.2: seeded once, then Redis has the say. */
+export const defaultPlans: Readonly<Record<string, Limits>> = {
+  free: { minute: 60, day: 1000 },
+  pro: { minute: 300, day: 10_000 },
+  business: { minute: 1000, day: 100_000 },
+};
+
+/** The plan without limits of its own: every key on it carries both. */
+export const enterprisePlan = 'enterprise';
+
+/** Not a plan for keys: the limit of each address for requests without a valid key; `minute` alone. */
+export const anonymousPlan = 'anonymous';
+export const defaultAnonymousMinute = 60;
+
+/** Writes the defaults where Redis has no value yet. Never overwrites what operators have set. */
+export async function seedPlans(redis: Redis): Promise<void> {
+  const ofPlans = Object.entries(defaultPlans).flatMap(([name, limits]) => [
+    redis.sadd(redisKeys.planNames, name),
+    redis.hsetnx(redisKeys.plan(name), 'minute', limits.minute),
+    redis.hsetnx(redisKeys.plan(name), 'day', limits.day),
+  ]);
+  const ofAddresses = redis.hsetnx(redisKeys.plan(anonymousPlan), 'minute', defaultAnonymousMinute);
+  await settleUnlessUnreachable([...ofPlans, ofAddresses]);
+}
+
+export interface Plans {
+  /**
+   * Limits of a key: its own where it has them, else its plan's.
+   * Undefined where neither is known, as for a plan that does not exist.
+   */
+  limitsOf(key: { plan: string; minute?: number | undefined; day?: number | undefined }): Limits | undefined;
+  /** Requests a minute that one address may make without a valid key. */
+  anonymousMinute(): number;
+  /** Reads a plan that no instance has seen before; later refreshes include it. */
+  learn(name: string): Promise<void>;
+  /** Reads all plans again. Never rejects: a value that can't be read or used leaves the last good one. */
+  refresh(): Promise<void>;
+}
+
+/** Plan limits as last read from Redis. Called every half second, `refresh` brings a change within one. */
+export function createPlans({ redis, faults }: { redis: Redis; faults: FaultReport }): Plans {
+  const limits = new Map<string, Partial<Limits>>(Object.entries(defaultPlans));
+  let anonymousMinute = defaultAnonymousMinute;
+
+  async function refreshPlan(name: string): Promise<void> {
+    const values = await readFields(redisKeys.plan(name), ['minute', 'day']);
+    if (values === undefined) return;
+    const [minute, day] = values;
+    const lastGood = limits.get(name);
+    limits.set(name, {
+      ...lastGood,
+      ...(minute === undefined ? {} : { minute }),
+      ...(day === undefined ? {} : { day }),
+    });
+  }
+
+  async function refreshAnonymous(): Promise<void> {
+    const values = await readFields(redisKeys.plan(anonymousPlan), ['minute']);
+    anonymousMinute = values?.[0] ?? anonymousMinute;
+  }
+
+  /** Undefined as a whole where Redis gave no answer, in place of one field where that field is no limit. */
+  async function readFields(key: string, fields: string[]): Promise<(number | undefined)[] | undefined> {
+    let texts: (string | null)[];
+    try {
+      texts = await redis.hmget(key, ...fields);
+    } catch (error) {
+      if (isWrongType(error)) faults.report(key, ['is not a hash']);
+      return undefined;
+    }
+    const values = texts.map(parseLimit);
+    faults.report(
+      key,
+      fields.flatMap((field, index) =>
+        values[index] === undefined
+          ? [
+              `${field} ${texts[index] === null ? 'is missing' : `is not a whole number from 1 to ${maxLimit}`}`,
+            ]
+          : [],
+      ),
+    );
+    return values;
+  }
+
+  return {
+    limitsOf({ plan, minute, day }) {
+      const ofPlan = plan === enterprisePlan ? undefined : limits.get(plan);
+      const minuteLimit = minute ?? ofPlan?.minute;
+      const dayLimit = day ?? ofPlan?.day;
+      if (minuteLimit === undefined || dayLimit === undefined) return undefined;
+      return { minute: minuteLimit, day: dayLimit };
+    },
+    anonymousMinute: () => anonymousMinute,
+    async learn(name) {
+      if (name !== enterprisePlan && !limits.has(name)) await refreshPlan(name);
+    },
+    async refresh() {
+      await Promise.all([refreshAnonymous(), ...Array.from(limits.keys(), refreshPlan)]);
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Limits } from './limits.ts';
+
+/** State of one window after the decision. */
+export interface WindowState {
+  /** Requests that the window allows. */
+  limit: number;
+  /** Requests left in it, never negative. */
+  remaining: number;
+  /** Milliseconds until it ends, from the moment of the decision. */
+  resetMs: number;
+}
+
+export type WindowName = 'minute' | 'day';
+
+/** What was decided on one request. Times are taken from the clock that decided: Redis', or ours during an outage. */
+export type QuotaDecision =
+  | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
+  | { outcome: 'limited'; violated: WindowName; minute: WindowState; day: WindowState; nowMs: number }
+  | { outcome: 'banned'; limits: Limits; remainingMs: number; nowMs: number }
+  /** The caller's record has changed since it was read. Nothing was counted. */
+  | { outcome: 'stale' };
+
+const dayMs = 86_400_000;
+const minuteMs = 60_000;
+
+/** Use of both windows as counted, whoever counted it. */
+export interface Usage {
+  minuteUsed: number;
+  minuteLeftMs: number;
+  dayUsed: number;
+  nowMs: number;
+}
+
+/** The decision that follows from the use of both windows; the day ends at midnight UTC of `nowMs`. */
+export function windowsDecision(allowed: boolean, limits: Limits, usage: Usage): QuotaDecision {
+  const { nowMs } = usage;
+  const minute = {
+    limit: limits.minute,
+    remaining: Math.max(0, limits.minute - usage.minuteUsed),
+    resetMs: Math.min(usage.minuteLeftMs, minuteMs),
+  };
+  const day = {
+    limit: limits.day,
+    remaining: Math.max(0, limits.day - usage.dayUsed),
+    resetMs: dayMs - (nowMs % dayMs),
+  };
+  if (allowed) return { outcome: 'allowed', minute, day, nowMs };
+  return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs };
+}
+
+/** Where both windows are full, the one that ends later: only then can a retry succeed. */
+function violatedWindow(minute: WindowState, day: WindowState): WindowName {
+  if (day.remaining > 0) return 'minute';
+  if (minute.remaining > 0) return 'day';
+  return day.resetMs >= minute.resetMs ? 'day' : 'minute';
+}

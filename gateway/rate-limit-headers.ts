@@ -1,0 +1,68 @@
+import type { QuotaDecision, WindowName, WindowState } from './quota-decision.ts';
+
+/** Header names and values, in the order in which they are sent. */
+export type RateLimitHeaders = Record<string, string>;
+
+type ShownDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
+
+/**
+ * Specification section 8.3 and draft-ietf-httpapi-ratelimit-headers: the X-RateLimit headers show one window,
+ * the RateLimit headers both. Whole seconds, rounded up, so that waiting as long as they say always suffices.
+ */
+export function rateLimitHeaders(decision: ShownDecision): RateLimitHeaders {
+  if (decision.outcome === 'banned') {
+    const { limits, remainingMs, nowMs } = decision;
+    const untilBanEnds = { remaining: 0, resetMs: remainingMs };
+    const minute = { limit: limits.minute, ...untilBanEnds };
+    const day = { limit: limits.day, ...untilBanEnds };
+    return { ...shownWindow(minute, nowMs), ...bothWindows(minute, day), ...retryAfter(remainingMs) };
+  }
+  const { minute, day, nowMs } = decision;
+  if (decision.outcome === 'allowed') {
+    const shown = bindingWindow(minute, day) === 'minute' ? minute : day;
+    return { ...shownWindow(shown, nowMs), ...bothWindows(minute, day) };
+  }
+  const shown = decision.violated === 'minute' ? minute : day;
+  return { ...shownWindow(shown, nowMs), ...bothWindows(minute, day), ...retryAfter(shown.resetMs) };
+}
+
+/** Headers of a request without a valid key, which draws on the limit of its address alone. */
+export function addressLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
+  return {
+    ...shownWindow(window, nowMs),
+    'RateLimit-Policy': `"ip";q=${window.limit};w=60`,
+    RateLimit: `"ip";r=${window.remaining};t=${wholeSeconds(window.resetMs)}`,
+  };
+}
+
+/** Seconds until a retry can succeed, at least 1 (RFC 9110 section 10.2.3). */
+export function retryAfter(waitMs: number): RateLimitHeaders {
+  return { 'Retry-After': String(Math.max(1, wholeSeconds(waitMs))) };
+}
+
+/** The window that will refuse first: fewest requests left, on a tie the one that ends later. */
+function bindingWindow(minute: WindowState, day: WindowState): WindowName {
+  if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? 'minute' : 'day';
+  return minute.resetMs > day.resetMs ? 'minute' : 'day';
+}
+
+function shownWindow(window: WindowState, nowMs: number): RateLimitHeaders {
+  return {
+    'X-RateLimit-Limit': String(window.limit),
+    'X-RateLimit-Remaining': String(window.remaining),
+    'X-RateLimit-Reset': String(wholeSeconds(nowMs + window.resetMs)),
+  };
+}
+
+function bothWindows(minute: WindowState, day: WindowState): RateLimitHeaders {
+  return {
+    'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
+    RateLimit:
+      `"minute";r=${minute.remaining};t=${wholeSeconds(minute.resetMs)}, ` +
+      `"day";r=${day.remaining};t=${wholeSeconds(day.resetMs)}`,
+  };
+}
+
+function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / 1000);
+}

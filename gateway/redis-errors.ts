@@ -1,0 +1,21 @@
+/** The key holds another type of value: somebody edited it by hand. */
+export function isWrongType(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('WRONGTYPE');
+}
+
+/** Answers that mean "this server can't serve now" rather than "this command is wrong". */
+const cannotServe =
+  /^(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN)\b/;
+
+/** Whether the server answered, and could serve, but refused this command. */
+export function isCommandError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'ReplyError' && !cannotServe.test(error.message);
+}
+
+/** Waits for commands that may meet a value of the wrong type, and leaves that value to whoever reads it. */
+export async function settleUnlessUnreachable(commands: readonly Promise<unknown>[]): Promise<void> {
+  const results = await Promise.allSettled(commands);
+  for (const result of results) {
+    if (result.status === 'rejected' && !isWrongType(result.reason)) throw result.reason;
+  }
+}

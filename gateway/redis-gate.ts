@@ -1,0 +1,137 @@
+import type { Logger } from 'pino';
+import { isCommandError } from './redis-errors.ts';
+
+/** Redis did not answer: not connected, too slow, or given up on for the moment. */
+export class RedisUnavailable extends Error {
+  override name = 'RedisUnavailable';
+}
+
+export interface RedisGate {
+  /** False while Redis is given up on: callers then decide locally without waiting. */
+  readonly open: boolean;
+  /**
+   * Sends one command (or script) and waits at most the time limit for its answer.
+   * @throws RedisUnavailable where Redis does not answer in time, or is known not to.
+   * Errors that Redis itself answers with, such as WRONGTYPE, are passed on and leave the gate open.
+   */
+  send<T>(command: () => Promise<T>): Promise<T>;
+  /** Runs before the gate opens again, and when it opens for the first time. */
+  beforeOpening(step: () => Promise<void>): void;
+  close(): void;
+}
+
+interface RedisGateDependencies {
+  /** Sends a PING that may wait in no queue behind other commands. */
+  ping: () => Promise<unknown>;
+  connected: () => boolean;
+  log: Logger;
+  /** Told at each change: true when Redis is used, false when decisions are local. */
+  onChange?: (open: boolean) => void;
+  timeoutMs?: number;
+}
+
+const tickMs = 20;
+const probeMs = 100;
+
+/**
+ * Circuit breaker before Redis. The first command that is not answered in time shuts the gate, so that nobody
+ * else waits; probes open it again.
+ *
+ * Time is counted in ticks of the event loop's own timer, and an expired command gets one more turn of the loop
+ * before it is given up: where this process itself was busy for long, the answer may be there, unread.
+ */
+export function createRedisGate(dependencies: RedisGateDependencies): RedisGate {
+  const { ping, connected, log, onChange, timeoutMs = 100 } = dependencies;
+  const openingSteps: (() => Promise<void>)[] = [];
+  const waiting = new Set<{ dueTick: number; expire: () => void }>();
+  const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
+  let open = false;
+  let everOpen = false;
+  let tick = 0;
+  let probing = false;
+
+  const ticker = setInterval(() => {
+    tick += 1;
+    setImmediate(expireOverdue);
+  }, tickMs);
+  const prober = setInterval(() => void probe(), probeMs);
+  ticker.unref();
+  prober.unref();
+
+  function expireOverdue(): void {
+    for (const entry of waiting) {
+      // In order of sending, so the first one that is not due ends the search.
+      if (entry.dueTick > tick) break;
+      entry.expire();
+    }
+  }
+
+  function withinTime<T>(command: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const entry = {
+        dueTick: tick + timeoutTicks,
+        expire: () => {
+          waiting.delete(entry);
+          reject(new RedisUnavailable(`no answer within ${timeoutMs} ms`));
+        },
+      };
+      waiting.add(entry);
+      command().then(
+        (answer) => {
+          waiting.delete(entry);
+          resolve(answer);
+        },
+        (error: unknown) => {
+          waiting.delete(entry);
+          reject(isCommandError(error) ? error : new RedisUnavailable('connection lost', { cause: error }));
+        },
+      );
+    });
+  }
+
+  function shut(reason: unknown): void {
+    if (!open) return;
+    open = false;
+    log.error({ err: reason }, 'Redis does not answer: known keys are limited locally, unknown keys get 503');
+    onChange?.(false);
+  }
+
+  async function probe(): Promise<void> {
+    if (open || probing || !connected()) return;
+    probing = true;
+    try {
+      await withinTime(ping);
+      for (const step of openingSteps) await step();
+      open = true;
+      if (everOpen) log.warn('Redis answers again: quotas are counted there');
+      everOpen = true;
+      onChange?.(true);
+    } catch (error) {
+      log.debug({ err: error }, 'Redis does not answer yet');
+    } finally {
+      probing = false;
+    }
+  }
+
+  return {
+    get open() {
+      return open;
+    },
+    async send(command) {
+      if (!open) throw new RedisUnavailable('given up on for the moment');
+      try {
+        return await withinTime(command);
+      } catch (error) {
+        if (error instanceof RedisUnavailable) shut(error);
+        throw error;
+      }
+    },
+    beforeOpening(step) {
+      openingSteps.push(step);
+    },
+    close() {
+      clearInterval(ticker);
+      clearInterval(prober);
+    },
+  };
+}

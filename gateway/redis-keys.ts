@@ -1,0 +1,34 @@
+/*
+ * Every Redis key of the gateway is named here. All keys of one API key share the hash tag {<sha256>}, so that
+ * one script can use them together in Redis Cluster.
+ */
+export const redisKeys = {
+  /** Hash: the record of an API key (api-key-record.ts). */
+  apiKey: (sha: string) => `gw:key:{${sha}}`,
+  /** String with expiry: requests of the open minute window. */
+  minute: (sha: string) => `gw:minute:{${sha}}`,
+  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<sha>}:20261120. */
+  dayPrefix: (sha: string) => `gw:day:{${sha}}`,
+  /** @param day UTC date as YYYYMMDD. */
+  day: (sha: string, day: string) => `gw:day:{${sha}}:${day}`,
+  /** String with expiry: present while the key is banned. */
+  ban: (sha: string) => `gw:ban:{${sha}}`,
+  /** Hash with expiry: recent violations and the number of bans in a row. */
+  violations: (sha: string) => `gw:violations:{${sha}}`,
+  /** String with expiry: marks one report of locally served requests as added to the day counter. */
+  dayReport: (sha: string, reportId: string) => `gw:day-report:{${sha}}:${reportId}`,
+  /** Hash: minute and day limits of a plan. */
+  plan: (name: string) => `gw:plan:${name}`,
+  /** Set: the names of all plans. */
+  planNames: 'gw:plans',
+  /** Hash: when and for how long keys are banned. */
+  banPolicy: 'gw:ban-policy',
+  /** Hash: id of an API key to its SHA-256. */
+  apiKeyIds: 'gw:key-ids',
+  /** Sorted set: ids of all API keys by time of creation. */
+  apiKeysByCreation: 'gw:keys',
+  /** Sorted set with expiry: live gateway instances by the time they were last seen. */
+  instances: 'gw:instances',
+  /** Prefix of the per-address counters of requests without a valid key. */
+  anonymousPrefix: 'gw:anonymous',
+} as const;

@@ -1,0 +1,103 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './ban-policy.ts';
+import { createDayUsage, type DayUsage } from './day-usage.ts';
+import { createFaultReport, type FaultReport } from './fault-report.ts';
+import { createInstances, type Instances } from './instances.ts';
+import { createLocalQuota, type LocalQuota } from './local-quota.ts';
+import type { Metrics } from './metrics.ts';
+import { createPlans, type Plans, seedPlans } from './plans.ts';
+import { createRedisGate, type RedisGate } from './redis-gate.ts';
+import { createRedis } from './redis.ts';
+
+/** Redis, what is read from it all the time, and what stands in for it while it is away. */
+export interface RedisState {
+  redis: Redis;
+  gate: RedisGate;
+  plans: Plans;
+  banPolicy: LiveBanPolicy;
+  instances: Instances;
+  local: LocalQuota;
+  dayUsage: DayUsage;
+  faults: FaultReport;
+  /** Resolves when Redis answers, or after the given time; says which. */
+  untilOpen(timeoutMs: number): Promise<boolean>;
+  /** Reports what is left to report and disconnects. */
+  close(): Promise<void>;
+}
+
+/** Plans, ban policy and the list of instances are read this often: a change is in force within a second. */
+const refreshMs = 500;
+
+interface RedisStateDependencies {
+  url: string;
+  log: Logger;
+  metrics: Metrics;
+  now: () => number;
+}
+
+export function createRedisState({ url, log, metrics, now }: RedisStateDependencies): RedisState {
+  const redis = createRedis(url, log);
+  const faults = createFaultReport({ log, gauge: (key, count) => metrics.badSettings.set({ key }, count) });
+  const local = createLocalQuota({ now });
+  const dayUsage = createDayUsage({ redis, log, now });
+  const plans = createPlans({ redis, faults });
+  const banPolicy = createBanPolicy({ redis, faults });
+  const instances = createInstances({ redis, now });
+
+  metrics.localMode.set(1);
+  const gate = createRedisGate({
+    ping: () => redis.ping(),
+    connected: () => redis.status === 'ready',
+    log,
+    onChange(open) {
+      metrics.localMode.set(open ? 0 : 1);
+      if (open) local.reset();
+    },
+  });
+
+  async function refresh(): Promise<void> {
+    await Promise.all([plans.refresh(), banPolicy.refresh(), instances.announce()]);
+  }
+
+  gate.beforeOpening(async () => {
+    await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+    await refresh();
+    await dayUsage.report();
+  });
+
+  const refresher = setInterval(() => {
+    if (!gate.open) return;
+    void refresh();
+    // What was decided locally in the very moment in which Redis came back.
+    if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});
+  }, refreshMs);
+
+  return {
+    redis,
+    gate,
+    plans,
+    banPolicy,
+    instances,
+    local,
+    dayUsage,
+    faults,
+    async untilOpen(timeoutMs) {
+      const deadline = now() + timeoutMs;
+      while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+      return gate.open;
+    },
+    async close() {
+      clearInterval(refresher);
+      if (gate.open) {
+        await instances.leave();
+        await dayUsage.report().catch(() => {});
+      }
+      const lost = dayUsage.pending();
+      if (lost > 0)
+        log.error({ requests: lost }, 'Requests served without Redis are lost to the day counters');
+      gate.close();
+      redis.disconnect();
+    },
+  };
+}

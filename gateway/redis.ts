@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { Redis, type Result } from 'ioredis';
+import type { Logger } from 'pino';
+
+const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    /** consume-5.lua */
+    consumeQuota(
+      recordKey: string,
+      minuteKey: string,
+      dayKeyPrefix: string,
+      banKey: string,
+      violationsKey: string,
+      ...args: (string | number)[]
+    ): Result<number[], Context>;
+    /** add-day-usage-2.lua */
+    addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** change-record-1.lua */
+    changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
+  }
+}
+
+/**
+ * A connection for counting: a command is sent at once or fails at once, and is never sent twice, since an
+ * increment that is repeated behind our back would count a request double.
+ *
+ * @param url redis:// or rediss://. Connects in the background and reconnects for as long as it lives.
+ */
+export function createRedis(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    connectionName: 'gateway',
+    scripts: {
+      consumeQuota: { numberOfKeys: 5, lua: script('consume-5.lua') },
+      addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
+      changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
+    },
+    enableAutoPipelining: true,
+    // The probe of the gate must not queue behind commands that wait for an answer.
+    autoPipeliningIgnoredCommands: ['ping'],
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: 1000,
+    // A peer that vanished without a word is noticed when a command stays unanswered for this long.
+    socketTimeout: 2000,
+    retryStrategy: (attempt) => Math.min(50 * attempt, 500),
+    // After a failover the old master answers READONLY: connect anew to find the new one.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+  });
+  let lastMessage = '';
+  redis.on('error', (error: Error) => {
+    // One line per cause, not one per attempt.
+    if (error.message === lastMessage) return;
+    lastMessage = error.message;
+    log.warn({ err: error }, 'Redis connection failed, trying again');
+  });
+  redis.on('ready', () => {
+    lastMessage = '';
+  });
+  return redis;
+}

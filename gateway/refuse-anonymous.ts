@@ -1,0 +1,32 @@
+import type { Request, Response } from 'express';
+import type { AnonymousLimit } from './anonymous-limit.ts';
+import { GatewayError } from './errors.ts';
+import { addressLimitHeaders, retryAfter } from './rate-limit-headers.ts';
+import { clientAddress } from './request-context.ts';
+
+/**
+ * Ends a request that has no valid key: draws on the limit of its address and throws the given error, or
+ * rate_limit_exceeded where that limit is used up, so that keys can't be guessed at leisure.
+ */
+export type RefuseAnonymous = (req: Request, res: Response, error: GatewayError) => Promise<never>;
+
+interface RefuseAnonymousDependencies {
+  anonymousLimit: AnonymousLimit;
+  now: () => number;
+}
+
+export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
+  return async function refuseAnonymous(req, res, error) {
+    const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
+    res.set(addressLimitHeaders(window, now()));
+    // RFC 6750 section 3: a 401 names the scheme to use.
+    if (error.status === 401) res.set('WWW-Authenticate', 'Bearer');
+    if (allowed) throw error;
+    res.removeHeader('WWW-Authenticate');
+    res.locals.decision = 'anonymous';
+    throw new GatewayError('rate_limit_exceeded', {
+      message: 'Too many requests without a valid API key from this address.',
+      headers: retryAfter(window.resetMs),
+    });
+  };
+}

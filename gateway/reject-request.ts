@@ -1,0 +1,52 @@
+import type { RequestHandler } from 'express';
+import type { ApiDescription } from './api-routes.ts';
+import { GatewayError } from './errors.ts';
+import { maxBodyBytes } from './request-body.ts';
+
+/**
+ * What is valid to Node's parser and still no valid request. Comes after the quota, so that these answers carry
+ * the rate headers like all others.
+ */
+export function rejectMalformed(): RequestHandler {
+  return function rejectMalformed(req, _res, next) {
+    if (req.httpVersion === '1.1' && countHeader(req.rawHeaders, 'host') !== 1) {
+      // RFC 9112 section 3.2: exactly one Host, or 400.
+      throw new GatewayError('bad_request', { message: 'The request needs exactly one Host header.' });
+    }
+    const { expect } = req.headers;
+    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+      throw new GatewayError('bad_request', { status: 417, message: 'This Expect header cannot be met.' });
+    }
+    next();
+  };
+}
+
+/** 404 and 405, by the OpenAPI document. Notes the route for logs and metrics. */
+export function rejectUnknownRoute(api: ApiDescription): RequestHandler {
+  return function rejectUnknownRoute(req, res, next) {
+    const route = api.match(req.path);
+    if (route === undefined) throw new GatewayError('not_found');
+    res.locals.route = route.pattern;
+    if (!route.allow.includes(req.method)) {
+      throw new GatewayError('method_not_allowed', { headers: { Allow: route.allow.join(', ') } });
+    }
+    next();
+  };
+}
+
+/** A body that says itself that it is too large is refused before any of it is read. */
+export function rejectLargeBody(): RequestHandler {
+  return function rejectLargeBody(req, _res, next) {
+    if (Number(req.headers['content-length'] ?? 0) > maxBodyBytes)
+      throw new GatewayError('payload_too_large');
+    next();
+  };
+}
+
+function countHeader(rawHeaders: readonly string[], wanted: string): number {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === wanted) count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+import { Transform } from 'node:stream';
+import { GatewayError } from './errors.ts';
+import { onRequestFault } from './request-fault.ts';
+
+/** Largest request body in bytes. */
+export const maxBodyBytes = 1024 * 1024;
+
+/** Whether a body follows the headers (RFC 9112 section 6.3). */
+export function hasBody(req: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = req.headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * The request's body as a stream of its own, counted while it passes. It fails with payload_too_large past the
+ * limit, and with what the HTTP server finds wrong with the rest of the request; the connection stays usable for
+ * the answer either way, since not the request itself is destroyed.
+ */
+export function countedBody(req: IncomingMessage): Transform {
+  let bytes = 0;
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      bytes += chunk.length;
+      if (bytes > maxBodyBytes) callback(new GatewayError('payload_too_large'));
+      else callback(null, chunk);
+    },
+  });
+  // The exchange with the upstream learns of a failure while it lasts; afterwards nobody needs to.
+  counted.on('error', () => {});
+  onRequestFault(req, (fault) => counted.destroy(fault));
+  counted.on('close', () => {
+    req.unpipe(counted);
+    // What is left of the body is read and dropped, so that the client can finish and read the answer.
+    req.resume();
+  });
+  return req.pipe(counted);
+}

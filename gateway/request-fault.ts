@@ -1,0 +1,24 @@
+import type { IncomingMessage } from 'node:http';
+import type { GatewayError } from './errors.ts';
+
+/*
+ * The HTTP server finds some faults of a request only after it has been handed over: a broken chunk, a body that
+ * does not arrive in time. Whoever reads the body learns of them here and ends the request as usual.
+ */
+const faults = new WeakMap<IncomingMessage, GatewayError>();
+const listeners = new WeakMap<IncomingMessage, (fault: GatewayError) => void>();
+
+/** @returns false where nobody reads this request's body. */
+export function raiseRequestFault(req: IncomingMessage, fault: GatewayError): boolean {
+  faults.set(req, fault);
+  const listener = listeners.get(req);
+  listener?.(fault);
+  return listener !== undefined;
+}
+
+/** Calls the listener with the fault, at once where it has been found already. */
+export function onRequestFault(req: IncomingMessage, listener: (fault: GatewayError) => void): void {
+  listeners.set(req, listener);
+  const fault = faults.get(req);
+  if (fault !== undefined) listener(fault);
+}

@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer';
+import express, { type Request, type RequestHandler, type Response, Router } from 'express';
+import { PetsError } from './errors.ts';
+import { int64Reviver } from './int64.ts';
+import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
+import type { PetStore } from './pet-store.ts';
+
+const maxBodyBytes = 1024 * 1024;
+
+/** Specification section 4.3: removed on 5 December 2030; five years' notice. */
+const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
+const getPetRemovedAt = Date.UTC(2030, 11, 5);
+
+interface PetRoutesDependencies {
+  store: PetStore;
+  now: () => number;
+}
+
+/** The operations of the specification, section 4, between HTTP and the domain. */
+export function petRoutes({ store, now }: PetRoutesDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router
+    .route('/v1/pets')
+    .get(listPets(store))
+    .post(requireJson(), parseJson(), createPet(store))
+    .options(answerOptions('GET, HEAD, POST, OPTIONS'))
+    .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
+  router
+    .route('/v1/pets/:petId')
+    .get(getPet(store, now))
+    .options(answerOptions('GET, HEAD, OPTIONS'))
+    .all(rejectMethod('GET, HEAD, OPTIONS'));
+  return router;
+}
+
+function listPets(store: PetStore): RequestHandler {
+  return async function listPets(req, res) {
+    const query = parsePetsQuery(req.query);
+    const { pets, more } = await store.list(query);
+    const last = pets.at(-1);
+    if (more && last !== undefined) {
+      const next = new URLSearchParams({ limit: String(query.limit) });
+      if (query.status !== undefined) next.set('status', query.status);
+      next.set('cursor', formatCursor(last.id));
+      res.set('Link', `</v1/pets?${next.toString()}>; rel="next"`);
+    }
+    res.json(pets);
+  };
+}
+
+function createPet(store: PetStore): RequestHandler {
+  return async function createPet(req, res) {
+    const pet = await store.create(parseNewPet(req.body));
+    res.status(201).location(`/v1/pets/${pet.id}`).json(pet);
+  };
+}
+
+function getPet(store: PetStore, now: () => number): RequestHandler<{ petId: string }> {
+  return async function getPet(req: Request<{ petId: string }>, res: Response) {
+    res.set({
+      // RFC 9745, RFC 8594 and, for the link, RFC 5829.
+      Deprecation: `@${getPetDeprecatedAt / 1000}`,
+      Sunset: new Date(getPetRemovedAt).toUTCString(),
+      Link: '</v1/pets>; rel="successor-version"',
+    });
+    if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
+    const pet = await store.find(parsePetId(req.params.petId));
+    if (pet === undefined) throw new PetsError('pet_not_found');
+    res.json(pet);
+  };
+}
+
+function requireJson(): RequestHandler {
+  return function requireJson(req, _res, next) {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = req.headers;
+    const isJson = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type);
+    if (!isJson || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
+    next();
+  };
+}
+
+/** The body as JSON with exact integers. An absent body stays undefined, and is refused as such. */
+function parseJson(): RequestHandler {
+  return express.json({
+    limit: maxBodyBytes,
+    strict: false,
+    inflate: false,
+    reviver: int64Reviver,
+    verify(_req, _res, body) {
+      // Decoding would put replacement characters where the client sent broken bytes, and store those.
+      if (!isUtf8(body)) throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
+    },
+  });
+}
+
+function answerOptions(allow: string): RequestHandler {
+  return function answerOptions(_req, res) {
+    res.set('Allow', allow).status(204).end();
+  };
+}
+
+function rejectMethod(allow: string): RequestHandler {
+  return function rejectMethod() {
+    throw new PetsError('method_not_allowed', { headers: { Allow: allow } });
+  };
+}

@@ -1,0 +1,16 @@
+/** Specification section 2.1. */
+export const petStatuses = ['available', 'pending', 'sold'] as const;
+
+export type PetStatus = (typeof petStatuses)[number];
+
+/** Specification section 2.2, with the default for an omitted status filled in. */
+export interface NewPet {
+  name: string;
+  categoryId: bigint;
+  status: PetStatus;
+}
+
+/** Specification section 2.3. */
+export interface Pet extends NewPet {
+  id: bigint;
+}

@@ -1,0 +1,120 @@
+import type { RequestListener, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { migrate } from '../prisma/migrate.ts';
+import { seedDemoPets } from '../prisma/seed.ts';
+import { createPetsService } from './app.ts';
+import { type Config, ConfigError, loadConfig } from './config.ts';
+import { openDatabase } from './database.ts';
+import { PetsError } from './errors.ts';
+import { createHttpServer } from './http-server.ts';
+import { createVerifyToken } from './internal-token.ts';
+import { loadPublicKeys } from './internal-token-keys.ts';
+import { createLog } from './log.ts';
+import { createPetStore } from './pet-store.ts';
+
+const now = () => Date.now();
+
+/** What has to be undone at the end, in reverse order of its making. */
+type Cleanup = (() => Promise<void> | void)[];
+
+/** Starts the service. Rejects where it can't, with what was begun left in `cleanup`. */
+async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<void> {
+  const publicKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
+
+  // The port first: where it is taken, no database has been touched.
+  let app: RequestListener = answerStarting;
+  const server = createHttpServer((req, res) => app(req, res));
+  const port = await listen(server, config);
+  let draining = false;
+  cleanup.push(() => {
+    draining = true;
+    return close(server, config.shutdownTimeoutMs);
+  });
+
+  const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
+  const database = await openDatabase({ url, poolSize, dataDirectory });
+  cleanup.push(() => database.close());
+  log.info(`Database: ${database.description}`);
+  // Nobody else can apply migrations to the embedded database; to a shared one `npm run migrate` does.
+  if (url === undefined || config.demo) {
+    const applied = await migrate(database.adapter);
+    if (applied.length > 0) log.info({ applied }, 'migrations applied');
+  }
+  const store = createPetStore(database.adapter);
+  cleanup.push(() => store.close());
+  if (config.demo) {
+    const pets = await seedDemoPets(store);
+    if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
+  }
+
+  const verifyToken = createVerifyToken({ publicKeys, now });
+  app = createPetsService({ store, verifyToken, draining: () => draining, log, now });
+  log.info({ port }, `pets-service listens on ${config.host}:${port}`);
+  process.send?.({ type: 'ready', port });
+}
+
+const answerStarting: RequestListener = (_req, res) => {
+  const { body, status } = new PetsError('service_unavailable', { message: 'The service is starting.' });
+  res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
+  res.end(JSON.stringify(body));
+};
+
+/** @throws Error that names the setting and the port, where the port can't be had */
+async function listen(server: Server, { host, port }: Config): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const reason =
+        error.code === 'EADDRINUSE' ? 'is already in use by another program' : `can't be used (${error.message})`;
+      reject(new Error(`PETS_SERVICE_PORT: ${host}:${port} ${reason}`, { cause: error }));
+    });
+    server.listen({ port, host }, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** Requests in flight are finished; connections are closed once idle, or when the time is up. */
+async function close(server: Server, timeoutMs: number): Promise<void> {
+  const closed = new Promise((resolve) => {
+    server.close(resolve);
+  });
+  const idle = setInterval(() => server.closeIdleConnections(), 50);
+  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  await closed;
+  clearInterval(idle);
+  clearTimeout(timer);
+}
+
+async function undo(cleanup: Cleanup): Promise<void> {
+  for (let step = cleanup.pop(); step !== undefined; step = cleanup.pop()) await step();
+}
+
+const cleanup: Cleanup = [];
+let stopping: Promise<void> | undefined;
+
+async function stop(reason: string, log: Logger, starting: Promise<void>): Promise<void> {
+  log.info({ reason }, 'stopping: requests in flight are finished first');
+  // A start that failed is reported below.
+  await starting.catch(() => {});
+  await undo(cleanup);
+  log.info('stopped');
+  process.exit(0);
+}
+
+try {
+  const config = loadConfig(process.env);
+  const log = createLog(config.logLevel);
+  const starting = start(config, log, cleanup);
+  const stopOnce = (reason: string) => {
+    stopping ??= stop(reason, log, starting);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopOnce);
+  // The process that started this one is gone, and with it the terminal.
+  process.on('disconnect', () => stopOnce('disconnect'));
+  await starting;
+} catch (error) {
+  await undo(cleanup);
+  const lines = error instanceof ConfigError ? error.faults : [(error as Error).message];
+  for (const line of lines) process.stderr.write(`pets-service: ${line}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,71 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PrismaPg } from '@prisma/adapter-pg';
+import {
+  bindMigrationAwareSqlAdapterFactory,
+  type SqlMigrationAwareDriverAdapterFactory,
+} from '@prisma/driver-adapter-utils';
+import { SchemaEngine } from '@prisma/schema-engine-wasm';
+
+const directory = fileURLToPath(new URL('.', import.meta.url));
+
+/**
+ * Applies the migrations that the database does not have yet, as `prisma migrate deploy` does and into the same
+ * table, but with the engine's WebAssembly build: nothing is downloaded, and the embedded database is reached too.
+ * @returns names of the migrations that were applied
+ */
+export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
+  const engine = await SchemaEngine.new(
+    { datamodels: [['schema.prisma', await readText('schema.prisma')]] },
+    () => {},
+    bindMigrationAwareSqlAdapterFactory(adapter),
+  );
+  const { appliedMigrationNames } = await engine.applyMigrations({
+    migrationsList: {
+      baseDir: join(directory, 'migrations'),
+      lockfile: {
+        path: 'migration_lock.toml',
+        content: await readText('migrations/migration_lock.toml'),
+      },
+      shadowDbInitScript: '',
+      migrationDirectories: await readMigrations(),
+    },
+    filters: { externalTables: [], externalEnums: [] },
+  });
+  return appliedMigrationNames;
+}
+
+async function readMigrations() {
+  const entries = await readdir(join(directory, 'migrations'), { withFileTypes: true });
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  return Promise.all(
+    names.toSorted().map(async (path) => ({
+      path,
+      migrationFile: {
+        path: 'migration.sql',
+        content: { tag: 'ok' as const, value: await readText(`migrations/${path}/migration.sql`) },
+      },
+    })),
+  );
+}
+
+function readText(name: string): Promise<string> {
+  return readFile(join(directory, name), 'utf8');
+}
+
+if (import.meta.main) {
+  const url = process.env['DATABASE_URL'];
+  if (!url) {
+    process.stderr.write('migrate: DATABASE_URL is not set; the embedded database migrates itself at start\n');
+    process.exit(1);
+  }
+  try {
+    const applied = await migrate(new PrismaPg({ connectionString: url, connectionTimeoutMillis: 5000 }));
+    process.stdout.write(applied.length === 0 ? 'no new migrations\n' : `applied ${applied.join(', ')}\n`);
+    process.exit(0);
+  } catch (error) {
+    process.stderr.write(`migrate: ${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}
