@@ -159,13 +159,9 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
 
 /** An empty value removes a field (change-record-1.lua), and `rev` is the script's own. */
 function toFields(record: ApiKeyRecord): Record<string, string> {
-  const { rev: _rev, ...fields } = record;
-  return Object.fromEntries(
-    ['id', 'name', 'plan', 'hint', 'createdAt', 'expiresAt', 'minute', 'day', 'revokedAt'].map((field) => [
-      field,
-      String(fields[field as keyof typeof fields] ?? ''),
-    ]),
-  );
+  const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
+  const fields = { id, name, plan, hint, createdAt, expiresAt, minute: String(minute), day: String(day) };
+  return { ...fields, revokedAt };
 }
 
 /** @returns Unix seconds at which the record may go, or '' where it stays for good. */

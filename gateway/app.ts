@@ -2,6 +2,7 @@ import express, { type Express } from 'express';
 import type { Redis } from 'ioredis';
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
+import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
 import { recordAccess } from './access-log.ts';
 import { createAnonymousLimit } from './anonymous-limit.ts';
@@ -69,9 +70,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
-  app.set('trust proxy', dependencies.trustProxy);
-  const trusts = app.get('trust proxy fn') as (address: string, hop: number) => boolean;
-  const trustsPeer = (address: string) => trusts(address, 0);
+  const trustsPeer = compileTrust(dependencies.trustProxy);
+  app.set('trust proxy', trustsPeer);
 
   // Order matters: each step may rely on every step above it.
   app.use(function trackInFlight(_req, res, next) {

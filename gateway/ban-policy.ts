@@ -32,9 +32,11 @@ export const defaultBanPolicy: Readonly<BanPolicy> = {
 const wholeNumber = (max: number) =>
   z
     .string({ error: 'is missing' })
-    .regex(/^[1-9]\d{0,8}$/, `is not a whole number from 1 to ${max}`)
-    .transform(Number)
-    .refine((value) => value <= max, `is not a whole number from 1 to ${max}`);
+    .refine((text) => /^[1-9]\d{0,8}$/.test(text) && Number(text) <= max, {
+      error: `is not a whole number from 1 to ${max}`,
+      abort: true,
+    })
+    .transform(Number);
 
 const monthSeconds = 30 * 86_400;
 

@@ -37,9 +37,10 @@ export class ConfigError extends Error {
 const port = (standard: number) =>
   z
     .string()
-    .regex(/^\d{1,5}$/, 'is not a port number from 0 to 65535')
+    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, {
+      error: 'is not a port number from 0 to 65535',
+    })
     .transform(Number)
-    .refine((value) => value <= 65_535, 'is not a port number from 0 to 65535')
     .default(standard);
 
 const milliseconds = (standard: number) =>

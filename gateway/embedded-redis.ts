@@ -128,7 +128,7 @@ async function stopOrphan(dataDirectory: string, directory: string): Promise<voi
   try {
     await redis.connect();
     // Another program may have been given the port since: only a Redis on our own directory is ours to stop.
-    const [, dir] = (await redis.config('GET', 'dir')) as string[];
+    const [, dir] = await redis.config('GET', 'dir');
     if (dir === directory) await redis.call('SHUTDOWN').catch(() => {});
   } catch {
     // Nothing runs there any more.

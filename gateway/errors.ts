@@ -34,7 +34,7 @@ const catalogue = {
 
 export type ErrorCode = keyof typeof catalogue;
 
-export const errorCodes = Object.keys(catalogue) as ErrorCode[];
+export const errorCodes: readonly string[] = Object.keys(catalogue);
 
 /** Body of every error response (specification section 2.5). */
 export interface ErrorBody {

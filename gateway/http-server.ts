@@ -81,24 +81,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
     );
   });
 
-  /** The body of a request that is being served is broken or late. */
-  function failInFlight(
-    { req, res }: { req: IncomingMessage; res: ServerResponse },
-    fault: GatewayError,
-  ): void {
-    if (res.writableEnded || res.headersSent) {
-      // Answered already; only the rest of its body was awaited.
-      if (res.writableFinished) req.socket.destroy();
-      else res.once('finish', () => req.socket.destroy());
-      return;
-    }
-    res.shouldKeepAlive = false;
-    // Nobody may read the body yet, or ever: then the answer to come will end the connection.
-    raiseRequestFault(req, fault);
-  }
-
   async function answerRaw(socket: Socket, error: GatewayError): Promise<void> {
-    const headers = await addressHeaders(socket.remoteAddress ?? '');
+    // Should even these fail, the answer matters more.
+    const headers = await addressHeaders(socket.remoteAddress ?? '').catch(() => ({}));
     if (!socket.writable) return;
     const body = JSON.stringify(error.body);
     const lines = Object.entries({
@@ -116,6 +101,22 @@ export function createHttpServer(options: HttpServerOptions): Server {
   }
 
   return server;
+}
+
+/** The body of a request that is being served is broken or late. */
+function failInFlight(
+  { req, res }: { req: IncomingMessage; res: ServerResponse },
+  fault: GatewayError,
+): void {
+  if (res.writableEnded || res.headersSent) {
+    // Answered already; only the rest of its body was awaited.
+    if (res.writableFinished) req.socket.destroy();
+    else res.once('finish', () => req.socket.destroy());
+    return;
+  }
+  res.shouldKeepAlive = false;
+  // Nobody may read the body yet, or ever: then the answer to come will end the connection.
+  raiseRequestFault(req, fault);
 }
 
 /** What Node's parser and timers find, by the code of their error. */

@@ -12,9 +12,10 @@ export const maxLimit = 1_000_000_000;
 /** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
 export const limitText = z
   .string()
-  .regex(/^[1-9]\d{0,9}$/, `is not a whole number from 1 to ${maxLimit}`)
-  .transform(Number)
-  .refine((limit) => limit <= maxLimit, `is not a whole number from 1 to ${maxLimit}`);
+  .refine((text) => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit, {
+    error: `is not a whole number from 1 to ${maxLimit}`,
+  })
+  .transform(Number);
 
 /** The limit that the text stands for, or undefined where it is not one. */
 export function parseLimit(text: string | null | undefined): number | undefined {

@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 /** Where a server listens, and the setting that says so, for the message where it can't. */
 export interface Endpoint {
@@ -25,7 +24,9 @@ export async function listen(server: Server, { setting, port, host }: Endpoint):
     });
     server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
   });
-  return (server.address() as AddressInfo).port;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address.port;
 }
 
 /** Finds a port that is taken before anything is started or written. */

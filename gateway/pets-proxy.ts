@@ -14,7 +14,7 @@ interface ProxyToPetsDependencies {
   dispatcher: Dispatcher;
   mintToken: MintToken;
   /** Whether an address belongs to one of our own proxies. */
-  trustsPeer: (address: string) => boolean;
+  trustsPeer: (address: string, hop: number) => boolean;
 }
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
@@ -35,7 +35,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
     return upstreamRequestHeaders({
       rawHeaders: req.rawHeaders,
       peerAddress,
-      peerIsTrusted: trustsPeer(peerAddress),
+      peerIsTrusted: trustsPeer(peerAddress, 0),
       token: mintToken(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: hasBody(req) && req.method !== 'GET' && req.method !== 'HEAD',

@@ -124,7 +124,8 @@ try {
   await starting;
 } catch (error) {
   await undo(cleanup);
-  const lines = error instanceof ConfigError ? error.faults : [(error as Error).message];
+  const lines =
+    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)];
   for (const line of lines) process.stderr.write(`gateway: ${line}\n`);
   process.exit(1);
 }

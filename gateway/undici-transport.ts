@@ -32,7 +32,8 @@ export function undiciTransport<Req extends IncomingMessage, Res extends ServerR
   return function undiciTransport(proxyServer) {
     proxyServer.web = async (req, res, proxyOptions) => {
       const target = proxyOptions?.target;
-      const origin = new URL(String(target instanceof URL ? target.href : target)).origin;
+      if (typeof target !== 'string' && !(target instanceof URL)) throw new Error('the target is no URL');
+      const { origin } = new URL(target);
       proxyServer.emit('start', req, res, origin);
       // Rejecting makes the middleware emit 'error' and pass the error on to the journey's error handler.
       await exchange(req, res, origin, options);

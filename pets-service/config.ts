@@ -72,7 +72,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (error !== undefined) {
     const faults = error.issues.map(({ path, message }) => {
       const name = String(path[0]);
-      return name.endsWith('_URL') ? `${name} ${message}` : `${name}=${JSON.stringify(given[name])} ${message}`;
+      return name.endsWith('_URL')
+        ? `${name} ${message}`
+        : `${name}=${JSON.stringify(given[name])} ${message}`;
     });
     throw new ConfigError(faults);
   }

@@ -21,9 +21,9 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
 /** Errors of body-parser by their `type`; anything unknown is a bug, whose detail is logged and never sent. */
 function expectedError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
-  const { type, cause } = thrown as { type?: unknown; cause?: unknown };
-  if (cause instanceof PetsError) return cause;
-  switch (type) {
+  if (!(thrown instanceof Error)) return new PetsError('internal_error', { cause: thrown });
+  if (thrown.cause instanceof PetsError) return thrown.cause;
+  switch ('type' in thrown ? thrown.type : undefined) {
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':

@@ -3,7 +3,10 @@ const catalogue = {
   unauthorized: [401, 'A valid internal token is required.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
   invalid_request: [400, 'The request is not valid.'],
-  unsupported_media_type: [415, 'The request body must be application/json in UTF-8, without Content-Encoding.'],
+  unsupported_media_type: [
+    415,
+    'The request body must be application/json in UTF-8, without Content-Encoding.',
+  ],
   payload_too_large: [413, 'The request body is larger than 1 MiB.'],
   bad_request: [400, 'The request is not valid HTTP.'],
   headers_too_large: [431, 'The request headers are too large.'],
@@ -11,14 +14,17 @@ const catalogue = {
   pet_not_found: [404, 'This pet does not exist.'],
   endpoint_removed: [410, 'This endpoint has been removed. Use GET /v1/pets with the status filter instead.'],
   not_found: [404, 'There is nothing at this path.'],
-  method_not_allowed: [405, 'This path does not support the request method. The Allow header lists those it does.'],
+  method_not_allowed: [
+    405,
+    'This path does not support the request method. The Allow header lists those it does.',
+  ],
   service_unavailable: [503, 'The database cannot be reached. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the pets service.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
 export type ErrorCode = keyof typeof catalogue;
 
-export const errorCodes = Object.keys(catalogue) as ErrorCode[];
+export const errorCodes: readonly string[] = Object.keys(catalogue);
 
 interface PetsErrorOptions {
   /** Replaces the catalogue's message where more can be said. */

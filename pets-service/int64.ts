@@ -2,6 +2,13 @@
  * int64 over its whole range, while a JavaScript number is exact up to 2^53 only. Node passes the source text of
  * each JSON number to the reviver, and JSON.rawJSON writes one out digit for digit.
  */
+declare global {
+  // Of ECMAScript's JSON.parse source text access; TypeScript's library does not list it yet.
+  interface JSON {
+    rawJSON(text: string): unknown;
+  }
+}
+
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
 
@@ -39,8 +46,5 @@ export function int64Reviver(_key: string, value: unknown, context?: { source?: 
 
 /** For JSON.stringify. */
 export function int64Replacer(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? rawJson(value.toString()) : value;
+  return typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value;
 }
-
-// Node 24 has it (ECMAScript proposal JSON.parse source text access); TypeScript's library does not list it yet.
-const { rawJSON: rawJson } = JSON as typeof JSON & { rawJSON(text: string): unknown };

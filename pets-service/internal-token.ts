@@ -46,7 +46,9 @@ interface VerifyTokenDependencies {
  */
 export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies): VerifyToken {
   const keysById = new Map(publicKeys.map((key) => [keyId(key), key]));
-  const verified = new LRUCache<string, { caller: TokenCaller; expiresAtMs: number }>({ max: rememberedTokens });
+  const verified = new LRUCache<string, { caller: TokenCaller; expiresAtMs: number }>({
+    max: rememberedTokens,
+  });
 
   return function verifyToken(token) {
     const known = verified.get(token);
@@ -80,7 +82,8 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
   return function requireInternalToken(req, res, next) {
     const [, token] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
     const caller = token === undefined ? undefined : verifyToken(token);
-    if (caller === undefined) throw new PetsError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });
+    if (caller === undefined)
+      throw new PetsError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });
     res.locals.tokenCaller = caller;
     next();
   };

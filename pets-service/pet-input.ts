@@ -16,7 +16,10 @@ const newPet = z.object(
       .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
       .trim()
       .refine((name) => name !== '', 'must not be empty')
-      .refine((name) => [...name].length <= maxNameLength, `must have at most ${maxNameLength} characters`)
+      .refine(
+        (name) => Array.from(name).length <= maxNameLength,
+        `must have at most ${maxNameLength} characters`,
+      )
       .refine((name) => !controlCharacters.test(name), 'must not contain control characters')
       .refine((name) => name.isWellFormed(), 'must be valid Unicode'),
     categoryId: z.bigint({
@@ -35,7 +38,9 @@ const newPet = z.object(
 export function parseNewPet(body: unknown): NewPet {
   const parsed = newPet.safeParse(body);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`);
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
+  );
   throw new PetsError('invalid_request', { message: `${faults.join('; ')}.` });
 }
 

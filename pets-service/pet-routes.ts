@@ -88,7 +88,8 @@ function parseJson(): RequestHandler {
     reviver: int64Reviver,
     verify(_req, _res, body) {
       // Decoding would put replacement characters where the client sent broken bytes, and store those.
-      if (!isUtf8(body)) throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
+      if (!isUtf8(body))
+        throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     },
   });
 }

@@ -1,5 +1,4 @@
 import type { RequestListener, Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { migrate } from '../prisma/migrate.ts';
 import { seedDemoPets } from '../prisma/seed.ts';
@@ -65,12 +64,16 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const reason =
-        error.code === 'EADDRINUSE' ? 'is already in use by another program' : `can't be used (${error.message})`;
+        error.code === 'EADDRINUSE'
+          ? 'is already in use by another program'
+          : `can't be used (${error.message})`;
       reject(new Error(`PETS_SERVICE_PORT: ${host}:${port} ${reason}`, { cause: error }));
     });
     server.listen({ port, host }, resolve);
   });
-  return (server.address() as AddressInfo).port;
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return address.port;
 }
 
 /** Requests in flight are finished; connections are closed once idle, or when the time is up. */
@@ -114,7 +117,8 @@ try {
   await starting;
 } catch (error) {
   await undo(cleanup);
-  const lines = error instanceof ConfigError ? error.faults : [(error as Error).message];
+  const lines =
+    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)];
   for (const line of lines) process.stderr.write(`pets-service: ${line}\n`);
   process.exit(1);
 }

@@ -57,7 +57,9 @@ function readText(name: string): Promise<string> {
 if (import.meta.main) {
   const url = process.env['DATABASE_URL'];
   if (!url) {
-    process.stderr.write('migrate: DATABASE_URL is not set; the embedded database migrates itself at start\n');
+    process.stderr.write(
+      'migrate: DATABASE_URL is not set; the embedded database migrates itself at start\n',
+    );
     process.exit(1);
   }
   try {
@@ -65,7 +67,7 @@ if (import.meta.main) {
     process.stdout.write(applied.length === 0 ? 'no new migrations\n' : `applied ${applied.join(', ')}\n`);
     process.exit(0);
   } catch (error) {
-    process.stderr.write(`migrate: ${(error as Error).message}\n`);
+    process.stderr.write(`migrate: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
 }

@@ -1,0 +1,63 @@
+import { Command, CommanderError } from 'commander';
+import { ConfigError } from '../config.ts';
+import { StoreRefusal } from '../store-refusal.ts';
+import { keysCommand } from './keys.ts';
+import { plansCommand } from './plans.ts';
+import { OpsFailure } from './redis-connection.ts';
+import { tokensCommand } from './tokens.ts';
+
+/*
+ * npm run --silent ops -- …
+ * Exit codes: 0 done; 2 wrong input, nothing changed; 1 anything else, such as Redis out of reach.
+ */
+const program = new Command('ops')
+  .description('Manages API keys, plans and internal tokens of a running gateway.')
+  .addCommand(keysCommand())
+  .addCommand(plansCommand())
+  .addCommand(tokensCommand())
+  .showSuggestionAfterError(false)
+  .addHelpText(
+    'after',
+    '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
+      'Exit codes: 0 done; 2 wrong input, nothing changed; 1 anything else.',
+  );
+
+for (const command of [program, ...descendants(program)]) {
+  // Faults are written below, all in one form.
+  command.exitOverride().configureOutput({ outputError: () => {} });
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = report(error);
+}
+
+/** @returns the exit code */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    // Help that was shown for want of a command speaks for itself.
+    if (error.code !== 'commander.help') writeFault(error.message.replace(/^error: /, ''));
+    return 2;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  writeFault(error instanceof ConfigError ? error.faults.join('; ') : message);
+  if (error instanceof StoreRefusal) return 2;
+  if (
+    !(error instanceof OpsFailure || error instanceof ConfigError) &&
+    process.env['LOG_LEVEL'] === 'debug'
+  ) {
+    console.error(error);
+  }
+  return 1;
+}
+
+/** One line, whatever the message holds. */
+function writeFault(message: string): void {
+  process.stderr.write(`ops: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+}
+
+function descendants(command: Command): Command[] {
+  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+}

@@ -1,0 +1,133 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-key-format.ts';
+import { redisKeys } from '../../gateway/redis-keys.ts';
+import { type Answer, send } from '../support/http.ts';
+import { connectRedis, keyIssuer } from '../support/keys.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { type Service, startGateway } from '../support/service.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+describe('authentication', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let upstream: Upstream;
+  let gateway: Service;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    upstream = await startUpstream();
+    gateway = await startGateway({
+      REDIS_URL: server.url,
+      PETS_SERVICE_URL: upstream.url,
+      LOG_LEVEL: 'warn',
+      TRUST_PROXY: 'loopback',
+    });
+    redis = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  let nextAddress = 1;
+  /** Each request from an address of its own, so that the limit of an address stays out of the way. */
+  const pets = (headers: Record<string, string> = {}) =>
+    send(`${gateway.url}/v1/pets`, {
+      headers: { 'x-forwarded-for': `198.51.100.${nextAddress++}`, ...headers },
+    });
+
+  function expectRefusal(answer: Answer, code: string): void {
+    expect(answer.status).toBe(401);
+    expect(answer.header('WWW-Authenticate')).toBe('Bearer');
+    expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+    expect(answer.json).toEqual({ code, message: expect.any(String), status: 401 });
+    expect(answer.header('X-RateLimit-Limit')).toBe('60');
+    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
+    expect(answer.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
+    expect(answer.header('RateLimit')).toBe('"ip";r=59;t=60');
+  }
+
+  test('a request without a key is told that one is missing', async () => {
+    expectRefusal(await pets(), 'missing_api_key');
+  });
+
+  test.each([
+    ['another scheme', 'Basic dXNlcjpwYXNz'],
+    ['no token', 'Bearer'],
+    ['two tokens', 'Bearer pets_a pets_b'],
+    ['a key with a typo', `Bearer ${generateApiKey().slice(0, -1)}!`],
+    ['a wrong checksum', `Bearer pets_${'a'.repeat(38)}`],
+    ['a token of 8 kB', `Bearer ${'a'.repeat(8000)}`],
+  ])('%s is a malformed key', async (_name, authorization) => {
+    expectRefusal(await pets({ authorization }), 'malformed_api_key');
+  });
+
+  test('a key that was never issued is unknown', async () => {
+    expectRefusal(await pets({ authorization: `Bearer ${generateApiKey()}` }), 'unknown_api_key');
+  });
+
+  test('a revoked key is told so, and its record stays 90 days', async () => {
+    const { key, id, sha } = await keyIssuer(redis).issue();
+    await keyIssuer(redis).store.revoke(id);
+    expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'revoked_api_key');
+    const days = (await redis.ttl(redisKeys.apiKey(sha))) / 86_400;
+    expect(Math.round(days)).toBe(90);
+  });
+
+  test('a key works until it expires, and is then told so', async () => {
+    const { key, sha } = await keyIssuer(redis).issue({ expiresAt: new Date(Date.now() + 1500) });
+    expect((await pets({ authorization: `Bearer ${key}` })).status).toBe(200);
+    await expect
+      .poll(async () => (await pets({ authorization: `Bearer ${key}` })).status, { timeout: 5000 })
+      .toBe(401);
+    expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'expired_api_key');
+    expect(Math.round((await redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
+  });
+
+  test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be written %j', async (scheme) => {
+    const { key } = await keyIssuer(redis).issue();
+    expect((await pets({ authorization: `${scheme} ${key}` })).status).toBe(200);
+  });
+
+  test('only the hash of a key is in Redis', async () => {
+    const { key, sha } = await keyIssuer(redis).issue();
+    const record = await redis.hgetall(redisKeys.apiKey(sha));
+    expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name', 'plan', 'rev']);
+    expect(JSON.stringify(record)).not.toContain(key.slice(9));
+  });
+
+  test('an address that guesses keys gets 429 after 60 requests a minute, while valid keys go on', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.7' };
+    const statuses = [];
+    for (let index = 0; index < 61; index += 1) statuses.push((await pets(headers)).status);
+    expect(statuses).toEqual([...Array<number>(60).fill(401), 429]);
+    const refused = await pets(headers);
+    expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded', status: 429 });
+    expect(Number(refused.header('Retry-After'))).toBeGreaterThan(50);
+    expect(refused.header('X-RateLimit-Remaining')).toBe('0');
+    expect(refused.header('WWW-Authenticate')).toBeUndefined();
+    const { key } = await keyIssuer(redis).issue();
+    const valid = await pets({ ...headers, authorization: `Bearer ${key}` });
+    expect(valid.status).toBe(200);
+    expect(valid.header('X-RateLimit-Remaining')).toBe('59');
+  });
+
+  test('addresses of one IPv6 network of 56 bits share a limit', async () => {
+    const remaining = async (address: string) =>
+      (await pets({ 'x-forwarded-for': address })).header('X-RateLimit-Remaining');
+    expect(await remaining('2001:db8:1:100::1')).toBe('59');
+    expect(await remaining('2001:db8:1:1ff::2')).toBe('58');
+    expect(await remaining('2001:db8:1:200::1')).toBe('59');
+  });
+
+  test('the limit of addresses is tuned in Redis as the plan anonymous', async () => {
+    await redis.hset(redisKeys.plan('anonymous'), 'minute', 7);
+    await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 2000 }).toBe('7');
+    await redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
+    await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 2000 }).toBe('60');
+  });
+});

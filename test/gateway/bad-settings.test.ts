@@ -1,0 +1,142 @@
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis-keys.ts';
+import { send } from '../support/http.ts';
+import { connectRedis, keyIssuer } from '../support/keys.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { type Service, startGateway } from '../support/service.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+describe('values in Redis that were edited by hand', () => {
+  let server: RedisServer;
+  let redis: Redis;
+  let upstream: Upstream;
+  let gateway: Service;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    upstream = await startUpstream();
+    gateway = await startGateway({
+      REDIS_URL: server.url,
+      PETS_SERVICE_URL: upstream.url,
+      LOG_LEVEL: 'error',
+    });
+    redis = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await gateway[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const policyOf = async (key: string) =>
+    (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
+  const metric = async (key: string) =>
+    new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
+      (await send(`${gateway.adminUrl}/metrics`)).text,
+    )?.[1];
+
+  test.each(['many', '0', '-5', '', '1.5', '1e3', '99999999999'])(
+    'the plan limit %j keeps the last good one, is logged and shows in a metric',
+    async (bad) => {
+      const { key } = await keyIssuer(redis).issue({ plan: 'pro' });
+      await redis.hset(redisKeys.plan('pro'), 'minute', bad);
+      await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
+      expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
+      expect(gateway.output()).toContain('"key":"gw:plan:pro"');
+      await redis.hset(redisKeys.plan('pro'), 'minute', '300');
+      await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
+    },
+  );
+
+  test('a plan that is deleted keeps its last good limits', async () => {
+    const { key } = await keyIssuer(redis).issue({ plan: 'business' });
+    await redis.del(redisKeys.plan('business'));
+    await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('2');
+    expect(await policyOf(key)).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
+    await redis.hset(redisKeys.plan('business'), { minute: 1000, day: 100_000 });
+  });
+
+  test('a plan of the wrong type keeps its last good limits', async () => {
+    const { key } = await keyIssuer(redis).issue({ plan: 'business' });
+    await redis.set(redisKeys.plan('business'), 'oops');
+    await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('1');
+    expect(await policyOf(key)).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
+    await redis.del(redisKeys.plan('business'));
+    await redis.hset(redisKeys.plan('business'), { minute: 1000, day: 100_000 });
+  });
+
+  test('one bad field does not keep a good one from taking effect', async () => {
+    const { key } = await keyIssuer(redis).issue({ plan: 'pro' });
+    await redis.hset(redisKeys.plan('pro'), { minute: 'oops', day: 20_000 });
+    await expect
+      .poll(() => policyOf(key), { timeout: 2000 })
+      .toBe('"minute";q=300;w=60, "day";q=20000;w=86400');
+    await redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
+  });
+
+  test('a record with a bad limit goes on as it was', async () => {
+    const { key, sha } = await keyIssuer(redis).issue({ minute: 33 });
+    expect(await policyOf(key)).toContain('q=33;w=60');
+    await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
+    expect(await policyOf(key)).toContain('q=33;w=60');
+    expect(await metric(`gw:key:\\{${sha}\\}`)).toBe('1');
+  });
+
+  test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
+    const { key, sha } = await keyIssuer(redis).issue();
+    await redis.hset(redisKeys.apiKey(sha), { plan: 'platinum', rev: 2 });
+    const answer = await send(`${gateway.url}/v1/pets`, { key });
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
+    expect(answer.header('X-RateLimit-Limit')).toBe('60');
+    await redis.hset(redisKeys.plan('platinum'), { minute: 9, day: 99 });
+    await expect.poll(() => policyOf(key), { timeout: 2000 }).toBe('"minute";q=9;w=60, "day";q=99;w=86400');
+  });
+
+  test('a counter of the wrong type or without a number counts as empty', async () => {
+    const { key, sha } = await keyIssuer(redis).issue();
+    await redis.hset(redisKeys.minute(sha), 'a', 'b');
+    const answer = await send(`${gateway.url}/v1/pets`, { key });
+    expect(answer.status).toBe(200);
+    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
+    await redis.set(redisKeys.minute(sha), 'abc');
+    expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
+  });
+
+  test('a counter whose expiry was taken away gets one again', async () => {
+    const { key, sha } = await keyIssuer(redis).issue();
+    await send(`${gateway.url}/v1/pets`, { key });
+    await redis.persist(redisKeys.minute(sha));
+    await send(`${gateway.url}/v1/pets`, { key });
+    expect(await redis.ttl(redisKeys.minute(sha))).toBeGreaterThan(0);
+  });
+
+  test.each([
+    { violations: 'ten' },
+    { banSeconds: '0' },
+    { enabled: 'maybe' },
+    { maxBanSeconds: '5' },
+    { violations: '100', windowSeconds: '60' },
+  ])('the ban policy %j keeps the last good one as a whole', async (bad) => {
+    const good = await redis.hgetall(redisKeys.banPolicy);
+    await redis.hset(redisKeys.banPolicy, bad);
+    await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('1');
+    await redis.hset(redisKeys.banPolicy, good);
+    await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
+  });
+
+  test('each fault is logged once and not at every read', async () => {
+    await redis.hset(redisKeys.plan('free'), 'minute', 'once');
+    await sleep(2000);
+    const lines = gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('"key":"gw:plan:free"'));
+    await redis.hset(redisKeys.plan('free'), 'minute', 60);
+    expect(lines).toHaveLength(1);
+  });
+});

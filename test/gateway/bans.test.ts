@@ -1,0 +1,193 @@
+import type { Redis } from 'ioredis';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis-keys.ts';
+import { send } from '../support/http.ts';
+import { connectRedis, type IssuedKey, keyIssuer } from '../support/keys.ts';
+import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { type Service, startGateway } from '../support/service.ts';
+import { startUpstream, type Upstream } from '../support/upstream.ts';
+
+let server: RedisServer;
+let redis: Redis;
+let upstream: Upstream;
+let gateway: Service;
+
+beforeAll(async () => {
+  server = await startRedisServer();
+  upstream = await startUpstream();
+  gateway = await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, LOG_LEVEL: 'warn' });
+  redis = await connectRedis(server.url);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await gateway[Symbol.asyncDispose]();
+  await upstream[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
+
+/** A key with nothing left for a minute: its window was opened by the one request that it allows. */
+async function exhaustedKey(): Promise<IssuedKey> {
+  const issued = await keyIssuer(redis).issue({ minute: 1 });
+  expect((await pets(issued.key)).status).toBe(200);
+  return issued;
+}
+
+/** Makes the next refusals count as if they came a second apart, without waiting for it. */
+async function ageViolations(sha: string, byMs: number): Promise<void> {
+  const recent = await redis.hget(redisKeys.violations(sha), 'recent');
+  const aged = (recent ?? '').split(',').flatMap((text) => (text === '' ? [] : [Number(text) - byMs]));
+  await redis.hset(redisKeys.violations(sha), 'recent', aged.join(','));
+}
+
+/** Ten violations, a second apart in Redis' eyes: the last one bans. */
+async function provokeBan({ key, sha }: IssuedKey) {
+  for (let violation = 0; violation < 9; violation += 1) {
+    expect((await pets(key)).json).toMatchObject({ code: 'rate_limit_exceeded' });
+    await ageViolations(sha, 1100);
+  }
+  return pets(key);
+}
+
+// Each waits for real time to pass, so all of them wait together.
+describe.concurrent('in real time', () => {
+  test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async ({ expect }) => {
+    const { key } = await exhaustedKey();
+    const startedAt = Date.now();
+    let code: unknown;
+    while (code !== 'api_key_banned' && Date.now() - startedAt < 30_000) {
+      const answer = await pets(key);
+      code = (answer.json as { code: string }).code;
+      await sleep(20);
+    }
+    expect(code).toBe('api_key_banned');
+    expect(Date.now() - startedAt).toBeLessThan(15_000);
+  });
+
+  test(
+    'a client that backs off exponentially from 1 s is never banned',
+    { timeout: 90_000 },
+    async ({ expect }) => {
+      const { key, sha } = await keyIssuer(redis).issue({ day: 1 });
+      await pets(key);
+      const codes: unknown[] = [];
+      for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
+        await sleep(waitSeconds * 1000);
+        codes.push((await pets(key)).json);
+      }
+      expect(codes).toEqual(Array(7).fill(expect.objectContaining({ code: 'rate_limit_exceeded' })));
+      expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
+    },
+  );
+
+  test(
+    'waiting exactly Retry-After suffices, and never leads to a ban',
+    { timeout: 90_000 },
+    async ({ expect }) => {
+      const { key, sha } = await exhaustedKey();
+      const refused = await pets(key);
+      expect(refused.status).toBe(429);
+      await sleep(Number(refused.header('Retry-After')) * 1000);
+      expect((await pets(key)).status).toBe(200);
+      expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
+    },
+  );
+});
+
+describe('bans', () => {
+  test('200 requests at once across the limit count as one violation', async () => {
+    const { key, sha } = await keyIssuer(redis).issue({ minute: 50 });
+    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    const recent = await redis.hget(redisKeys.violations(sha), 'recent');
+    expect(recent?.split(',')).toHaveLength(1);
+    expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
+  });
+
+  test('the tenth violation within a minute bans for a minute, and nothing is consumed meanwhile', async () => {
+    const issued = await exhaustedKey();
+    const banned = await provokeBan(issued);
+    expect(banned.status).toBe(429);
+    expect(banned.json).toEqual({ code: 'api_key_banned', message: expect.any(String), status: 429 });
+    expect(banned.header('Retry-After')).toBe('60');
+    expect(banned.header('X-RateLimit-Limit')).toBe('1');
+    expect(banned.header('X-RateLimit-Remaining')).toBe('0');
+    const until = Number(banned.header('X-RateLimit-Reset'));
+    expect(Math.abs(until - (Date.now() / 1000 + 60))).toBeLessThan(3);
+    // The window that was full is over, and the key is still banned.
+    await redis.del(redisKeys.minute(issued.sha));
+    expect((await pets(issued.key)).json).toMatchObject({ code: 'api_key_banned' });
+    expect(await redis.exists(redisKeys.minute(issued.sha))).toBe(0);
+  });
+
+  test('each further ban is twice as long, up to an hour, and a day without one starts anew', async () => {
+    const issued = await exhaustedKey();
+    const banSeconds = [];
+    for (let ban = 0; ban < 8; ban += 1) {
+      await redis.set(redisKeys.minute(issued.sha), 1, 'EX', 60);
+      const banned = await provokeBan(issued);
+      banSeconds.push(Number(banned.header('Retry-After')));
+      await redis.del(redisKeys.ban(issued.sha));
+      await sleep(1100);
+    }
+    expect(banSeconds).toEqual([60, 120, 240, 480, 960, 1920, 3600, 3600]);
+    expect(await redis.ttl(redisKeys.violations(issued.sha))).toBeGreaterThan(86_400);
+
+    await redis.hset(redisKeys.violations(issued.sha), 'bannedUntil', Date.now() - 86_400_000);
+    await redis.set(redisKeys.minute(issued.sha), 1, 'EX', 60);
+    expect((await provokeBan(issued)).header('Retry-After')).toBe('60');
+  });
+
+  test('a ban ends by itself at the time that it said', async () => {
+    await redis.hset(redisKeys.banPolicy, 'banSeconds', 2);
+    await sleep(1000);
+    const issued = await exhaustedKey();
+    const banned = await provokeBan(issued);
+    await redis.hset(redisKeys.banPolicy, 'banSeconds', 60);
+    expect(banned.header('Retry-After')).toBe('2');
+    await redis.del(redisKeys.minute(issued.sha));
+    await sleep(2000);
+    expect((await pets(issued.key)).status).toBe(200);
+  });
+
+  test('a ban that an operator lifts by deleting its key is over within a second', async () => {
+    const issued = await exhaustedKey();
+    await provokeBan(issued);
+    await redis.del(redisKeys.ban(issued.sha), redisKeys.minute(issued.sha));
+    await sleep(1000);
+    expect((await pets(issued.key)).status).toBe(200);
+  });
+
+  test('a policy that is switched off in Redis bans nobody', async () => {
+    await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
+    await sleep(1000);
+    const issued = await exhaustedKey();
+    const last = await provokeBan(issued);
+    await redis.hset(redisKeys.banPolicy, 'enabled', 'true');
+    expect(last.json).toMatchObject({ code: 'rate_limit_exceeded' });
+    await sleep(1000);
+  });
+
+  test('a banned client that hammers costs Redis one command a second', async () => {
+    const issued = await exhaustedKey();
+    await provokeBan(issued);
+    const monitor = await server.redis.monitor();
+    let commands = 0;
+    monitor.on('monitor', (_time: string, args: string[], source: string) => {
+      if (source !== 'lua' && args.some((arg) => arg.includes(issued.sha))) commands += 1;
+    });
+    const startedAt = Date.now();
+    let requests = 0;
+    while (Date.now() - startedAt < 3000) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
+      requests += answers.filter(({ status }) => status === 429).length;
+    }
+    monitor.disconnect();
+    expect(requests).toBeGreaterThan(100);
+    expect(commands).toBeGreaterThanOrEqual(2);
+    expect(commands).toBeLessThanOrEqual(4);
+  });
+});

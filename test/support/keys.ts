@@ -1,0 +1,30 @@
+import type { Redis } from 'ioredis';
+import { createApiKeyStore, type NewApiKey } from '../../gateway/api-key-store.ts';
+import { hashApiKey } from '../../gateway/api-key-format.ts';
+import { createRedis } from '../../gateway/redis.ts';
+import { pino } from 'pino';
+
+export interface IssuedKey {
+  key: string;
+  id: string;
+  sha: string;
+}
+
+/** The gateway's own client, with its scripts, ready for use. */
+export async function connectRedis(url: string): Promise<Redis> {
+  const redis = createRedis(url, pino({ level: 'silent' }));
+  await new Promise((resolve) => redis.once('ready', resolve));
+  return redis;
+}
+
+/** Issues keys as the ops command does. */
+export function keyIssuer(redis: Redis) {
+  const store = createApiKeyStore({ redis, now: Date.now });
+  return {
+    store,
+    async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
+      const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
+      return { key, id: record.id, sha: hashApiKey(key) };
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface Service extends AsyncDisposable {
+  /** Port that it serves on. */
+  port: number;
+  url: string;
+  adminUrl: string;
+  pid: number;
+  /** All it has written so far, errors included. */
+  output(): string;
+  signal(signal: NodeJS.Signals): void;
+  /** Resolves with the exit code, or null where a signal ended it. */
+  exited: Promise<number | null>;
+  /** SIGTERM, and resolves when it has ended. */
+  stop(): Promise<number | null>;
+}
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs one of the project's programs to its end. */
+export async function runProgram(args: string[], env: Record<string, string> = {}): Promise<Ended> {
+  const child = spawnNode(args, env);
+  let stdout = '';
+  let stderr = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    stdout += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    stderr += chunk.toString();
+  });
+  const code = await new Promise<number | null>((resolve) => {
+    child.on('close', resolve);
+  });
+  return { code, stdout, stderr };
+}
+
+function spawnNode(args: string[], env: Record<string, string>, ipc = false): ChildProcess {
+  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+    cwd: root,
+    env: { ...cleanEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+  });
+}
+
+/** The surrounding environment without what would configure the services or colour their output. */
+function cleanEnvironment(): NodeJS.ProcessEnv {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+}
+
+interface Ready {
+  type: 'ready';
+  port: number;
+  adminPort?: number;
+}
+
+async function startService(script: string, env: Record<string, string>): Promise<Service> {
+  const child = spawnNode([script], env, true);
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('exit', resolve);
+  });
+  const ready = await new Promise<Ready>((resolve, reject) => {
+    child.on('message', (message) => resolve(message as Ready));
+    void exited.then((code) => reject(new Error(`${script} ended with ${code}:\n${output}`)));
+  });
+  const stop = () => {
+    child.kill('SIGTERM');
+    return exited;
+  };
+  return {
+    port: ready.port,
+    url: `http://127.0.0.1:${ready.port}`,
+    adminUrl: `http://127.0.0.1:${ready.adminPort}`,
+    pid: child.pid ?? 0,
+    output: () => output,
+    signal: (signal) => child.kill(signal),
+    exited,
+    stop,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGCONT');
+      const hardStop = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await stop();
+      clearTimeout(hardStop);
+    },
+  };
+}
+
+/** A gateway in a process of its own, on free ports. */
+export function startGateway(env: Record<string, string>): Promise<Service> {
+  return startService('gateway/server.ts', { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', ...env });
+}
+
+/** A pets service in a process of its own, on a free port; on an empty database it has the demo pets. */
+export function startPetsService(env: Record<string, string>): Promise<Service> {
+  return startService('pets-service/server.ts', { PETS_SERVICE_PORT: '0', DEMO: 'true', ...env });
+}

@@ -1,0 +1,61 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface SeenRequest {
+  method: string;
+  url: string;
+  rawHeaders: string[];
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface Upstream extends AsyncDisposable {
+  url: string;
+  /** Requests received so far, bodies included. */
+  seen: SeenRequest[];
+  /** How requests are answered from now on. */
+  answer: (req: IncomingMessage, res: ServerResponse, body: string) => void;
+  connections(): Promise<number>;
+}
+
+/** What the pets service would say. */
+export function answerPets(_req: IncomingMessage, res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]');
+}
+
+/** A stand-in for the pets service: a real HTTP server whose answers a test decides on. */
+export async function startUpstream(): Promise<Upstream> {
+  const seen: SeenRequest[] = [];
+  const listener: RequestListener = (req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('error', () => {});
+    req.on('end', () => {
+      const { method = '', url = '', rawHeaders, headers } = req;
+      const body = Buffer.concat(chunks).toString();
+      seen.push({ method, url, rawHeaders, headers, body });
+      upstream.answer(req, res, body);
+    });
+  };
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const upstream: Upstream = {
+    url: `http://127.0.0.1:${port}`,
+    seen,
+    answer: answerPets,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+      }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+  return upstream;
+}

@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    root: fileURLToPath(new URL('.', import.meta.url)),
+    include: ['**/*.test.ts'],
+    globalSetup: ['support/stores.setup.ts'],
+    // Tests start real servers and measure what several processes do together: one file at a time, so that none
+    // starves another on a small machine.
+    fileParallelism: false,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    // A test without an expectation shows nothing.
+    expect: { requireAssertions: true },
+  },
+});
