@@ -1,6 +1,7 @@
-import express, { type Express } from 'express';
+import express from 'express';
 import type { Redis } from 'ioredis';
 import type { KeyObject } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
@@ -51,7 +52,8 @@ export interface GatewayDependencies {
 }
 
 export interface Gateway {
-  app: Express;
+  /** Handles a request: the first step, then Express with all others. */
+  app: RequestListener;
   /** Charges an address for something that never became a request, and returns the headers of the answer. */
   chargeAddress(address: string): Promise<RateLimitHeaders>;
 }
@@ -80,7 +82,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   });
   app.use(assignRequestId());
   app.use(recordAccess({ log, metrics }));
-  app.use(normalizeTarget());
   app.use(serveDescription(api));
   app.use(answerOptions({ api, anonymousLimit, now }));
   app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
@@ -92,7 +93,11 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.use(renderError({ basePath, anonymousLimit, log, now }));
 
   return {
-    app,
+    app(req, res) {
+      // Before Express, whose router takes down the target at the start and is confused by a change of it.
+      normalizeTarget(req);
+      app(req, res);
+    },
     async chargeAddress(address) {
       const { window } = await anonymousLimit.charge(address);
       return addressLimitHeaders(window, now());

@@ -5,6 +5,7 @@ import { callerOf } from './authenticate.ts';
 import { GatewayError } from './errors.ts';
 import { upstreamRequestHeaders } from './forwarded-headers.ts';
 import type { MintToken } from './internal-token.ts';
+import { peerAddress } from './request-context.ts';
 import { hasBody } from './request-body.ts';
 import { undiciTransport } from './undici-transport.ts';
 
@@ -31,11 +32,10 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   });
 
   function requestHeaders(req: Request, res: Response): string[] {
-    const peerAddress = req.socket.remoteAddress ?? '';
     return upstreamRequestHeaders({
       rawHeaders: req.rawHeaders,
-      peerAddress,
-      peerIsTrusted: trustsPeer(peerAddress, 0),
+      peerAddress: peerAddress(req),
+      peerIsTrusted: trustsPeer(peerAddress(req), 0),
       token: mintToken(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: hasBody(req) && req.method !== 'GET' && req.method !== 'HEAD',

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import type { Caller } from './api-keys.ts';
 import type { ErrorCode } from './errors.ts';
@@ -21,6 +22,11 @@ declare global {
       upstreamMs?: number;
     }
   }
+}
+
+/** Address of the peer that the connection is from. An IPv4 one that came in over IPv6 is written as IPv4. */
+export function peerAddress(req: IncomingMessage): string {
+  return (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /** Address of the client, as far as trusted proxies can vouch for it. */

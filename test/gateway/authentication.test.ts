@@ -1,42 +1,23 @@
-import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { type Answer, send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { keyIssuer } from '../support/keys.ts';
 
 describe('authentication', () => {
-  let server: RedisServer;
-  let redis: Redis;
-  let upstream: Upstream;
-  let gateway: Service;
+  let kit: GatewayKit;
 
   beforeAll(async () => {
-    server = await startRedisServer();
-    upstream = await startUpstream();
-    gateway = await startGateway({
-      REDIS_URL: server.url,
-      PETS_SERVICE_URL: upstream.url,
-      LOG_LEVEL: 'warn',
-      TRUST_PROXY: 'loopback',
-    });
-    redis = await connectRedis(server.url);
+    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
   });
 
-  afterAll(async () => {
-    redis.disconnect();
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+  afterAll(() => kit[Symbol.asyncDispose]());
 
   let nextAddress = 1;
   /** Each request from an address of its own, so that the limit of an address stays out of the way. */
   const pets = (headers: Record<string, string> = {}) =>
-    send(`${gateway.url}/v1/pets`, {
+    send(`${kit.gateway.url}/v1/pets`, {
       headers: { 'x-forwarded-for': `198.51.100.${nextAddress++}`, ...headers },
     });
 
@@ -71,31 +52,31 @@ describe('authentication', () => {
   });
 
   test('a revoked key is told so, and its record stays 90 days', async () => {
-    const { key, id, sha } = await keyIssuer(redis).issue();
-    await keyIssuer(redis).store.revoke(id);
+    const { key, id, sha } = await kit.issue();
+    await keyIssuer(kit.redis).store.revoke(id);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'revoked_api_key');
-    const days = (await redis.ttl(redisKeys.apiKey(sha))) / 86_400;
+    const days = (await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400;
     expect(Math.round(days)).toBe(90);
   });
 
   test('a key works until it expires, and is then told so', async () => {
-    const { key, sha } = await keyIssuer(redis).issue({ expiresAt: new Date(Date.now() + 1500) });
+    const { key, sha } = await kit.issue({ expiresAt: new Date(Date.now() + 1500) });
     expect((await pets({ authorization: `Bearer ${key}` })).status).toBe(200);
     await expect
       .poll(async () => (await pets({ authorization: `Bearer ${key}` })).status, { timeout: 5000 })
       .toBe(401);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'expired_api_key');
-    expect(Math.round((await redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
   });
 
   test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be written %j', async (scheme) => {
-    const { key } = await keyIssuer(redis).issue();
+    const { key } = await kit.issue();
     expect((await pets({ authorization: `${scheme} ${key}` })).status).toBe(200);
   });
 
   test('only the hash of a key is in Redis', async () => {
-    const { key, sha } = await keyIssuer(redis).issue();
-    const record = await redis.hgetall(redisKeys.apiKey(sha));
+    const { key, sha } = await kit.issue();
+    const record = await kit.redis.hgetall(redisKeys.apiKey(sha));
     expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name', 'plan', 'rev']);
     expect(JSON.stringify(record)).not.toContain(key.slice(9));
   });
@@ -110,7 +91,7 @@ describe('authentication', () => {
     expect(Number(refused.header('Retry-After'))).toBeGreaterThan(50);
     expect(refused.header('X-RateLimit-Remaining')).toBe('0');
     expect(refused.header('WWW-Authenticate')).toBeUndefined();
-    const { key } = await keyIssuer(redis).issue();
+    const { key } = await kit.issue();
     const valid = await pets({ ...headers, authorization: `Bearer ${key}` });
     expect(valid.status).toBe(200);
     expect(valid.header('X-RateLimit-Remaining')).toBe('59');
@@ -125,9 +106,9 @@ describe('authentication', () => {
   });
 
   test('the limit of addresses is tuned in Redis as the plan anonymous', async () => {
-    await redis.hset(redisKeys.plan('anonymous'), 'minute', 7);
+    await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 7);
     await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 2000 }).toBe('7');
-    await redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
+    await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
     await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 2000 }).toBe('60');
   });
 });

@@ -3,34 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import type { Service } from '../support/service.ts';
 
 describe('values in Redis that were edited by hand', () => {
-  let server: RedisServer;
+  let kit: GatewayKit;
   let redis: Redis;
-  let upstream: Upstream;
   let gateway: Service;
 
   beforeAll(async () => {
-    server = await startRedisServer();
-    upstream = await startUpstream();
-    gateway = await startGateway({
-      REDIS_URL: server.url,
-      PETS_SERVICE_URL: upstream.url,
-      LOG_LEVEL: 'error',
-    });
-    redis = await connectRedis(server.url);
+    kit = await startGatewayKit({ LOG_LEVEL: 'error' });
+    ({ redis, gateway } = kit);
   });
 
-  afterAll(async () => {
-    redis.disconnect();
-    await gateway[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-  });
+  afterAll(() => kit[Symbol.asyncDispose]());
 
   const policyOf = async (key: string) =>
     (await send(`${gateway.url}/v1/pets`, { key })).header('RateLimit-Policy');
@@ -42,7 +28,7 @@ describe('values in Redis that were edited by hand', () => {
   test.each(['many', '0', '-5', '', '1.5', '1e3', '99999999999'])(
     'the plan limit %j keeps the last good one, is logged and shows in a metric',
     async (bad) => {
-      const { key } = await keyIssuer(redis).issue({ plan: 'pro' });
+      const { key } = await kit.issue({ plan: 'pro' });
       await redis.hset(redisKeys.plan('pro'), 'minute', bad);
       await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
       expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
@@ -53,7 +39,7 @@ describe('values in Redis that were edited by hand', () => {
   );
 
   test('a plan that is deleted keeps its last good limits', async () => {
-    const { key } = await keyIssuer(redis).issue({ plan: 'business' });
+    const { key } = await kit.issue({ plan: 'business' });
     await redis.del(redisKeys.plan('business'));
     await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('2');
     expect(await policyOf(key)).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
@@ -61,7 +47,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a plan of the wrong type keeps its last good limits', async () => {
-    const { key } = await keyIssuer(redis).issue({ plan: 'business' });
+    const { key } = await kit.issue({ plan: 'business' });
     await redis.set(redisKeys.plan('business'), 'oops');
     await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('1');
     expect(await policyOf(key)).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
@@ -70,7 +56,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('one bad field does not keep a good one from taking effect', async () => {
-    const { key } = await keyIssuer(redis).issue({ plan: 'pro' });
+    const { key } = await kit.issue({ plan: 'pro' });
     await redis.hset(redisKeys.plan('pro'), { minute: 'oops', day: 20_000 });
     await expect
       .poll(() => policyOf(key), { timeout: 2000 })
@@ -79,7 +65,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a record with a bad limit goes on as it was', async () => {
-    const { key, sha } = await keyIssuer(redis).issue({ minute: 33 });
+    const { key, sha } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
     await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
     expect(await policyOf(key)).toContain('q=33;w=60');
@@ -87,7 +73,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
-    const { key, sha } = await keyIssuer(redis).issue();
+    const { key, sha } = await kit.issue();
     await redis.hset(redisKeys.apiKey(sha), { plan: 'platinum', rev: 2 });
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     expect(answer.status).toBe(503);
@@ -98,7 +84,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a counter of the wrong type or without a number counts as empty', async () => {
-    const { key, sha } = await keyIssuer(redis).issue();
+    const { key, sha } = await kit.issue();
     await redis.hset(redisKeys.minute(sha), 'a', 'b');
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     expect(answer.status).toBe(200);
@@ -108,7 +94,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a counter whose expiry was taken away gets one again', async () => {
-    const { key, sha } = await keyIssuer(redis).issue();
+    const { key, sha } = await kit.issue();
     await send(`${gateway.url}/v1/pets`, { key });
     await redis.persist(redisKeys.minute(sha));
     await send(`${gateway.url}/v1/pets`, { key });

@@ -3,35 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { send } from '../support/http.ts';
-import { connectRedis, type IssuedKey, keyIssuer } from '../support/keys.ts';
-import { type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import type { IssuedKey } from '../support/keys.ts';
 
-let server: RedisServer;
+let kit: GatewayKit;
 let redis: Redis;
-let upstream: Upstream;
-let gateway: Service;
 
 beforeAll(async () => {
-  server = await startRedisServer();
-  upstream = await startUpstream();
-  gateway = await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, LOG_LEVEL: 'warn' });
-  redis = await connectRedis(server.url);
+  kit = await startGatewayKit();
+  redis = kit.redis;
 });
 
-afterAll(async () => {
-  redis.disconnect();
-  await gateway[Symbol.asyncDispose]();
-  await upstream[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+afterAll(() => kit[Symbol.asyncDispose]());
 
-const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
+const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 
 /** A key with nothing left for a minute: its window was opened by the one request that it allows. */
 async function exhaustedKey(): Promise<IssuedKey> {
-  const issued = await keyIssuer(redis).issue({ minute: 1 });
+  const issued = await kit.issue({ minute: 1 });
   expect((await pets(issued.key)).status).toBe(200);
   return issued;
 }
@@ -71,7 +60,7 @@ describe.concurrent('in real time', () => {
     'a client that backs off exponentially from 1 s is never banned',
     { timeout: 90_000 },
     async ({ expect }) => {
-      const { key, sha } = await keyIssuer(redis).issue({ day: 1 });
+      const { key, sha } = await kit.issue({ day: 1 });
       await pets(key);
       const codes: unknown[] = [];
       for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
@@ -99,7 +88,7 @@ describe.concurrent('in real time', () => {
 
 describe('bans', () => {
   test('200 requests at once across the limit count as one violation', async () => {
-    const { key, sha } = await keyIssuer(redis).issue({ minute: 50 });
+    const { key, sha } = await kit.issue({ minute: 50 });
     const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
     const recent = await redis.hget(redisKeys.violations(sha), 'recent');
@@ -174,7 +163,7 @@ describe('bans', () => {
   test('a banned client that hammers costs Redis one command a second', async () => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
-    const monitor = await server.redis.monitor();
+    const monitor = await kit.server.redis.monitor();
     let commands = 0;
     monitor.on('monitor', (_time: string, args: string[], source: string) => {
       if (source !== 'lua' && args.some((arg) => arg.includes(issued.sha))) commands += 1;

@@ -20,7 +20,7 @@ export interface Upstream extends AsyncDisposable {
 
 /** What the pets service would say. */
 export function answerPets(_req: IncomingMessage, res: ServerResponse): void {
-  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('[]');
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': 2 }).end('[]');
 }
 
 /** A stand-in for the pets service: a real HTTP server whose answers a test decides on. */

@@ -1,0 +1,313 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { parseRaw, send, sendRaw } from '../support/http.ts';
+
+describe('what the HTTP server would answer by itself', () => {
+  let kit: GatewayKit;
+  let key: string;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({
+      REQUEST_TIMEOUT_MS: '1500',
+      HEADERS_TIMEOUT_MS: '1000',
+      UPSTREAM_TIMEOUT_MS: '3000',
+    });
+    ({ key } = await kit.issue({ plan: 'business' }));
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const raw = async (bytes: string | Buffer) => parseRaw(await sendRaw(kit.gateway.port, bytes));
+  const anyMessage: unknown = expect.any(String);
+
+  function expectError(answer: ReturnType<typeof parseRaw>, status: number, code: string): void {
+    expect(answer.status).toBe(status);
+    expect(answer.json).toEqual({ code, message: anyMessage, status });
+    expect(answer.headers).toMatch(/^content-type: application\/json/im);
+    for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
+      expect(answer.headers.match(new RegExp(`^${name}: \\d+$`, 'gim'))).toHaveLength(1);
+    }
+  }
+
+  test.each([
+    ['a malformed request line', 'GET\r\n\r\n'],
+    ['a request line with spaces in the path', 'GET /v1/ pets HTTP/1.1\r\nHost: x\r\n\r\n'],
+    ['an unknown protocol', 'GET /v1/pets FOO/1.1\r\nHost: x\r\n\r\n'],
+    ['a header without a colon', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nBroken header\r\n\r\n'],
+    ['a space before the colon', 'GET /v1/pets HTTP/1.1\r\nHost : x\r\n\r\n'],
+    ['NUL in a header', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n'],
+    [
+      'Content-Length and Transfer-Encoding',
+      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    [
+      'two different lengths',
+      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
+    ],
+    ['a signed length', 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: +3\r\n\r\nabc'],
+    ['noise', Buffer.from([0x16, 0x03, 0x01, 0x00, 0xa5, 0x01, 0x00, 0x00])],
+  ])('%s is a bad request', async (_name, bytes) => {
+    expectError(await raw(bytes), 400, 'bad_request');
+  });
+
+  test('a header too large is 431', async () => {
+    expectError(
+      await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`),
+      431,
+      'headers_too_large',
+    );
+  });
+
+  test('headers that never end are 408', async () => {
+    expectError(await raw('GET /v1/pets HTTP/1.1\r\nHost: x\r\n'), 408, 'request_timeout');
+  });
+
+  test('a connection on which nothing is ever sent is 408 too', async () => {
+    expectError(await raw(''), 408, 'request_timeout');
+  });
+
+  test('CONNECT is 405 with the methods that there are', async () => {
+    const answer = await raw('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
+    expectError(answer, 405, 'method_not_allowed');
+    expect(answer.headers).toMatch(/^Allow: GET, HEAD, POST, OPTIONS$/m);
+  });
+
+  const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
+  /** Answers to requests that have a path and a key show the limits of the key. */
+  const ofKey = /^X-RateLimit-Limit: 1000$/m;
+
+  test('HTTP/1.1 without Host is 400, with the rate headers of the key', async () => {
+    const answer = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
+    expectError(answer, 400, 'bad_request');
+    expect(answer.headers).toMatch(ofKey);
+  });
+
+  test('two Host headers are 400', async () => {
+    expectError(
+      await raw(`GET /v1/pets HTTP/1.1\r\nHost: a\r\nHost: b\r\n${authorized()}\r\n`),
+      400,
+      'bad_request',
+    );
+  });
+
+  test('HTTP/1.0 needs no Host', async () => {
+    const answer = await raw(`GET /v1/pets HTTP/1.0\r\n${authorized()}\r\n`);
+    expect(answer).toMatchObject({ status: 200, json: [] });
+  });
+
+  test('an Expect that cannot be met is 417, with the rate headers of the key', async () => {
+    const answer = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`);
+    expectError(answer, 417, 'bad_request');
+    expect(answer.headers).toMatch(ofKey);
+  });
+
+  test('Upgrade is ignored', async () => {
+    const answer = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${authorized()}\r\n`);
+    expect(answer).toMatchObject({ status: 200, json: [] });
+  });
+
+  test('a target in absolute form is served', async () => {
+    const answer = await raw(
+      `GET http://example.org/v1/pets?limit=2 HTTP/1.1\r\nHost: x\r\n${authorized()}\r\n`,
+    );
+    expect(answer).toMatchObject({ status: 200, json: [] });
+    expect(kit.upstream.seen.at(-1)?.url).toBe('/v1/pets?limit=2');
+  });
+
+  const post = (headers: string) =>
+    `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
+
+  test('a body that does not arrive in time is 408, with the rate headers of the key', async () => {
+    const answer = await raw(`${post(authorized())}Content-Length: 10\r\n\r\n{"a"`);
+    expectError(answer, 408, 'request_timeout');
+    expect(answer.headers).toMatch(ofKey);
+  });
+
+  test('a broken chunk is 400, with the rate headers of the key', async () => {
+    const answer = await raw(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`);
+    expectError(answer, 400, 'bad_request');
+    expect(answer.headers).toMatch(ofKey);
+  });
+
+  test('a body that says it is too large is 413 before it is sent', async () => {
+    const answer = await raw(`${post(authorized())}Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n`);
+    expectError(answer, 413, 'payload_too_large');
+  });
+
+  test('a body that turns out too large is 413, which reaches a client that is still sending', async () => {
+    const chunk = Buffer.alloc(64 * 1024, 'a');
+    const socket = connect(kit.gateway.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data.toString();
+    });
+    let error: unknown;
+    socket.on('error', (reason) => {
+      error = reason;
+    });
+    socket.write(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n`);
+    // 4 MiB, whatever the server says meanwhile.
+    for (let sent = 0; sent < 64 && error === undefined; sent += 1) {
+      socket.write(`${chunk.length.toString(16)}\r\n`);
+      socket.write(chunk);
+      socket.write('\r\n');
+      await sleep(5);
+    }
+    socket.end('0\r\n\r\n');
+    await expect.poll(() => received, { timeout: 3000 }).toContain('payload_too_large');
+    expect(parseRaw(received).status).toBe(413);
+    expect(error).toBeUndefined();
+  });
+
+  test('1 MiB exactly is passed on', async () => {
+    const body = 'a'.repeat(1024 * 1024);
+    const answer = await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, body });
+    expect(answer.status).toBe(200);
+    expect(kit.upstream.seen.at(-1)?.body).toHaveLength(body.length);
+  });
+
+  test('a client that waits for 100 Continue gets it once its key is accepted', async () => {
+    const socket = connect(kit.gateway.port, '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => {
+      received += data.toString();
+    });
+    socket.write(`${post(authorized())}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`);
+    await expect.poll(() => received).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    socket.write('{}');
+    await expect.poll(() => received).toMatch(/HTTP\/1\.1 200 OK/);
+    socket.destroy();
+  });
+
+  test('a client without a key never gets 100 Continue', async () => {
+    const answer = await sendRaw(
+      kit.gateway.port,
+      `${post('')}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 401 Unauthorized/);
+  });
+
+  test('what follows a good request and is none gets its own answer after the first', async () => {
+    const answers = await sendRaw(
+      kit.gateway.port,
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\nNONSENSE\r\n\r\n`,
+    );
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+  });
+});
+
+describe('paths and methods', () => {
+  let kit: GatewayKit;
+  let key: string;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    ({ key } = await kit.issue({ plan: 'business' }));
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  test.each([
+    '/v1/nothing',
+    '/v1',
+    '/v1/',
+    '/v1/pets/',
+    '/v1/PETS',
+    '/v1/pets/1/2',
+    '/v1//pets',
+    '/v1/pe%74s',
+    '/v1/pets;a',
+  ])('%s asks for a key first, and is then not found', async (path) => {
+    expect((await send(kit.gateway.url + path)).json).toMatchObject({ code: 'missing_api_key', status: 401 });
+    const answer = await send(kit.gateway.url + path, { key });
+    expect(answer.status).toBe(404);
+    expect(answer.json).toMatchObject({ code: 'not_found' });
+    expect(answer.header('X-RateLimit-Limit')).toBe('1000');
+  });
+
+  test.each(['/', '/pets', '/V1/pets', '/v1pets', '//v1/pets', '/metrics', '/livez'])(
+    '%s is outside the API: not found, without a key and without a limit',
+    async (path) => {
+      const answer = await send(kit.gateway.url + path);
+      expect(answer.status).toBe(404);
+      expect(answer.json).toMatchObject({ code: 'not_found' });
+      expect(answer.header('X-RateLimit-Limit')).toBeUndefined();
+    },
+  );
+
+  test.each([
+    ['PUT', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
+    ['DELETE', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
+    ['POST', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
+    ['TRACE', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
+  ])('%s %s asks for a key first, and is then not allowed', async (method, path, allow) => {
+    expect((await send(kit.gateway.url + path, { method })).status).toBe(401);
+    const answer = await send(kit.gateway.url + path, { method, key });
+    expect(answer.status).toBe(405);
+    expect(answer.json).toMatchObject({ code: 'method_not_allowed' });
+    expect(answer.header('Allow')).toBe(allow);
+    expect(answer.header('X-RateLimit-Limit')).toBe('1000');
+  });
+
+  test('POST /openapi.json is not allowed', async () => {
+    const answer = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
+    expect(answer.status).toBe(405);
+    expect(answer.header('Allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  test('OPTIONS lists the methods, needs no key and draws on no limit', async () => {
+    const remaining = [];
+    for (let index = 0; index < 3; index += 1) {
+      const answer = await send(`${kit.gateway.url}/v1/pets`, { method: 'OPTIONS' });
+      expect(answer.status).toBe(204);
+      expect(answer.header('Allow')).toBe('GET, HEAD, POST, OPTIONS');
+      expect(answer.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
+      remaining.push(answer.header('X-RateLimit-Remaining'));
+    }
+    expect(new Set(remaining).size).toBe(1);
+    const ofPet = await send(`${kit.gateway.url}/v1/pets/1`, { method: 'OPTIONS' });
+    expect(ofPet.header('Allow')).toBe('GET, HEAD, OPTIONS');
+  });
+
+  test('the OpenAPI document needs no key and shows no limit', async () => {
+    const answer = await send(`${kit.gateway.url}/openapi.json`);
+    expect(answer.status).toBe(200);
+    expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+    expect(answer.json).toMatchObject({ openapi: '3.1.1' });
+    expect(answer.header('X-RateLimit-Limit')).toBeUndefined();
+  });
+
+  test('HEAD is GET without the body, errors included', async () => {
+    const get = await send(`${kit.gateway.url}/v1/pets`, { key });
+    const head = await send(`${kit.gateway.url}/v1/pets`, { method: 'HEAD', key });
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.header('Content-Length')).toBe(get.header('Content-Length'));
+    const refused = await send(`${kit.gateway.url}/v1/pets`, { method: 'HEAD' });
+    expect(refused).toMatchObject({ status: 401, text: '' });
+    expect(refused.header('X-RateLimit-Limit')).toBe('60');
+  });
+
+  test('every answer to a valid key costs one request, except 429', async () => {
+    const { key: limited } = await kit.issue({ minute: 4 });
+    const remaining = [];
+    for (const [method, path] of [
+      ['GET', '/v1/pets'],
+      ['PUT', '/v1/pets'],
+      ['GET', '/v1/none'],
+      ['HEAD', '/v1/pets'],
+      ['GET', '/v1/pets'],
+    ]) {
+      const answer = await send(`${kit.gateway.url}${path}`, { method: method ?? '', key: limited });
+      remaining.push([answer.status, answer.header('X-RateLimit-Remaining')]);
+    }
+    expect(remaining).toEqual([
+      [200, '3'],
+      [405, '2'],
+      [404, '1'],
+      [200, '0'],
+      [429, '0'],
+    ]);
+  });
+});

@@ -1,0 +1,368 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { connect } from 'node:net';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import jwt from 'jsonwebtoken';
+import { request } from 'undici';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { type Answer, postJson, send, sendRaw } from '../support/http.ts';
+import { startGateway } from '../support/service.ts';
+import { answerPets } from '../support/upstream.ts';
+
+const json = { 'content-type': 'application/json; charset=utf-8' };
+
+describe('proxying', () => {
+  let kit: GatewayKit;
+  let key: string;
+  let id: string;
+  let pets: string;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '500' });
+    ({ key, id } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
+    pets = `${kit.gateway.url}/v1/pets`;
+  });
+
+  afterEach(() => {
+    kit.upstream.answer = answerPets;
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  function expectError(answer: Answer, status: number, code: string): void {
+    expect(answer.status).toBe(status);
+    const message: unknown = expect.any(String);
+    expect(answer.json).toEqual({ code, message, status });
+    expect(answer.header('X-RateLimit-Limit')).toBe('100000');
+  }
+
+  describe('what the upstream is told', () => {
+    test('path and query pass as they came', async () => {
+      await send(`${pets}?limit=5&status=sold&x=%2F%20%C3%A4`, { key });
+      expect(kit.upstream.seen.at(-1)).toMatchObject({
+        method: 'GET',
+        url: '/v1/pets?limit=5&status=sold&x=%2F%20%C3%A4',
+      });
+    });
+
+    test('the caller, in a short-lived ES256 token, and never the API key', async () => {
+      await send(pets, { key });
+      const seen = kit.upstream.seen.at(-1);
+      const token = /^Bearer (.+)$/.exec(seen?.headers.authorization ?? '')?.[1] ?? '';
+      const decoded = jwt.decode(token, { complete: true });
+      expect(decoded?.header).toMatchObject({ alg: 'ES256', kid: expect.any(String) as string });
+      expect(decoded?.payload).toMatchObject({
+        iss: 'gateway',
+        aud: 'pets-service',
+        sub: id,
+        plan: 'business',
+      });
+      const { exp = 0, iat = 0 } = decoded?.payload as { exp?: number; iat?: number };
+      expect(exp - iat).toBe(300);
+      expect(JSON.stringify(kit.upstream.seen)).not.toContain(key);
+    });
+
+    test('the same token serves many requests', async () => {
+      await Promise.all([send(pets, { key }), send(pets, { key })]);
+      const tokens = kit.upstream.seen.slice(-2).map(({ headers }) => headers.authorization);
+      expect(tokens[0]).toBe(tokens[1]);
+    });
+
+    test('hop-by-hop headers, and those that Connection names, end here', async () => {
+      await sendRaw(
+        kit.gateway.port,
+        [
+          'GET /v1/pets HTTP/1.1',
+          'Host: api.example.org',
+          `Authorization: Bearer ${key}`,
+          'Connection: close, X-Secret, Authorization, X-Request-Id',
+          'X-Secret: 1',
+          'Keep-Alive: timeout=5',
+          'TE: trailers',
+          'Upgrade: websocket',
+          'Proxy-Authorization: Basic eDp5',
+          'Proxy-Connection: keep-alive',
+          'X-Kept: yes',
+          '',
+          '',
+        ].join('\r\n'),
+      );
+      const { headers } = kit.upstream.seen.at(-1) ?? {};
+      expect(Object.keys(headers ?? {}).toSorted()).toEqual([
+        'authorization',
+        'connection',
+        'host',
+        'x-forwarded-for',
+        'x-forwarded-host',
+        'x-forwarded-proto',
+        'x-kept',
+        'x-request-id',
+      ]);
+      expect(headers?.['x-forwarded-host']).toBe('api.example.org');
+    });
+
+    test('what a client says of its origin is replaced', async () => {
+      await send(pets, {
+        key,
+        headers: {
+          forwarded: 'for=10.0.0.1',
+          'x-forwarded-for': '10.0.0.1',
+          'x-forwarded-host': 'evil.example',
+          'x-forwarded-proto': 'https',
+          'x-real-ip': '10.0.0.1',
+        },
+      });
+      const { headers } = kit.upstream.seen.at(-1) ?? {};
+      expect(headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http' });
+      expect(headers?.['x-forwarded-host']).toBe(`127.0.0.1:${kit.gateway.port}`);
+      expect(headers).not.toHaveProperty('forwarded');
+      expect(headers).not.toHaveProperty('x-real-ip');
+    });
+
+    test('a request id, the client’s own where it is well-formed', async () => {
+      const own = await send(pets, { key, headers: { 'x-request-id': 'order-17.a_B' } });
+      expect(own.header('X-Request-Id')).toBe('order-17.a_B');
+      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('order-17.a_B');
+      const made = await send(pets, { key, headers: { 'x-request-id': 'no spaces, please' } });
+      expect(made.header('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe(made.header('X-Request-Id'));
+    });
+
+    test('the body of a POST, byte for byte; the body of a GET is dropped', async () => {
+      const body = '{"name":"Żółw \\u0000","n":1.0}';
+      await postJson(pets, key, body);
+      expect(kit.upstream.seen.at(-1)).toMatchObject({ method: 'POST', body });
+      await sendRaw(
+        kit.gateway.port,
+        `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello`,
+      );
+      const got = kit.upstream.seen.at(-1);
+      expect(got).toMatchObject({ method: 'GET', body: '' });
+      expect(got?.headers).not.toHaveProperty('content-length');
+    });
+  });
+
+  describe('what the client is told', () => {
+    test('the upstream’s own rate headers and technical headers are replaced', async () => {
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(200, {
+          ...json,
+          'X-RateLimit-Limit': '1',
+          'x-ratelimit-remaining': '0',
+          'X-RateLimit-Reset': '0',
+          RateLimit: 'x',
+          'RateLimit-Policy': 'x',
+          'X-Powered-By': 'secrets',
+          Server: 'secrets',
+          'X-Request-Id': 'other',
+          Connection: 'X-Internal',
+          'X-Internal': '1',
+          'X-Kept': 'yes',
+        });
+        res.end('[]');
+      };
+      const answer = await send(pets, { key });
+      expect(answer.header('X-RateLimit-Limit')).toBe('100000');
+      expect(answer.header('RateLimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+$/);
+      expect(answer.header('X-Request-Id')).not.toBe('other');
+      expect(answer.header('X-Kept')).toBe('yes');
+      expect(Object.keys(answer.headers)).not.toEqual(
+        expect.arrayContaining([expect.stringMatching(/^(server|x-powered-by|x-internal)$/)]),
+      );
+    });
+
+    test('status, headers and body of the upstream’s errors pass', async () => {
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(503, { ...json, 'Retry-After': '7' });
+        res.end('{"code":"service_unavailable","message":"Later.","status":503}');
+      };
+      const answer = await send(pets, { key });
+      expectError(answer, 503, 'service_unavailable');
+      expect(answer.header('Retry-After')).toBe('7');
+    });
+
+    test('a large answer is streamed', async () => {
+      const chunk = 'x'.repeat(64 * 1024);
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(200, json);
+        let left = 64;
+        const write = () => {
+          while (left > 0) {
+            left -= 1;
+            if (!res.write(chunk)) {
+              res.once('drain', write);
+              return;
+            }
+          }
+          res.end();
+        };
+        write();
+      };
+      const answer = await send(pets, { key });
+      expect(answer.text).toHaveLength(64 * chunk.length);
+    });
+
+    test('an upstream that refuses our own token is a 502, not a 401 about a key that is fine', async () => {
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(401, { ...json, 'WWW-Authenticate': 'Bearer' }).end('{}');
+      };
+      const answer = await send(pets, { key });
+      expectError(answer, 502, 'upstream_error');
+      expect(answer.header('WWW-Authenticate')).toBeUndefined();
+    });
+
+    test('an answer that is no JSON is a 502', async () => {
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(500, { 'content-type': 'text/html' }).end('<h1>Oops at 10.1.2.3</h1>');
+      };
+      expectError(await send(pets, { key }), 502, 'upstream_error');
+    });
+  });
+
+  describe('when the upstream fails', () => {
+    test('one that answers nothing in time is a 504', async () => {
+      kit.upstream.answer = () => {};
+      expectError(await send(pets, { key }), 504, 'upstream_timeout');
+    });
+
+    test('one that closes without an answer is a 502; a GET was tried twice, a POST once', async () => {
+      kit.upstream.answer = (req) => req.socket.destroy();
+      const before = kit.upstream.seen.length;
+      expectError(await send(pets, { key }), 502, 'upstream_error');
+      expect(kit.upstream.seen.length - before).toBe(2);
+      expectError(await postJson(pets, key, {}), 502, 'upstream_error');
+      expect(kit.upstream.seen.length - before).toBe(3);
+    });
+
+    test('a GET on a connection that the upstream has just closed is sent again', async () => {
+      let closeNext = true;
+      kit.upstream.answer = (req, res) => {
+        if (closeNext) req.socket.destroy();
+        else answerPets(req, res);
+        closeNext = false;
+      };
+      expect((await send(pets, { key })).status).toBe(200);
+    });
+
+    test('one that dies in the middle of a small answer is a clean 502', async () => {
+      kit.upstream.answer = (req, res) => {
+        res.writeHead(200, { ...json, 'content-length': 100, 'x-half': 'yes' });
+        res.write('[1, 2');
+        setTimeout(() => req.socket.destroy(), 50);
+      };
+      const answer = await postJson(pets, key, {});
+      expectError(answer, 502, 'upstream_error');
+      expect(answer.header('X-Half')).toBeUndefined();
+      expect(answer.header('X-RateLimit-Limit')).toBe('100000');
+    });
+
+    test('one that dies in the middle of a large answer cuts the client off, and nobody mistakes it for whole', async () => {
+      kit.upstream.answer = (req, res) => {
+        res.writeHead(200, json);
+        res.write('x'.repeat(200_000));
+        setTimeout(() => req.socket.destroy(), 50);
+      };
+      await expect(send(pets, { key })).rejects.toThrow(/other side closed|terminated|ECONNRESET/);
+      expect((await send(pets, { key, method: 'OPTIONS' })).status).toBe(204);
+    });
+
+    test('one that stops in the middle of a small answer is a 504', async () => {
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(200, { ...json, 'content-length': 100 });
+        res.write('[1, 2');
+      };
+      expectError(await send(pets, { key }), 504, 'upstream_timeout');
+    });
+
+    test.each([
+      ['garbage', 'what is this?\r\n\r\n'],
+      ['a header too large', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`],
+      [
+        'fewer bytes than announced',
+        'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[]',
+      ],
+    ])('%s is a 502', async (_name, bytes) => {
+      kit.upstream.answer = (req) => {
+        req.socket.write(bytes);
+        req.socket.end();
+      };
+      expectError(await postJson(pets, key, {}), 502, 'upstream_error');
+    });
+
+    test('a client that goes away ends the exchange with the upstream', async () => {
+      let upstreamClosed = false;
+      kit.upstream.answer = (req) => {
+        req.socket.once('close', () => {
+          upstreamClosed = true;
+        });
+      };
+      const before = kit.upstream.seen.length;
+      const socket = connect(kit.gateway.port, '127.0.0.1');
+      socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      await expect.poll(() => kit.upstream.seen.length - before).toBe(1);
+      socket.destroy();
+      await expect.poll(() => upstreamClosed).toBe(true);
+    });
+
+    test('an answer before the body is read reaches the client', async () => {
+      const controller = new AbortController();
+      async function* slowBody() {
+        yield '{';
+        await sleep(200, undefined, { signal: controller.signal });
+        yield '}';
+      }
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(415, json).end('{"code":"unsupported_media_type","message":"x","status":415}');
+      };
+      const answer = await request(pets, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: Readable.from(slowBody()),
+      });
+      expect(answer.statusCode).toBe(415);
+      await answer.body.dump();
+      controller.abort();
+    });
+  });
+
+  test('an upstream that cannot be reached is a 503 with Retry-After', async () => {
+    const gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
+      LOG_LEVEL: 'fatal',
+    });
+    const answer = await send(`${gateway.url}/v1/pets`, { key });
+    await gateway[Symbol.asyncDispose]();
+    expectError(answer, 503, 'upstream_unavailable');
+    expect(answer.header('Retry-After')).toBe('1');
+  });
+
+  test('a trusted proxy’s word on the origin is passed on, with the proxy added', async () => {
+    const gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      TRUST_PROXY: '127.0.0.0/8',
+      LOG_LEVEL: 'fatal',
+    });
+    const headers = {
+      'x-forwarded-for': '192.0.2.9',
+      'x-forwarded-host': 'api.example.org',
+      'x-forwarded-proto': 'https',
+    };
+    await send(`${gateway.url}/v1/pets`, { key, headers });
+    await gateway[Symbol.asyncDispose]();
+    expect(kit.upstream.seen.at(-1)?.headers).toMatchObject({
+      ...headers,
+      'x-forwarded-for': '192.0.2.9, 127.0.0.1',
+    });
+  });
+
+  test('no key and no token is in anything that the gateway wrote', () => {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    expect(jwt.sign({}, privateKey, { algorithm: 'ES256' })).toMatch(/^eyJ/);
+    expect(kit.gateway.output()).not.toContain('eyJ');
+    expect(kit.gateway.output()).not.toContain(key.slice(9));
+  });
+});
