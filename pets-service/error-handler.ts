@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { PetsError } from './errors.ts';
+import { brokenUtf8 } from './pet-routes.ts';
 
 /** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
@@ -21,9 +22,10 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
 /** Errors of body-parser by their `type`; anything unknown is a bug, whose detail is logged and never sent. */
 function expectedError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
-  if (!(thrown instanceof Error)) return new PetsError('internal_error', { cause: thrown });
-  if (thrown.cause instanceof PetsError) return thrown.cause;
-  switch ('type' in thrown ? thrown.type : undefined) {
+  const type = thrown instanceof Error && 'type' in thrown ? thrown.type : undefined;
+  switch (type) {
+    case brokenUtf8:
+      return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':

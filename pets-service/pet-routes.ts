@@ -1,11 +1,14 @@
 import { isUtf8 } from 'node:buffer';
-import express, { type Request, type RequestHandler, type Response, Router } from 'express';
+import express, { type RequestHandler, Router } from 'express';
 import { PetsError } from './errors.ts';
 import { int64Reviver } from './int64.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import type { PetStore } from './pet-store.ts';
 
 const maxBodyBytes = 1024 * 1024;
+
+/** Type of the error for a body that is not UTF-8, in the manner of body-parser's own. */
+export const brokenUtf8 = 'entity.utf8.invalid';
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
@@ -26,7 +29,8 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
     .options(answerOptions('GET, HEAD, POST, OPTIONS'))
     .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
   router
-    .route('/v1/pets/:petId')
+    // As an expression, since a named parameter would be decoded: %31 is no second address of pet 1.
+    .route(/^\/v1\/pets\/[^/]+$/)
     .get(getPet(store, now))
     .options(answerOptions('GET, HEAD, OPTIONS'))
     .all(rejectMethod('GET, HEAD, OPTIONS'));
@@ -55,8 +59,8 @@ function createPet(store: PetStore): RequestHandler {
   };
 }
 
-function getPet(store: PetStore, now: () => number): RequestHandler<{ petId: string }> {
-  return async function getPet(req: Request<{ petId: string }>, res: Response) {
+function getPet(store: PetStore, now: () => number): RequestHandler {
+  return async function getPet(req, res) {
     res.set({
       // RFC 9745, RFC 8594 and, for the link, RFC 5829.
       Deprecation: `@${getPetDeprecatedAt / 1000}`,
@@ -64,7 +68,7 @@ function getPet(store: PetStore, now: () => number): RequestHandler<{ petId: str
       Link: '</v1/pets>; rel="successor-version"',
     });
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
-    const pet = await store.find(parsePetId(req.params.petId));
+    const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
     if (pet === undefined) throw new PetsError('pet_not_found');
     res.json(pet);
   };
@@ -88,8 +92,8 @@ function parseJson(): RequestHandler {
     reviver: int64Reviver,
     verify(_req, _res, body) {
       // Decoding would put replacement characters where the client sent broken bytes, and store those.
-      if (!isUtf8(body))
-        throw new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
+      // body-parser adds fields to what is thrown, so it is no error of ours yet: error-handler.ts makes it one.
+      if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: brokenUtf8 });
     },
   });
 }

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
   bindMigrationAwareSqlAdapterFactory,
+  type SqlDriverAdapter,
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils';
 import { SchemaEngine } from '@prisma/schema-engine-wasm';
@@ -16,24 +17,47 @@ const directory = fileURLToPath(new URL('.', import.meta.url));
  * @returns names of the migrations that were applied
  */
 export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
+  const connections: SqlDriverAdapter[] = [];
   const engine = await SchemaEngine.new(
     { datamodels: [['schema.prisma', await readText('schema.prisma')]] },
     () => {},
-    bindMigrationAwareSqlAdapterFactory(adapter),
+    bindMigrationAwareSqlAdapterFactory(recordConnections(adapter, connections)),
   );
-  const { appliedMigrationNames } = await engine.applyMigrations({
-    migrationsList: {
-      baseDir: join(directory, 'migrations'),
-      lockfile: {
-        path: 'migration_lock.toml',
-        content: await readText('migrations/migration_lock.toml'),
+  try {
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: {
+        baseDir: join(directory, 'migrations'),
+        lockfile: {
+          path: 'migration_lock.toml',
+          content: await readText('migrations/migration_lock.toml'),
+        },
+        shadowDbInitScript: '',
+        migrationDirectories: await readMigrations(),
       },
-      shadowDbInitScript: '',
-      migrationDirectories: await readMigrations(),
+      filters: { externalTables: [], externalEnums: [] },
+    });
+    return appliedMigrationNames;
+  } finally {
+    engine.free();
+    // The engine locks the database against other migrations for as long as its connection lasts, and never ends it.
+    await Promise.all(connections.map((connection) => connection.dispose()));
+  }
+}
+
+function recordConnections(
+  adapter: SqlMigrationAwareDriverAdapterFactory,
+  connections: SqlDriverAdapter[],
+): SqlMigrationAwareDriverAdapterFactory {
+  return {
+    provider: adapter.provider,
+    adapterName: adapter.adapterName,
+    async connect() {
+      const connection = await adapter.connect();
+      connections.push(connection);
+      return connection;
     },
-    filters: { externalTables: [], externalEnums: [] },
-  });
-  return appliedMigrationNames;
+    connectToShadowDb: () => adapter.connectToShadowDb(),
+  };
 }
 
 async function readMigrations() {

@@ -1,0 +1,225 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PGlite } from '@electric-sql/pglite';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { pino } from 'pino';
+import { PrismaPGlite } from 'pglite-prisma-adapter';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../gateway/api-routes.ts';
+import { readEmbeddedRedisUrl } from '../../gateway/embedded-redis.ts';
+import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
+import { createPetsService } from '../../pets-service/app.ts';
+import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
+import { createVerifyToken } from '../../pets-service/internal-token.ts';
+import { createPetStore } from '../../pets-service/pet-store.ts';
+import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
+import { runProgram, type Service, startGateway, startPetsService } from '../support/service.ts';
+import { type Stores, storesKinds } from '../support/stores.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { createContract, type OpenApiDocument } from './openapi-contract.ts';
+
+const document = JSON.parse(loadApiDescription().json) as OpenApiDocument;
+
+describe('the OpenAPI document', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate(JSON.parse(loadApiDescription().json) as Record<string, unknown>);
+    expect(result).toEqual({ valid: true });
+  });
+
+  test('lists exactly the error codes of both services', () => {
+    const { ErrorCode } = document.components.schemas as { ErrorCode: { enum: string[] } };
+    expect(ErrorCode.enum.toSorted()).toEqual([...new Set([...gatewayCodes, ...petsCodes])].toSorted());
+  });
+});
+
+describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
+  const onStores = test.skipIf(missing !== undefined);
+  if (missing !== undefined) console.warn(`contract tests on ${name} are skipped: ${missing}`);
+
+  let stores: Stores;
+  let directory: TemporaryDirectory;
+  let petsService: Service;
+  let gateway: Service;
+  let env: Record<string, string>;
+  let key: string;
+
+  const ops = async (...args: string[]) => {
+    const { stdout, stderr, code } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
+    if (code !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as { id: string; key: string };
+  };
+
+  beforeAll(async () => {
+    if (missing !== undefined) return;
+    stores = await start();
+    directory = await temporaryDirectory();
+    env = { ...stores.env, DATA_DIR: directory.path, LOG_LEVEL: 'fatal' };
+    petsService = await startPetsService(env);
+    gateway = await startGateway({
+      ...env,
+      PETS_SERVICE_URL: petsService.url,
+      UPSTREAM_TIMEOUT_MS: '700',
+      REQUEST_TIMEOUT_MS: '1500',
+    });
+    ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
+  });
+
+  afterAll(async () => {
+    if (missing !== undefined) return;
+    await gateway[Symbol.asyncDispose]();
+    await petsService[Symbol.asyncDispose]();
+    await stores[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
+  });
+
+  const redisUrl = () => env['REDIS_URL'] ?? readEmbeddedRedisUrl(directory.path) ?? '';
+  const contract = createContract(document);
+  const url = (path: string) => `${gateway.url}/v1${path}`;
+  const head = (request: string) =>
+    `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+  const operations = [
+    { id: 'listPets', method: 'GET', path: '/pets' },
+    { id: 'createPet', method: 'POST', path: '/pets' },
+    { id: 'getPet', method: 'GET', path: '/pets/1' },
+  ];
+
+  /** One request for each operation, good but for what is being tried. */
+  const each = async (
+    use: (operation: (typeof operations)[number]) => Promise<Pick<Answer, 'status' | 'header' | 'text'>>,
+  ) => {
+    for (const operation of operations) contract.check(operation.id, await use(operation));
+  };
+  const sendTo = (gatewayUrl: string, withKey = key) =>
+    each(({ method, path }) =>
+      method === 'POST'
+        ? postJson(`${gatewayUrl}/v1${path}`, withKey, { name: 'Rex', categoryId: 1 })
+        : send(`${gatewayUrl}/v1${path}`, { key: withKey }),
+    );
+  const rawAnswer = async (bytes: string): Promise<Pick<Answer, 'status' | 'header' | 'text'>> => {
+    const { status, headers, json } = parseRaw(await sendRaw(gateway.port, bytes));
+    return {
+      status,
+      text: JSON.stringify(json),
+      header: (wanted) => new RegExp(`^${wanted}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
+    };
+  };
+
+  onStores('200 and 201', async () => {
+    await sendTo(gateway.url);
+    expect(contract.unseen()).not.toContain('createPet 201');
+  });
+
+  onStores('204 for OPTIONS', async () => {
+    contract.check('optionsOfPets', await send(url('/pets'), { method: 'OPTIONS' }));
+    contract.check('optionsOfPet', await send(url('/pets/1'), { method: 'OPTIONS' }));
+    expect(contract.unseen()).not.toContain('optionsOfPet 204');
+  });
+
+  onStores('400', async () => {
+    contract.check('listPets', await send(url('/pets?limit=0'), { key }));
+    contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
+    contract.check(
+      'getPet',
+      await rawAnswer(`GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`),
+    );
+    expect(contract.unseen()).not.toContain('getPet 400');
+  });
+
+  onStores('401', async () => {
+    await each(({ method, path }) => send(url(path), { method }));
+    expect(contract.unseen()).not.toContain('getPet 401');
+  });
+
+  onStores('404', async () => {
+    contract.check('getPet', await send(url('/pets/999999'), { key }));
+    contract.check('getPet', await send(url('/pets/abc'), { key }));
+    expect(contract.unseen()).not.toContain('getPet 404');
+  });
+
+  onStores('408', async () => {
+    await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`).slice(0, -1)}`));
+    expect(contract.unseen()).not.toContain('getPet 408');
+  });
+
+  onStores('413 and 415', async () => {
+    contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
+    contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
+    expect(contract.unseen()).not.toContain('createPet 415');
+  });
+
+  onStores('417 and 431', async () => {
+    await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
+    await each(({ method, path }) =>
+      rawAnswer(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
+    );
+    expect(contract.unseen()).not.toContain('getPet 431');
+  });
+
+  onStores('429', async () => {
+    const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
+    await send(url('/pets'), { key: limited.key });
+    await sendTo(gateway.url, limited.key);
+    expect(contract.unseen()).not.toContain('getPet 429');
+  });
+
+  onStores('504 while the pets service is paused, and 503 once it is gone', async () => {
+    petsService.signal('SIGSTOP');
+    await sendTo(gateway.url);
+    petsService.signal('SIGCONT');
+    await petsService.stop();
+    await sendTo(gateway.url);
+    expect(contract.unseen()).not.toContain('getPet 503');
+    petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
+    await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
+  });
+
+  onStores('502 from something that is not the pets service', async () => {
+    const upstream = await startUpstream();
+    upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
+    const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
+    await sendTo(other.url);
+    await other[Symbol.asyncDispose]();
+    await upstream[Symbol.asyncDispose]();
+    expect(contract.unseen()).not.toContain('getPet 502');
+  });
+
+  onStores('500 without tables in the database, and 410 from the sunset on', async () => {
+    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+    let clock = Date.now();
+    const app = createPetsService({
+      // A database without tables.
+      store: createPetStore(new PrismaPGlite(await PGlite.create())),
+      verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
+      draining: () => false,
+      log: pino({ level: 'silent' }),
+      now: () => clock,
+    });
+    const server = createServer(app);
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const { port } = server.address() as AddressInfo;
+    const other = await startGateway({
+      ...env,
+      REDIS_URL: redisUrl(),
+      PETS_SERVICE_URL: `http://127.0.0.1:${port}`,
+    });
+    await sendTo(other.url);
+    clock = Date.UTC(2030, 11, 5);
+    const removed = await send(`${other.url}/v1/pets/1`, { key });
+    contract.check('getPet', removed);
+    expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
+    await other[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+    expect(contract.unseen()).not.toContain('getPet 500');
+  });
+
+  onStores('every documented answer has been seen', () => {
+    expect(contract.unseen()).toEqual([]);
+  });
+});

@@ -1,0 +1,91 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import { expect } from 'vitest';
+import type { Answer } from '../support/http.ts';
+
+interface HeaderObject {
+  $ref?: string;
+  required?: boolean;
+  schema?: { type?: string };
+}
+
+interface ResponseObject {
+  $ref?: string;
+  headers?: Record<string, HeaderObject>;
+  content?: Record<string, { schema: { $ref: string } }>;
+}
+
+interface OperationObject {
+  operationId: string;
+  responses: Record<string, ResponseObject>;
+}
+
+export interface OpenApiDocument {
+  paths: Record<string, Record<string, OperationObject>>;
+  components: {
+    responses: Record<string, ResponseObject>;
+    headers: Record<string, HeaderObject>;
+    schemas: object;
+  };
+}
+
+/** Holds real answers against the OpenAPI document, and knows which of its answers have been seen. */
+export function createContract(document: OpenApiDocument) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true });
+  ajv.addFormat('int64', true);
+  ajv.addSchema({ $id: 'openapi', components: document.components });
+  const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
+  const seen = new Set<string>();
+
+  function validator(schema: object): ValidateFunction {
+    return ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as object);
+  }
+
+  function resolve<T extends { $ref?: string }>(object: T, among: Record<string, T>): T {
+    if (object.$ref === undefined) return object;
+    const name = object.$ref.split('/').at(-1) ?? '';
+    const target = among[name];
+    if (target === undefined) throw new Error(`${object.$ref} leads nowhere`);
+    return target;
+  }
+
+  return {
+    /** Fails unless the answer is one that the document promises for the operation. */
+    check(operationId: string, answer: Pick<Answer, 'status' | 'header' | 'text'>): void {
+      const operation = operations.find((candidate) => candidate.operationId === operationId);
+      const documented = operation?.responses[answer.status];
+      if (documented === undefined)
+        throw new Error(`${operationId} does not document ${answer.status}: ${answer.text}`);
+      const response = resolve(documented, document.components.responses);
+      for (const [name, reference] of Object.entries(response.headers ?? {})) {
+        const header = resolve(reference, document.components.headers);
+        const value = answer.header(name);
+        if (value === undefined) {
+          expect(header.required ?? false, `${operationId} ${answer.status} lacks ${name}`).toBe(false);
+          continue;
+        }
+        const schema = header.schema ?? {};
+        const validate = validator(schema);
+        expect(validate(schema.type === 'integer' ? Number(value) : value), `${name}: ${value}`).toBe(true);
+      }
+      const content = response.content?.['application/json'];
+      if (content === undefined) {
+        expect(answer.text).toBe('');
+      } else {
+        expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+        const validate = validator(content.schema);
+        const body: unknown = JSON.parse(answer.text);
+        expect(validate(body), `${answer.text}: ${ajv.errorsText(validate.errors)}`).toBe(true);
+        if (answer.status >= 400) expect(body).toMatchObject({ status: answer.status });
+      }
+      seen.add(`${operationId} ${answer.status}`);
+    },
+    /** Documented answers that no check has seen. */
+    unseen(): string[] {
+      return operations
+        .flatMap(({ operationId, responses }) =>
+          Object.keys(responses).map((status) => `${operationId} ${status}`),
+        )
+        .filter((promise) => !seen.has(promise));
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-key-format.ts';
+import { utcDate } from '../../gateway/day-usage.ts';
+import { redisKeys } from '../../gateway/redis-keys.ts';
+import { freePort } from '../support/free-port.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { startGateway } from '../support/service.ts';
+
+const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
+
+describe('Redis goes away and comes back', () => {
+  let kit: GatewayKit;
+  beforeEach(async () => {
+    kit = await startGatewayKit();
+  });
+  afterEach(() => kit[Symbol.asyncDispose]());
+
+  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+  const redisState = async () =>
+    ((await send(`${kit.gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+  const localMode = async () =>
+    /^gateway_local_mode (\d)$/m.exec((await send(`${kit.gateway.adminUrl}/metrics`)).text)?.[1];
+
+  const outages = [
+    {
+      name: 'killed',
+      begin: () => kit.server.kill(),
+      end: () => kit.server.restart(),
+    },
+    {
+      name: 'paused',
+      begin: () => Promise.resolve(kit.server.signal('SIGSTOP')),
+      end: () => Promise.resolve(kit.server.signal('SIGCONT')),
+    },
+  ];
+
+  test.each(outages)(
+    '$name: known keys are served and limited, unknown ones get 503, and all is counted afterwards',
+    async ({ begin, end }) => {
+      const known = await kit.issue({ minute: 30 });
+      const never = await kit.issue();
+      for (let index = 0; index < 5; index += 1) expect((await pets(known.key)).status).toBe(200);
+
+      await begin();
+      const during = [];
+      for (let index = 0; index < 40; index += 1) during.push(await pets(known.key));
+      // 30 is what this one instance may admit by itself.
+      expect(during.map(({ status }) => status)).toEqual([
+        ...Array<number>(30).fill(200),
+        ...Array<number>(10).fill(429),
+      ]);
+      expect(during.at(-1)?.json).toMatchObject({ code: 'rate_limit_exceeded' });
+      expect(Number(during.at(-1)?.header('Retry-After'))).toBeGreaterThan(0);
+      expect(during[0]?.header('RateLimit-Policy')).toBe('"minute";q=30;w=60, "day";q=1000;w=86400');
+      expect(await localMode()).toBe('1');
+      expect(await redisState()).toBe('unavailable');
+
+      for (const key of [never.key, generateApiKey()]) {
+        const refused = await pets(key);
+        expect(refused.status).toBe(503);
+        expect(refused.json).toMatchObject({ code: 'service_unavailable' });
+        expect(refused.header('Retry-After')).toBe('1');
+        expect(refused.header('X-RateLimit-Limit')).toBe('60');
+      }
+      const missing = await send(`${kit.gateway.url}/v1/pets`);
+      expect(missing.status).toBe(401);
+      expect(missing.header('X-RateLimit-Limit')).toBe('60');
+
+      await end();
+      await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
+      expect(await localMode()).toBe('0');
+      expect((await pets(never.key)).status).toBe(200);
+      // 5 before and 30 meanwhile. What was in flight when Redis stopped answering may be there twice: one request.
+      await expect
+        .poll(async () => Number(await kit.redis.get(redisKeys.day(known.sha, today()))), { timeout: 2000 })
+        .toBeGreaterThanOrEqual(35);
+      expect(Number(await kit.redis.get(redisKeys.day(known.sha, today())))).toBeLessThanOrEqual(36);
+      const lines = kit.gateway.output().split('\n');
+      expect(lines.filter((line) => line.includes('Redis does not answer'))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes('Redis answers again'))).toHaveLength(1);
+    },
+  );
+
+  test('each instance admits its share of the limit', async () => {
+    const second = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      LOG_LEVEL: 'fatal',
+    });
+    const { key } = await kit.issue({ minute: 20 });
+    const both = [kit.gateway.url, second.url];
+    for (const url of both) expect((await send(`${url}/v1/pets`, { key })).status).toBe(200);
+    // They have told each other of themselves by now.
+    await sleep(1200);
+    await kit.server.kill();
+    const served = [];
+    for (const url of both) {
+      const answers = [];
+      for (let index = 0; index < 15; index += 1) answers.push(await send(`${url}/v1/pets`, { key }));
+      served.push(answers.filter(({ status }) => status === 200).length);
+    }
+    await second[Symbol.asyncDispose]();
+    expect(served).toEqual([10, 10]);
+  });
+
+  test('a key that expires during the outage is refused', async () => {
+    const { key } = await kit.issue({ expiresAt: new Date(Date.now() + 1500) });
+    expect((await pets(key)).status).toBe(200);
+    await kit.server.kill();
+    expect((await pets(key)).status).toBe(200);
+    await sleep(1500);
+    expect((await pets(key)).json).toMatchObject({ code: 'expired_api_key' });
+  });
+
+  test('requests that wait for a paused Redis are all answered, and the next ones do not wait', async () => {
+    const { key } = await kit.issue({ plan: 'business' });
+    await pets(key);
+    kit.server.signal('SIGSTOP');
+    const waiting = await Promise.all(Array.from({ length: 100 }, () => pets(key)));
+    expect(waiting.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    kit.server.signal('SIGCONT');
+    await expect.poll(redisState, { timeout: 2000 }).toBe('ok');
+  });
+
+  test('a replica that was a master is not counted on', async () => {
+    const { key } = await kit.issue({ minute: 30 });
+    await pets(key);
+    await kit.server.redis.replicaof('127.0.0.1', await freePort());
+    expect((await pets(key)).status).toBe(200);
+    expect(await redisState()).toBe('unavailable');
+    await kit.server.redis.replicaof('NO', 'ONE');
+    await expect.poll(redisState, { timeout: 3000 }).toBe('ok');
+  });
+
+  test('a script cache that is emptied goes unnoticed', async () => {
+    const { key } = await kit.issue();
+    await pets(key);
+    await kit.server.redis.script('FLUSH');
+    const answer = await pets(key);
+    expect(answer.header('X-RateLimit-Remaining')).toBe('58');
+  });
+});
+
+describe('Redis cannot be reached at the start', () => {
+  test('the gateway starts, refuses every key with 503, and serves once Redis is there', async () => {
+    const kit = await startGatewayKit();
+    const { key } = await kit.issue();
+    await kit.server.kill();
+    const late = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      LOG_LEVEL: 'warn',
+    });
+    const answer = await send(`${late.url}/v1/pets`, { key });
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
+    expect((await send(`${late.adminUrl}/readyz`)).status).toBe(200);
+    expect(late.output()).toContain('Redis cannot be reached');
+    await kit.server.restart();
+    await expect
+      .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 2000 })
+      .toBe(200);
+    await late[Symbol.asyncDispose]();
+    await kit[Symbol.asyncDispose]();
+  });
+});

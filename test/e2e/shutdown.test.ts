@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Agent, request } from 'undici';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { createDatabase } from '../support/stores.ts';
+import { startPetsService } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { answerPets } from '../support/upstream.ts';
+
+describe('SIGTERM', () => {
+  let kit: GatewayKit;
+  beforeEach(async () => {
+    kit = await startGatewayKit();
+  });
+  afterEach(() => kit[Symbol.asyncDispose]());
+
+  test('requests in flight are finished, their connections closed, and the gateway ends with 0', async () => {
+    const { key } = await kit.issue();
+    const release: (() => void)[] = [];
+    kit.upstream.answer = (req, res) => {
+      release.push(() => answerPets(req, res));
+    };
+    const inFlight = Array.from({ length: 5 }, () => send(`${kit.gateway.url}/v1/pets`, { key }));
+    await expect.poll(() => release.length).toBe(5);
+    kit.gateway.signal('SIGTERM');
+    await expect
+      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
+      .toMatchObject({ status: 'draining' });
+    expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
+    // Nobody new gets in.
+    await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
+    for (const finish of release) finish();
+    const answers = await Promise.all(inFlight);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+    expect(answers.map((answer) => answer.header('Connection'))).toEqual(Array(5).fill('close'));
+    expect(await kit.gateway.exited).toBe(0);
+  });
+
+  test('an answer that had begun is finished, and its connection closed after it', async () => {
+    const { key } = await kit.issue();
+    let finish = () => {};
+    kit.upstream.answer = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.write('["half", ');
+      finish = () => res.end('"rest"]');
+    };
+    const agent = new Agent({ keepAliveTimeout: 60_000 });
+    const headers = { authorization: `Bearer ${key}` };
+    const answer = await request(`${kit.gateway.url}/v1/pets`, { dispatcher: agent, headers });
+    kit.gateway.signal('SIGTERM');
+    await expect
+      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
+      .toMatchObject({ status: 'draining' });
+    finish();
+    expect(await answer.body.json()).toEqual(['half', 'rest']);
+    expect(await kit.gateway.exited).toBe(0);
+    await agent.close();
+  });
+
+  test('idle connections are closed at once', async () => {
+    const agent = new Agent({ keepAliveTimeout: 60_000 });
+    await (await request(`${kit.gateway.url}/openapi.json`, { dispatcher: agent })).body.dump();
+    expect(await kit.gateway.stop()).toBe(0);
+    await agent.close();
+  });
+
+  test('a request that never ends is cut off when the time is up', async () => {
+    const slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
+    const { key } = await slow.issue();
+    let reached = false;
+    slow.upstream.answer = () => {
+      reached = true;
+    };
+    const hanging = expect(send(`${slow.gateway.url}/v1/pets`, { key })).rejects.toThrow(
+      /other side closed|ECONNRESET/,
+    );
+    await expect.poll(() => reached).toBe(true);
+    expect(await slow.gateway.stop()).toBe(0);
+    await hanging;
+    await slow[Symbol.asyncDispose]();
+  });
+});
+
+describe('SIGTERM to the pets service', () => {
+  test('ends it with 0, and what it stored is there at the next start', async () => {
+    await using directory = await temporaryDirectory();
+    const env = { DATA_DIR: directory.path, LOG_LEVEL: 'warn' };
+    const first = await startPetsService(env);
+    expect(await first.stop()).toBe(0);
+    const second = await startPetsService(env);
+    expect((await send(`${second.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
+    expect(await second.stop()).toBe(0);
+  });
+
+  test('on PostgreSQL too', async () => {
+    await using directory = await temporaryDirectory();
+    const service = await startPetsService({
+      DATA_DIR: directory.path,
+      DATABASE_URL: await createDatabase(),
+    });
+    expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
+    expect(await service.stop()).toBe(0);
+  });
+});
