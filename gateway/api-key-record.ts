@@ -21,10 +21,12 @@ export interface ApiKeyRecord {
 
 const time = z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' });
 
+const filled = z.string({ error: 'is missing' }).min(1, 'is missing');
+
 const recordSchema = z.object({
-  id: z.string().min(1),
+  id: filled,
   name: z.string().default(''),
-  plan: z.string().min(1),
+  plan: filled,
   hint: z.string().default(''),
   createdAt: z.string().default(''),
   expiresAt: time.optional(),

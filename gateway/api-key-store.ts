@@ -61,6 +61,11 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
     }
   }
 
+  /** A plan that was made with plain redis-cli is listed once a key is on it. */
+  async function listPlan({ plan }: Pick<ApiKeyRecord, 'plan'>): Promise<void> {
+    if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
+  }
+
   async function read(id: string): Promise<{ sha: string; record: ApiKeyRecord }> {
     const sha = await redis.hget(redisKeys.apiKeyIds, id);
     const parsed = sha === null ? undefined : parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(sha)));
@@ -110,6 +115,7 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
         rev: 0,
       };
       const sha = hashApiKey(key);
+      await listPlan(record);
       // The indexes first: should this end half-way, they point at nothing, and nobody holds a key that works.
       await redis.hset(redisKeys.apiKeyIds, record.id, sha);
       await redis.zadd(redisKeys.apiKeysByCreation, String(now()), record.id);
@@ -144,6 +150,7 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
           day: change.day === undefined ? record.day : (change.day ?? undefined),
         };
         await checkLimits(edited);
+        await listPlan(edited);
         return edited;
       }),
     revoke: (id) =>

@@ -1,5 +1,5 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
@@ -51,19 +51,32 @@ const milliseconds = (standard: number) =>
     .default(standard);
 
 const url = (protocols: string[], example: string) =>
-  z.string().refine((text) => {
-    const parsed = URL.parse(text);
-    return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
-  }, `is not a URL such as ${example}`);
+  z.string().refine(
+    (text) => {
+      const parsed = URL.parse(text);
+      return parsed !== null && protocols.includes(parsed.protocol) && parsed.hostname !== '';
+    },
+    { error: `is not a URL such as ${example}`, abort: true },
+  );
 
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
+
+/** What proxy-addr understands; not a number of hops, which would trust any peer. */
+function isProxy(text: string): boolean {
+  return proxyNames.has(text) || isIP(text) !== 0 || isNetwork(text);
+}
+
+function isNetwork(text: string): boolean {
+  const [, address = '', bits] = /^(.+)\/([1-9]\d{0,2})$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+}
 
 const proxyList = z
   .string()
   .transform((text) => text.split(',').map((part) => part.trim()))
   .refine(
-    (parts) =>
-      parts.every((part) => proxyNames.has(part) || ipaddr.isValid(part) || ipaddr.isValidCIDR(part)),
+    (parts) => parts.every(isProxy),
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal',
   )
   .default([]);
@@ -74,7 +87,9 @@ const settings = z.object({
   GATEWAY_ADMIN_HOST: z.string().default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port(9090),
   PETS_SERVICE_PORT: port(3001),
-  PETS_SERVICE_URL: url(['http:', 'https:'], 'http://127.0.0.1:3001').optional(),
+  PETS_SERVICE_URL: url(['http:', 'https:'], 'http://127.0.0.1:3001')
+    .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
+    .optional(),
   REDIS_URL: url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379').optional(),
   DATA_DIR: z.string().default('.data'),
   LOG_LEVEL: z

@@ -17,14 +17,8 @@ const hopByHop = [
 ];
 
 /** Statements about where a request came from. Believed from trusted proxies alone. */
-const origin = [
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-proto',
-  'x-real-ip',
-];
+const origin = ['forwarded', 'x-real-ip'];
+const originPrefix = 'x-forwarded-';
 
 /** Set by the gateway, whatever the client sent. */
 const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
@@ -77,7 +71,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    if (notForwarded.has(name) || named.has(name)) continue;
+    if (notForwarded.has(name) || name.startsWith(originPrefix) || named.has(name)) continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }

@@ -14,6 +14,7 @@ export interface LocalQuota {
 
 const minuteSeconds = 60;
 const daySeconds = 86_400;
+const dayMs = daySeconds * 1000;
 
 /** Quotas while Redis is away, counted by rate-limiter-flexible in memory. */
 export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
@@ -21,12 +22,14 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   return {
     async consume(sha, limits, shares) {
       const { minute, day } = counters;
+      // The day begins at midnight UTC, and not with the key's first request.
+      const today = `${sha}:${Math.floor(now() / dayMs)}`;
       const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
       const shared = { minute: share(limits.minute), day: share(limits.day) };
-      const [ofMinute, ofDay] = await Promise.all([minute.penalty(sha), day.penalty(sha)]);
+      const [ofMinute, ofDay] = await Promise.all([minute.penalty(sha), day.penalty(today)]);
       const allowed = ofMinute.consumedPoints <= shared.minute && ofDay.consumedPoints <= shared.day;
       // A refused request burns no quota, here as in Redis.
-      if (!allowed) await Promise.all([minute.reward(sha), day.reward(sha)]);
+      if (!allowed) await Promise.all([minute.reward(sha), day.reward(today)]);
       return windowsDecision(allowed, shared, {
         minuteUsed: ofMinute.consumedPoints - (allowed ? 0 : 1),
         minuteLeftMs: ofMinute.msBeforeNext,

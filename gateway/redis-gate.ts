@@ -132,6 +132,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     close() {
       clearInterval(ticker);
       clearInterval(prober);
+      for (const entry of waiting) entry.expire();
     },
   };
 }

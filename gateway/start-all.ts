@@ -1,23 +1,37 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
 
 /*
  * `npm start`: both services on this machine, with demo data and a key to try them with. Each is a process of its
  * own, as in production; this one starts them, says how to use them, and stops them together.
  */
 
-interface Ready {
-  type: 'ready';
-  port: number;
-  adminPort?: number;
-  demoKey?: string;
+const messageSchema = z.discriminatedUnion('type', [
+  /** The settings are fine. */
+  z.object({ type: z.literal('configured') }),
+  z.object({
+    type: z.literal('ready'),
+    port: z.number(),
+    adminPort: z.number().optional(),
+    demoKey: z.string().optional(),
+  }),
+]);
+
+type Ready = Extract<z.infer<typeof messageSchema>, { type: 'ready' }>;
+
+interface Service {
+  child: ChildProcess;
+  /** Resolves once it has read its settings, or has ended over them. */
+  configured: Promise<void>;
+  exited: Promise<void>;
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const children = new Map<string, ChildProcess>();
+const services = new Map<string, Service>();
 let stopping = false;
 
-/** Runs a service and resolves when it is ready to serve. */
+/** Runs a service; resolves when it serves. */
 function launch(name: string, script: string): Promise<Ready> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     cwd: root,
@@ -26,36 +40,36 @@ function launch(name: string, script: string): Promise<Ready> {
     // A process group of its own: Ctrl-C in the terminal comes to us alone, and we stop the services in order.
     detached: true,
   });
-  children.set(name, child);
-  return new Promise((resolve) => {
-    child.on('message', (message) => {
-      if (isReady(message)) resolve(message);
-    });
-    child.on('exit', (code, signal) => {
-      children.delete(name);
-      if (stopping) return;
-      if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
-      void stopAll(1);
-    });
+  const configured = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<Ready>();
+  const exited = Promise.withResolvers<void>();
+  services.set(name, { child, configured: configured.promise, exited: exited.promise });
+  child.on('message', (received) => {
+    const message = messageSchema.parse(received);
+    if (message.type === 'ready') ready.resolve(message);
+    else configured.resolve();
   });
-}
-
-function isReady(message: unknown): message is Ready {
-  return typeof message === 'object' && message !== null && 'type' in message && message.type === 'ready';
+  child.on('exit', (code, signal) => {
+    configured.resolve();
+    exited.resolve();
+    if (stopping) return;
+    // With exit code 1 it has said why.
+    if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
+    void stopAll(1);
+  });
+  return ready.promise;
 }
 
 /** The gateway first: requests that it has in flight still need the pets service. */
 async function stopAll(exitCode: number): Promise<void> {
   if (stopping) return;
   stopping = true;
+  // Where settings are wrong, each service gets to say so before it is stopped.
+  await Promise.all(Array.from(services.values(), ({ configured }) => configured));
   for (const name of ['gateway', 'pets-service']) {
-    const child = children.get(name);
-    if (child === undefined) continue;
-    const exited = new Promise((resolve) => {
-      child.once('exit', resolve);
-    });
-    child.kill('SIGTERM');
-    await exited;
+    const service = services.get(name);
+    service?.child.kill('SIGTERM');
+    await service?.exited;
   }
   process.exit(exitCode);
 }
@@ -67,6 +81,14 @@ const [pets, gateway] = await Promise.all([
   launch('gateway', 'gateway/server.ts'),
 ]);
 
+const tryIt =
+  gateway.demoKey === undefined
+    ? ['  Redis does not answer, so there is no key to show yet.']
+    : [
+        '  Try it (a key on the Free plan, 60 requests a minute):',
+        '',
+        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' http://localhost:${gateway.port}/v1/pets`,
+      ];
 const lines = [
   '',
   `  API            http://localhost:${gateway.port}/v1`,
@@ -74,15 +96,8 @@ const lines = [
   `  Metrics        http://localhost:${gateway.adminPort}/metrics`,
   `  Pets service   http://localhost:${pets.port} (internal: needs a service token)`,
   '',
-  ...(gateway.demoKey === undefined
-    ? ['  Redis does not answer, so there is no key to show yet.']
-    : [
-        '  Try it (a key on the Free plan, 60 requests a minute):',
-        '',
-        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' http://localhost:${gateway.port}/v1/pets`,
-      ]),
+  ...tryIt,
   '',
   '  Ctrl-C stops everything.',
-  '',
 ];
-process.stdout.write(`${lines.join('\n')}\n`);
+process.stdout.write(`${lines.join('\n')}\n\n`);

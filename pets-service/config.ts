@@ -54,6 +54,7 @@ const settings = z.object({
   INTERNAL_TOKEN_PUBLIC_KEY_FILES: z
     .string()
     .transform((text) => text.split(',').map((file) => file.trim()))
+    .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(30_000),
   DEMO: z

@@ -54,10 +54,11 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
     const known = verified.get(token);
     if (known !== undefined && now() < known.expiresAtMs) return known.caller;
     verified.delete(token);
-    const key = keysById.get(jwt.decode(token, { complete: true })?.header.kid ?? '');
-    if (key === undefined) return undefined;
     let payload: unknown;
     try {
+      // Decoding may throw too.
+      const key = keysById.get(jwt.decode(token, { complete: true })?.header.kid ?? '');
+      if (key === undefined) return undefined;
       // The algorithm is fixed here: what the token says of itself decides nothing (RFC 8725 section 3.1).
       payload = jwt.verify(token, key, {
         algorithms: ['ES256'],

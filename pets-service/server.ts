@@ -106,6 +106,7 @@ async function stop(reason: string, log: Logger, starting: Promise<void>): Promi
 
 try {
   const config = loadConfig(process.env);
+  process.send?.({ type: 'configured' });
   const log = createLog(config.logLevel);
   const starting = start(config, log, cleanup);
   const stopOnce = (reason: string) => {

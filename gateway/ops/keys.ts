@@ -72,7 +72,10 @@ export function keysCommand(): Command {
       if (plan === undefined && minute === undefined && day === undefined) {
         command.error('error: nothing to set: give --plan, --minute or --day');
       }
-      writeRecord(await withStore((store) => store.change(id, { plan, minute, day })), json);
+      writeRecord(
+        await withStore((store) => store.change(id, { plan, minute: ownLimit(minute), day: ownLimit(day) })),
+        json,
+      );
     });
 
   keys
@@ -101,12 +104,17 @@ interface IssueOptions extends JsonOption {
 
 interface SetOptions extends JsonOption {
   plan?: string;
-  minute?: number | null;
-  day?: number | null;
+  minute?: number | 'plan';
+  day?: number | 'plan';
 }
 
 function withStore<T>(use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
   return withRedis((redis) => use(createApiKeyStore({ redis, now })));
+}
+
+/** Null takes the key's own limit away. */
+function ownLimit(given: number | 'plan' | undefined): number | null | undefined {
+  return given === 'plan' ? null : given;
 }
 
 /** Every field in every answer; null for what a key does not have. */

@@ -14,8 +14,8 @@ export function limitArgument(text: string): number {
 }
 
 /** A limit, or the word `plan` to go back to the plan's. */
-export function limitOrPlanArgument(text: string): number | null {
-  return text === 'plan' ? null : limitArgument(text);
+export function limitOrPlanArgument(text: string): number | 'plan' {
+  return text === 'plan' ? text : limitArgument(text);
 }
 
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);

@@ -26,7 +26,9 @@ const document = JSON.parse(loadApiDescription().json) as OpenApiDocument;
 
 describe('the OpenAPI document', () => {
   test('is valid OpenAPI 3.1', async () => {
-    const result = await new Validator().validate(JSON.parse(loadApiDescription().json) as Record<string, unknown>);
+    const result = await new Validator().validate(
+      JSON.parse(loadApiDescription().json) as Record<string, unknown>,
+    );
     expect(result).toEqual({ valid: true });
   });
 
@@ -141,7 +143,7 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
   });
 
   onStores('408', async () => {
-    await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`).slice(0, -1)}`));
+    await each(({ method, path }) => rawAnswer(head(`${method} /v1${path}`).slice(0, -1)));
     expect(contract.unseen()).not.toContain('getPet 408');
   });
 

@@ -73,7 +73,9 @@ async function startService(script: string, env: Record<string, string>): Promis
     child.on('exit', resolve);
   });
   const ready = await new Promise<Ready>((resolve, reject) => {
-    child.on('message', (message) => resolve(message as Ready));
+    child.on('message', (message) => {
+      if ((message as { type: string }).type === 'ready') resolve(message as Ready);
+    });
     void exited.then((code) => reject(new Error(`${script} ended with ${code}:\n${output}`)));
   });
   const stop = () => {

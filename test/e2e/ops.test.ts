@@ -1,0 +1,282 @@
+import type { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isWellFormedApiKey } from '../../gateway/api-key-format.ts';
+import { freePort } from '../support/free-port.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { runProgram, startGateway, startPetsService } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+describe('the ops command', () => {
+  let kit: GatewayKit;
+  let redis: Redis;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    redis = kit.redis;
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const run = (...args: string[]) =>
+    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: kit.server.url });
+  const json = async (...args: string[]) => {
+    const { code, stdout, stderr } = await run(...args, '--json');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.endsWith('\n') && !stdout.trimEnd().includes('\n')).toBe(true);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  };
+  const pets = (key: unknown) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) });
+  /** All of Redis but what the clock writes. */
+  const snapshot = async () => {
+    const keys = (await redis.keys('*')).filter((key) => key !== 'gw:instances');
+    return Promise.all(
+      keys.toSorted().map(async (key) => [key, (await redis.dumpBuffer(key)).toString('base64')]),
+    );
+  };
+
+  test('keys issue shows the key once, and it works at once', async () => {
+    const issued = await json('keys', 'issue', '--plan', 'pro', '--name', 'ACME GmbH');
+    expect(Object.keys(issued).slice(0, 3)).toEqual(['id', 'key', 'plan']);
+    expect(issued).toMatchObject({
+      plan: 'pro',
+      name: 'ACME GmbH',
+      minute: null,
+      day: null,
+      expiresAt: null,
+    });
+    expect(isWellFormedApiKey(String(issued['key']))).toBe(true);
+    expect((await pets(issued['key'])).header('RateLimit-Policy')).toBe(
+      '"minute";q=300;w=60, "day";q=10000;w=86400',
+    );
+    const { key: _key, ...record } = issued;
+    expect(await json('keys', 'show', String(issued['id']))).toEqual(record);
+  });
+
+  test('keys issue takes an expiry and own limits', async () => {
+    const issued = await json(
+      'keys',
+      'issue',
+      '--plan',
+      'free',
+      '--name',
+      'x',
+      '--expires',
+      '2099-12-31',
+      '--minute',
+      '7',
+      '--day',
+      '70',
+    );
+    expect(issued).toMatchObject({ expiresAt: '2099-12-31T00:00:00.000Z', minute: 7, day: 70 });
+    expect((await pets(issued['key'])).header('RateLimit-Policy')).toBe(
+      '"minute";q=7;w=60, "day";q=70;w=86400',
+    );
+    const zoned = await json(
+      'keys',
+      'issue',
+      '--plan',
+      'free',
+      '--name',
+      'x',
+      '--expires',
+      '2099-12-31T23:00:00+02:00',
+    );
+    expect(zoned).toMatchObject({ expiresAt: '2099-12-31T21:00:00.000Z' });
+  });
+
+  test('keys list is an array of records, oldest first, without keys', async () => {
+    const first = await json('keys', 'issue', '--plan', 'free', '--name', 'first of list');
+    const second = await json('keys', 'issue', '--plan', 'free', '--name', 'second of list');
+    const { stdout } = await run('keys', 'list', '--json');
+    const records = JSON.parse(stdout) as { id: string; name: string; state: string }[];
+    expect(records.slice(-2).map(({ id }) => id)).toEqual([first['id'], second['id']]);
+    expect(records.at(-1)).toMatchObject({ name: 'second of list', state: 'valid' });
+    expect(stdout).not.toContain(String(first['key']));
+    const table = await run('keys', 'list');
+    expect(table.stdout).toMatch(/^ID +KEY +NAME +PLAN +MINUTE +DAY +STATE +CREATED +EXPIRES\n/);
+    expect(table.stdout).toContain('second of list');
+  });
+
+  test('keys set and keys revoke act on the next request', async () => {
+    const { id, key } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
+    await pets(key);
+    expect(await json('keys', 'set', String(id), '--plan', 'business', '--day', '5')).toMatchObject({
+      plan: 'business',
+      day: 5,
+      rev: 2,
+    });
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=5;w=86400');
+    expect(await json('keys', 'set', String(id), '--day', 'plan')).toMatchObject({ day: null, rev: 3 });
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
+    expect(await json('keys', 'revoke', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+    expect(await json('keys', 'revoke', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+  });
+
+  test('plans list shows all plans, and plans set changes one or makes a new one', async () => {
+    expect(await json('plans', 'list')).toEqual([
+      { name: 'free', minute: 60, day: 1000 },
+      { name: 'pro', minute: 300, day: 10_000 },
+      { name: 'business', minute: 1000, day: 100_000 },
+      { name: 'enterprise', minute: null, day: null },
+      { name: 'anonymous', minute: 60, day: null },
+    ]);
+    expect(await json('plans', 'set', 'gold', '--minute', '11', '--day', '22')).toEqual({
+      name: 'gold',
+      minute: 11,
+      day: 22,
+    });
+    const { key } = await json('keys', 'issue', '--plan', 'gold', '--name', 'x');
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=11;w=60, "day";q=22;w=86400');
+    await json('plans', 'set', 'gold', '--minute', '33', '--day', '44');
+    await expect
+      .poll(async () => (await pets(key)).header('RateLimit-Policy'), { timeout: 1500 })
+      .toBe('"minute";q=33;w=60, "day";q=44;w=86400');
+    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44}');
+  });
+
+  test('a plan that was made with redis-cli alone can be given to keys, and is listed from then on', async () => {
+    await redis.hset('gw:plan:silver', { minute: 3, day: 9 });
+    const { key } = await json('keys', 'issue', '--plan', 'silver', '--name', 'x');
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=3;w=60, "day";q=9;w=86400');
+    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"silver","minute":3,"day":9}');
+  });
+
+  test('an enterprise key carries its own limits', async () => {
+    const { key, id } = await json(
+      'keys',
+      'issue',
+      '--plan',
+      'enterprise',
+      '--name',
+      'x',
+      '--minute',
+      '5000',
+      '--day',
+      '900000',
+    );
+    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=5000;w=60, "day";q=900000;w=86400');
+    const refused = await run('keys', 'set', String(id), '--minute', 'plan');
+    expect(refused).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'ops: an enterprise key needs both its own limits: --minute N --day N\n',
+    });
+  });
+
+  test(
+    'wrong input is one line on standard error and exit code 2, and changes nothing',
+    { timeout: 120_000 },
+    async () => {
+      const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
+      const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
+      await json('keys', 'revoke', String(revoked['id']));
+      const before = await snapshot();
+      const wrong: [string[], RegExp][] = [
+        [
+          ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01'],
+          /the expiry is in the past/,
+        ],
+        [
+          ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', 'soon'],
+          /'soon' is invalid.*ISO 8601/,
+        ],
+        [['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2099-02-30'], /ISO 8601/],
+        [['keys', 'issue', '--plan', 'nope', '--name', 'x'], /there is no plan named "nope"/],
+        [['keys', 'issue', '--plan', 'anonymous', '--name', 'x'], /there is no plan named "anonymous"/],
+        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise key needs both/],
+        [
+          ['keys', 'issue', '--plan', 'enterprise', '--name', 'x', '--minute', '5'],
+          /an enterprise key needs both/,
+        ],
+        [['keys', 'issue', '--plan', 'free'], /required option '--name <name>' not specified/],
+        [['keys', 'issue', '--plan', 'free', '--name', ' '], /'--name <name>' argument ' ' is invalid/],
+        [
+          ['keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '0'],
+          /'0' is invalid.*whole number from 1/,
+        ],
+        [['keys', 'issue', '--plan', 'free', '--name', 'x', '--day', '1e3'], /'1e3' is invalid/],
+        [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
+        [['keys', 'show'], /missing required argument 'id'/],
+        [['keys', 'revoke', 'key_none'], /there is no API key/],
+        [['keys', 'set', 'key_none', '--plan', 'pro'], /there is no API key/],
+        [['keys', 'set', String(id)], /nothing to set/],
+        [['keys', 'set', String(id), '--plan', 'nope'], /there is no plan named "nope"/],
+        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise key needs both/],
+        [['keys', 'set', String(revoked['id']), '--plan', 'pro'], /is revoked/],
+        [
+          ['plans', 'set', 'enterprise', '--minute', '1', '--day', '1'],
+          /enterprise has no limits of its own/,
+        ],
+        [['plans', 'set', 'Gold!', '--minute', '1', '--day', '1'], /"Gold!" is no plan name/],
+        [['plans', 'set', 'gold', '--minute', '1'], /a plan needs both limits/],
+        [['plans', 'set', 'gold', '--minute', '-1', '--day', '1'], /'-1' is invalid|argument missing/],
+        [['plans', 'set', 'anonymous', '--minute', '1', '--day', '1'], /anonymous has a minute limit only/],
+        [['tokens', 'issue', 'billing', '--ttl', '0'], /'0' is invalid.*seconds/],
+        [['keys', 'frobnicate'], /unknown command 'frobnicate'/],
+        [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
+        [['frobnicate'], /unknown command 'frobnicate'/],
+      ];
+      for (const [args, message] of wrong) {
+        const { code, stdout, stderr } = await run(...args, '--json');
+        expect({ code, stdout }, `${args.join(' ')}: ${stderr}`).toEqual({ code: 2, stdout: '' });
+        expect(stderr).toMatch(message);
+        expect(stderr).toMatch(/^ops: [^\n]+\n$/);
+      }
+      expect(await snapshot()).toEqual(before);
+    },
+  );
+
+  test('a Redis out of reach is one line and exit code 1, without its password', async () => {
+    const port = await freePort();
+    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'keys', 'list'], {
+      REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`^ops: Redis at 127\\.0\\.0\\.1:${port} cannot be reached: .*\\n$`));
+    expect(stderr).not.toContain('hunter2');
+  });
+
+  test('--help works everywhere', async () => {
+    for (const args of [[], ['keys'], ['keys', 'issue'], ['plans', 'set'], ['tokens', 'issue']]) {
+      const { code, stdout } = await run(...args, '--help');
+      expect(code).toBe(0);
+      expect(stdout).toMatch(/^Usage: ops/);
+    }
+  });
+});
+
+describe('the ops command without REDIS_URL', () => {
+  test('uses the private Redis of the gateway on the same data directory', async () => {
+    await using directory = await temporaryDirectory();
+    const env = { DATA_DIR: directory.path, PATH: '' };
+    const gateway = await startGateway({ ...env, LOG_LEVEL: 'fatal' });
+    const issue = ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
+    const issued = await runProgram(issue, env);
+    expect(issued.code).toBe(0);
+    const { key } = JSON.parse(issued.stdout) as { key: string };
+    // No pets service runs here: the key was accepted.
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
+    await gateway.stop();
+    const { code, stderr } = await runProgram(issue, env);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ops: no gateway runs with the data directory .*REDIS_URL or DATA_DIR\n$/);
+  });
+
+  test('issues tokens that the pets service accepts until they expire', async () => {
+    await using directory = await temporaryDirectory();
+    const env = { DATA_DIR: directory.path };
+    const service = await startPetsService({ ...env, LOG_LEVEL: 'fatal' });
+    const { code, stdout } = await runProgram(
+      ['gateway/ops/main.ts', 'tokens', 'issue', 'billing', '--ttl', '60', '--json'],
+      env,
+    );
+    expect(code).toBe(0);
+    const { token, service: name } = JSON.parse(stdout) as { token: string; service: string };
+    expect(name).toBe('billing');
+    expect((await send(`${service.url}/v1/pets`, { key: token })).status).toBe(200);
+    expect((await send(`${service.url}/v1/pets`)).status).toBe(401);
+    await service[Symbol.asyncDispose]();
+  });
+});

@@ -1,0 +1,292 @@
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { send } from '../support/http.ts';
+import { startRedisServer } from '../support/redis-server.ts';
+import { runProgram } from '../support/service.ts';
+import { createDatabase, hasRedisServer } from '../support/stores.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+interface Started {
+  env: Record<string, string>;
+  output(): string;
+  /** The command that was printed, run by a shell: status line, headers and body. */
+  paste(): Promise<string>;
+  /** Sends the signal to the process that npm started, as a terminal's Ctrl-C would reach it. */
+  signal(signal: NodeJS.Signals): void;
+  exited: Promise<number | null>;
+}
+
+/** Ports of this run, so that runs do not meet. */
+async function ports(): Promise<Record<string, string>> {
+  const [gateway, admin, pets] = await Promise.all([freePort(), freePort(), freePort()]);
+  return {
+    GATEWAY_PORT: String(gateway),
+    GATEWAY_ADMIN_PORT: String(admin),
+    PETS_SERVICE_PORT: String(pets),
+  };
+}
+
+/** A PATH with nothing but what `npm start` and the printed command need. */
+async function bareMachine(directory: string): Promise<string> {
+  const bin = join(directory, 'bin');
+  await mkdir(bin, { recursive: true });
+  await symlink(process.execPath, join(bin, 'node'));
+  for (const name of ['npm', 'sh', 'curl']) {
+    const { stdout } = await run('sh', ['-c', `command -v ${name}`]);
+    await symlink(stdout.trim(), join(bin, name));
+  }
+  return bin;
+}
+
+/** `npm start`, up to the line that says how to stop it. */
+async function npmStart(env: Record<string, string>): Promise<Started> {
+  const { HOME = '', PATH = '' } = process.env;
+  const child: ChildProcess = spawn('npm', ['start'], {
+    cwd: root,
+    env: { HOME, PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own, as a shell gives it: signals can be sent to all of it.
+    detached: true,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+  }
+  const exited = new Promise<number | null>((resolve) => {
+    child.on('exit', resolve);
+  });
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(-(child.pid ?? 0), name);
+    } catch {
+      // It has ended already.
+    }
+  };
+  onTestFinished(async () => {
+    signal('SIGTERM');
+    await exited;
+  });
+  await expect.poll(() => output, { timeout: 25_000, interval: 50 }).toContain('Ctrl-C stops everything.');
+  return {
+    env,
+    output: () => output,
+    async paste() {
+      const command = /^ {2}(curl .+)$/m.exec(output)?.[1] ?? 'false';
+      return (await run('sh', ['-c', `${command} 2>/dev/null`])).stdout;
+    },
+    signal,
+    exited,
+  };
+}
+
+describe('npm start', () => {
+  test(
+    'on a machine with Node and npm only: pets, a key that works, and everything ends with Ctrl-C',
+    { timeout: 90_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const env = {
+        PATH: await bareMachine(directory.path),
+        DATA_DIR: join(directory.path, 'data'),
+        ...(await ports()),
+      };
+      const first = await npmStart(env);
+      expect(first.output()).toContain('Redis in JavaScript within the gateway, kept in memory only');
+      const answer = await first.paste();
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(answer).toMatch(/^X-RateLimit-Remaining: 59/m);
+      expect(answer).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
+      first.signal('SIGINT');
+      await first.exited;
+      await expectGone(first);
+
+      const second = await npmStart(env);
+      // The same key works, though this Redis had forgotten it; and the pets were kept and not added again.
+      expect(curlLine(second)).toBe(curlLine(first));
+      const again = await second.paste();
+      expect(again).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(again.match(/"id":/g)).toHaveLength(5);
+    },
+  );
+
+  test.skipIf(!hasRedisServer)(
+    'with redis-server on PATH: keys and counters survive a restart',
+    { timeout: 90_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
+      const first = await npmStart(env);
+      expect(first.output()).toMatch(/private \S*redis-server on 127\.0\.0\.1:\d+, data kept in/);
+      await first.paste();
+      const ops = async (...args: string[]) =>
+        JSON.parse((await runProgram(['gateway/ops/main.ts', ...args, '--json'], env)).stdout) as {
+          key: string;
+        };
+      const { key } = await ops('keys', 'issue', '--plan', 'pro', '--name', 'kept');
+      const pets = `http://127.0.0.1:${env['GATEWAY_PORT']}/v1/pets`;
+      await send(pets, { key });
+      first.signal('SIGINT');
+      await first.exited;
+
+      const second = await npmStart(env);
+      expect(curlLine(second)).toBe(curlLine(first));
+      expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
+      expect((await send(pets, { key })).header('X-RateLimit-Remaining')).toBe('298');
+    },
+  );
+
+  test.skipIf(!hasRedisServer)(
+    'with REDIS_URL and DATABASE_URL: nothing embedded starts',
+    { timeout: 60_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      await using redis = await startRedisServer();
+      const env = {
+        DATA_DIR: directory.path,
+        REDIS_URL: redis.url,
+        DATABASE_URL: await createDatabase(),
+        ...(await ports()),
+      };
+      const started = await npmStart(env);
+      expect(await started.paste()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
+      expect(started.output()).toContain('Database: PostgreSQL at 127.0.0.1');
+      await expect(stat(join(directory.path, 'postgres'))).rejects.toThrow('ENOENT');
+      await expect(stat(join(directory.path, 'redis'))).rejects.toThrow('ENOENT');
+    },
+  );
+
+  test('secrets in the data directory are for their owner alone', { timeout: 60_000 }, async () => {
+    await using directory = await temporaryDirectory();
+    await npmStart({ DATA_DIR: directory.path, ...(await ports()) });
+    for (const file of [
+      'internal-token/private.pem',
+      'internal-token/public.pem',
+      'demo-api-key',
+      'redis.url',
+    ]) {
+      expect(((await stat(join(directory.path, file))).mode & 0o777).toString(8), file).toBe('600');
+    }
+  });
+
+  test('a second start on the same data is refused, and the first goes on', { timeout: 60_000 }, async () => {
+    await using directory = await temporaryDirectory();
+    const first = await npmStart({ DATA_DIR: directory.path, ...(await ports()) });
+    const second = await runProgram(['gateway/start-all.ts'], {
+      DATA_DIR: directory.path,
+      ...(await ports()),
+    });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`the data directory ${directory.path} is in use by another process`);
+    expect(await first.paste()).toMatch(/^HTTP\/1\.1 200 OK/);
+  });
+
+  test(
+    'a gateway that is killed leaves nothing in the way of the next start',
+    { timeout: 90_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
+      const first = await npmStart(env);
+      await first.paste();
+      for (const pid of serviceProcesses(directory.path)) process.kill(pid, 'SIGKILL');
+      await first.exited;
+      const second = await npmStart(env);
+      const remaining = hasRedisServer ? 58 : 59;
+      expect(await second.paste()).toMatch(new RegExp(`^X-RateLimit-Remaining: ${remaining}`, 'm'));
+    },
+  );
+
+  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
+    'a %s that is taken is named, and nothing is left running',
+    async (setting) => {
+      await using directory = await temporaryDirectory();
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
+      const other = createServer();
+      const port = Number(env[setting]);
+      await new Promise<void>((resolve) => {
+        other.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
+      });
+      const { code, stderr } = await runProgram(['gateway/start-all.ts'], env);
+      other.close();
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`${setting}: .*${port} is already in use by another program`));
+      expect(serviceProcesses(directory.path)).toEqual([]);
+    },
+  );
+
+  test('values that can’t be used are all named, and nothing is started', async () => {
+    await using directory = await temporaryDirectory();
+    const { code, stderr } = await runProgram(['gateway/start-all.ts'], {
+      DATA_DIR: join(directory.path, 'data'),
+      GATEWAY_PORT: '80800',
+      LOG_LEVEL: 'loud',
+      TRUST_PROXY: 'everyone',
+      REDIS_URL: 'http://:secret@example.org',
+      DATABASE_URL: 'mysql://root:secret@example.org/pets',
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain('gateway: GATEWAY_PORT="80800" is not a port number from 0 to 65535');
+    expect(stderr).toContain(
+      'gateway: LOG_LEVEL="loud" is none of fatal, error, warn, info, debug, trace, silent',
+    );
+    expect(stderr).toContain('gateway: TRUST_PROXY="everyone" is not a list of IP addresses');
+    expect(stderr).toContain('gateway: REDIS_URL is not a URL such as redis://127.0.0.1:6379');
+    expect(stderr).toContain('pets-service: DATABASE_URL is not a URL such as postgresql://');
+    expect(stderr).not.toContain('secret');
+    await expect(stat(join(directory.path, 'data'))).rejects.toThrow('ENOENT');
+  });
+
+  test('a data directory that can’t be written is named', async () => {
+    await using directory = await temporaryDirectory();
+    const { code, stderr } = await runProgram(['gateway/start-all.ts'], {
+      DATA_DIR: join(root, 'package.json', 'data'),
+      ...(await ports()),
+    });
+    expect(code).toBe(1);
+    expect(stderr).toContain(join(root, 'package.json', 'data'));
+    expect(directory.path).not.toBe('');
+  });
+});
+
+describe('package.json', () => {
+  test('has a script for each service alone', async () => {
+    const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+      scripts: Record<string, string>;
+    };
+    expect(scripts['start:gateway']).toContain('gateway/server.ts');
+    expect(scripts['start:pets']).toContain('pets-service/server.ts');
+  });
+});
+
+function curlLine(started: Started): string | undefined {
+  return /^ {2}(curl .+)$/m.exec(started.output())?.[1];
+}
+
+/** Processes that were given this data directory: both services, and their redis-server by its arguments. */
+function serviceProcesses(dataDirectory: string): number[] {
+  const script = `for d in /proc/[0-9]*; do
+    if tr '\\0' '\\n' < $d/environ 2>/dev/null | grep -qx "DATA_DIR=${dataDirectory}"; then
+      tr '\\0' ' ' < $d/cmdline | grep -q 'server.ts' && basename $d
+    fi
+  done`;
+  const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+  return stdout.split('\n').filter(Boolean).map(Number);
+}
+
+async function expectGone({ env }: Started): Promise<void> {
+  for (const setting of ['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT']) {
+    await expect(send(`http://127.0.0.1:${env[setting]}/livez`)).rejects.toThrow('ECONNREFUSED');
+  }
+  expect(serviceProcesses(env['DATA_DIR'] ?? '')).toEqual([]);
+}

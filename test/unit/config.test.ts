@@ -1,0 +1,143 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../gateway/config.ts';
+
+function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const defaults = {
+  host: undefined,
+  port: 8080,
+  adminHost: '127.0.0.1',
+  adminPort: 9090,
+  petsServiceUrl: 'http://127.0.0.1:3001',
+  redisUrl: undefined,
+  dataDirectory: resolve('.data'),
+  logLevel: 'info',
+  trustProxy: [],
+  privateKeyFile: undefined,
+  upstreamTimeoutMs: 10_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  shutdownTimeoutMs: 30_000,
+  demo: false,
+};
+
+describe('settings', () => {
+  test('all have a default', () => {
+    expect(loadConfig({})).toEqual(defaults);
+  });
+
+  test('that are empty count as unset', () => {
+    const names = ['GATEWAY_PORT', 'REDIS_URL', 'TRUST_PROXY', 'DEMO', 'LOG_LEVEL', 'DATA_DIR'];
+    expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
+  });
+
+  test('that are none of ours are ignored', () => {
+    expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
+  });
+
+  test('can all be set', () => {
+    expect(
+      loadConfig({
+        GATEWAY_HOST: '0.0.0.0',
+        GATEWAY_PORT: '0',
+        GATEWAY_ADMIN_HOST: '::1',
+        GATEWAY_ADMIN_PORT: '65535',
+        PETS_SERVICE_URL: 'https://pets.internal:8443',
+        REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
+        DATA_DIR: '/var/lib/gateway',
+        LOG_LEVEL: 'debug',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
+        INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
+        UPSTREAM_TIMEOUT_MS: '1',
+        HEADERS_TIMEOUT_MS: '2',
+        REQUEST_TIMEOUT_MS: '3',
+        SHUTDOWN_TIMEOUT_MS: '9999999',
+        DEMO: 'true',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      adminHost: '::1',
+      adminPort: 65_535,
+      petsServiceUrl: 'https://pets.internal:8443',
+      redisUrl: 'rediss://user:secret@redis.internal:6380/1',
+      dataDirectory: '/var/lib/gateway',
+      logLevel: 'debug',
+      trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::1'],
+      privateKeyFile: '/run/secrets/private.pem',
+      upstreamTimeoutMs: 1,
+      headersTimeoutMs: 2,
+      requestTimeoutMs: 3,
+      shutdownTimeoutMs: 9_999_999,
+      demo: true,
+    });
+  });
+
+  test("can't be changed afterwards", () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+
+  test('find the pets service of this machine by its port', () => {
+    expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrl).toBe('http://127.0.0.1:4000');
+  });
+});
+
+describe('a bad value is named with what is wrong', () => {
+  const noPort = 'is not a port number from 0 to 65535';
+  const noTime = 'is not a whole number of milliseconds from 1 to 9999999';
+  const noProxies =
+    'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
+
+  test.each([
+    ['GATEWAY_PORT', '65536', noPort],
+    ['GATEWAY_PORT', '-1', noPort],
+    ['GATEWAY_PORT', '80a', noPort],
+    ['GATEWAY_ADMIN_PORT', '1e3', noPort],
+    ['UPSTREAM_TIMEOUT_MS', '0', noTime],
+    ['HEADERS_TIMEOUT_MS', '10s', noTime],
+    ['SHUTDOWN_TIMEOUT_MS', '10000000', noTime],
+    ['LOG_LEVEL', 'loud', 'is none of fatal, error, warn, info, debug, trace, silent'],
+    ['DEMO', '1', 'is neither true nor false'],
+    ['TRUST_PROXY', 'true', noProxies],
+    ['TRUST_PROXY', 'loopback,', noProxies],
+    ['TRUST_PROXY', '10.0.0.0/33', noProxies],
+    ['TRUST_PROXY', 'proxy.example', noProxies],
+    // Express would count hops here.
+    ['TRUST_PROXY', '1', noProxies],
+    // proxy-addr would throw on these when the gateway is built.
+    ['TRUST_PROXY', '10.1', noProxies],
+    ['TRUST_PROXY', '10.0.0.0/0', noProxies],
+    ['TRUST_PROXY', '::/0', noProxies],
+  ])('%s=%s', (name, value, wrong) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
+  });
+
+  test.each([
+    ['PETS_SERVICE_URL', 'pets:3001', 'http://127.0.0.1:3001'],
+    ['PETS_SERVICE_URL', 'ftp://user:secret@pets', 'http://127.0.0.1:3001'],
+    ['REDIS_URL', 'http://user:secret@redis', 'redis://127.0.0.1:6379'],
+    ['REDIS_URL', 'redis://', 'redis://127.0.0.1:6379'],
+    ['REDIS_URL', 'user:secret@redis:6379', 'redis://127.0.0.1:6379'],
+  ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test('along with all others', () => {
+    expect(() => loadConfig({ GATEWAY_PORT: 'x', REDIS_URL: 'x', DEMO: 'x' })).toThrow(
+      new ConfigError([
+        `GATEWAY_PORT="x" ${noPort}`,
+        'REDIS_URL is not a URL such as redis://127.0.0.1:6379',
+        'DEMO="x" is neither true nor false',
+      ]),
+    );
+  });
+});

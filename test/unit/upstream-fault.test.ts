@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest';
+import { GatewayError } from '../../gateway/errors.ts';
+import { isConnectionLoss, upstreamFault } from '../../gateway/upstream-fault.ts';
+
+const coded = (code: unknown) => Object.assign(new Error('failed'), { code });
+
+describe('the client is told', () => {
+  test.each([
+    ['503 where nobody listens', 'ECONNREFUSED', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    ['503 where there is no route', 'EHOSTUNREACH', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    ['503 where the name is unknown', 'ENOTFOUND', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    ['503 where the name server is away', 'EAI_AGAIN', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    [
+      '503 where connecting takes too long',
+      'UND_ERR_CONNECT_TIMEOUT',
+      503,
+      'upstream_unavailable',
+      { 'Retry-After': '1' },
+    ],
+    [
+      '503 while the gateway shuts down',
+      'UND_ERR_CLOSED',
+      503,
+      'upstream_unavailable',
+      { 'Retry-After': '1' },
+    ],
+    ['504 where no answer comes', 'UND_ERR_HEADERS_TIMEOUT', 504, 'upstream_timeout', {}],
+    ['504 where the answer stops', 'UND_ERR_BODY_TIMEOUT', 504, 'upstream_timeout', {}],
+    ['502 where the connection is cut', 'UND_ERR_SOCKET', 502, 'upstream_error', { 'Retry-After': '1' }],
+    [
+      '502 where the answer is no HTTP',
+      'HPE_INVALID_CONSTANT',
+      502,
+      'upstream_error',
+      { 'Retry-After': '1' },
+    ],
+    ['502 for a code that is no text', 42, 502, 'upstream_error', { 'Retry-After': '1' }],
+    ['400 for headers that are no HTTP', 'UND_ERR_INVALID_ARG', 400, 'bad_request', {}],
+  ])('%s', (_name, errorCode, status, code, headers) => {
+    const cause = coded(errorCode);
+    const fault = upstreamFault(cause);
+    expect(fault).toBeInstanceOf(GatewayError);
+    expect(fault).toMatchObject({ status, code, headers });
+    expect(fault.cause).toBe(cause);
+  });
+
+  test.each([['a text'], [undefined], [null], [new Error('no code')]])('502 for %s as an error', (thrown) => {
+    expect(upstreamFault(thrown)).toMatchObject({ status: 502, code: 'upstream_error' });
+  });
+
+  test('nothing of the error itself', () => {
+    const { body } = upstreamFault(
+      Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
+    );
+    expect(body).toEqual({
+      code: 'upstream_unavailable',
+      message: 'The service behind the gateway cannot be reached. Retry shortly.',
+      status: 503,
+    });
+  });
+
+  test('what was decided before, unchanged', () => {
+    const decided = new GatewayError('payload_too_large');
+    expect(upstreamFault(decided)).toBe(decided);
+  });
+
+  test('503 where all addresses of the upstream refuse', () => {
+    const all = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]);
+    expect(upstreamFault(all)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+  });
+});
+
+test.each([
+  ['UND_ERR_SOCKET', true],
+  ['ECONNRESET', true],
+  ['EPIPE', true],
+  ['ECONNREFUSED', false],
+  ['UND_ERR_HEADERS_TIMEOUT', false],
+  ['UND_ERR_ABORTED', false],
+])('whether the connection was lost on %s: %s', (code, lost) => {
+  expect(isConnectionLoss(coded(code))).toBe(lost);
+});
