@@ -30,8 +30,9 @@ function createGate(timeoutMs = 40) {
   return { gate, redis, changes };
 }
 
-const untilOpen = (gate: RedisGate) =>
-  expect.poll(() => gate.open, { timeout: 5000, interval: 10 }).toBe(true);
+async function untilOpen(gate: RedisGate): Promise<void> {
+  await expect.poll(() => gate.open, { timeout: 5000, interval: 10 }).toBe(true);
+}
 
 async function createOpenGate(timeoutMs?: number) {
   const created = createGate(timeoutMs);
