@@ -1,10 +1,17 @@
 import { type Logger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
+const forPeople = {
+  ignore: 'pid,hostname,service',
+  messageFormat: '{service}: {msg}',
+  singleLine: true,
+  sync: true,
+};
+
 /** One JSON line an event on standard output; readable lines where that is a terminal. */
 export function createLog(level: string): Logger {
   const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
-  if (process.stdout.isTTY) return pino(options, PinoPretty({ ignore: 'pid,hostname', sync: true }));
+  if (process.stdout.isTTY) return pino(options, PinoPretty(forPeople));
   return pino(options);
 }
 

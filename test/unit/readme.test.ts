@@ -1,0 +1,26 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
+import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+const readme = read('README.md');
+
+/** First cells of the table rows under a heading. */
+function firstCells(heading: string): string[] {
+  const section = readme.split(`\n### ${heading}\n`)[1]?.split('\n### ')[0] ?? '';
+  return [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = '']) => cell);
+}
+
+test('the README lists every setting, and no other', () => {
+  const settings = ['gateway/config.ts', 'pets-service/config.ts'].flatMap((path) =>
+    [...read(path).matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name = '']) => name),
+  );
+  expect(firstCells('Settings').toSorted()).toEqual([...new Set(settings)].toSorted());
+});
+
+test('the README lists every error code, and no other', () => {
+  expect(firstCells('Error codes').toSorted()).toEqual(
+    [...new Set([...gatewayCodes, ...petsCodes])].toSorted(),
+  );
+});
