@@ -19,7 +19,7 @@ export interface ApiKeyRecord {
   rev: number;
 }
 
-const time = z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' });
+const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'is not an ISO 8601 time' });
 
 const filled = z.string({ error: 'is missing' }).min(1, 'is missing');
 
@@ -32,7 +32,8 @@ const recordSchema = z.object({
   expiresAt: time.optional(),
   minute: limitText.optional(),
   day: limitText.optional(),
-  revokedAt: time.optional(),
+  /** Whatever it says: a key that somebody meant to revoke stays revoked. */
+  revokedAt: z.string().min(1).optional(),
   rev: z
     .string()
     .regex(/^\d{1,15}$/, 'is not a whole number')
@@ -44,7 +45,7 @@ export type ParsedRecord =
   | { outcome: 'record'; record: ApiKeyRecord }
   | { outcome: 'absent' }
   /** Somebody edited the hash by hand and left something that can't be a record. */
-  | { outcome: 'broken'; faults: string[] };
+  | { outcome: 'broken'; faults: string[]; revoked: boolean };
 
 /** Reads the fields of a record as HGETALL returns them. Never throws: the hash may have been edited by hand. */
 export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord {
@@ -53,6 +54,7 @@ export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord 
   if (parsed.success) return { outcome: 'record', record: parsed.data };
   return {
     outcome: 'broken',
+    revoked: (fields['revokedAt'] ?? '') !== '',
     faults: parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`),
   };
 }

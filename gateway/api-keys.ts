@@ -5,6 +5,9 @@ import type { FaultReport } from './fault-report.ts';
 import { type RedisGate, RedisUnavailable } from './redis-gate.ts';
 import { redisKeys } from './redis-keys.ts';
 
+/** Stands for every rev: consume-5.lua then does not compare. */
+export const anyRev = -1;
+
 /** Who makes a request: the record of a valid API key and the hash it is stored under. */
 export interface Caller extends ApiKeyRecord {
   /** Hexadecimal SHA-256 of the API key. */
@@ -59,7 +62,7 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
         remembered.delete(sha);
         return { outcome: 'unknown' };
       case 'broken':
-        return lastGoodUnderNewRev(sha, fields['rev']);
+        return parsed.revoked ? { outcome: 'revoked' } : lastGoodUnderNewRev(sha, fields['rev']);
       case 'record': {
         const caller = { ...parsed.record, sha };
         remembered.set(sha, { caller, readAtMs: now() });

@@ -1,5 +1,4 @@
 import express from 'express';
-import type { Redis } from 'ioredis';
 import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
@@ -11,35 +10,21 @@ import { answerOptions, serveDescription } from './answer-without-key.ts';
 import { createApiKeys } from './api-keys.ts';
 import { loadApiDescription } from './api-routes.ts';
 import { authenticate } from './authenticate.ts';
-import type { LiveBanPolicy } from './ban-policy.ts';
-import type { DayUsage } from './day-usage.ts';
 import type { Drain } from './drain.ts';
 import { enforceQuota } from './enforce-quota.ts';
 import { renderError } from './error-handler.ts';
-import type { FaultReport } from './fault-report.ts';
-import type { Instances } from './instances.ts';
 import { createMintToken } from './internal-token.ts';
-import type { LocalQuota } from './local-quota.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './normalize-target.ts';
 import { proxyToPets } from './pets-proxy.ts';
-import type { Plans } from './plans.ts';
 import { createQuota } from './quota.ts';
 import { addressLimitHeaders, type RateLimitHeaders } from './rate-limit-headers.ts';
-import type { RedisGate } from './redis-gate.ts';
+import type { RedisState } from './redis-state.ts';
 import { createRefuseAnonymous } from './refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
 import { assignRequestId } from './request-id.ts';
 
-export interface GatewayDependencies {
-  redis: Redis;
-  gate: RedisGate;
-  plans: Plans;
-  banPolicy: LiveBanPolicy;
-  instances: Instances;
-  local: LocalQuota;
-  dayUsage: DayUsage;
-  faults: FaultReport;
+export interface GatewayDependencies extends RedisState {
   drain: Drain;
   dispatcher: Dispatcher;
   upstreamUrl: string;

@@ -126,6 +126,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
   const values = parsed.data;
+  if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
+    throw new ConfigError([
+      'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
+    ]);
+  }
   return Object.freeze({
     host: values.GATEWAY_HOST,
     port: values.GATEWAY_PORT,

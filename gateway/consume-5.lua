@@ -7,7 +7,7 @@ KEYS[3]  prefix of the day counters; the UTC date of this server is appended, so
          gateways do not matter. The counter shares the hash tag of the other keys, and so their slot.
 KEYS[4]  ban (string, expires when the ban ends)
 KEYS[5]  violations (hash: recent, bans, bannedUntil)
-ARGV[1]  rev of the record that the caller knows
+ARGV[1]  rev of the record that the caller knows, -1 to take it as it is
 ARGV[2]  limit of the minute window       ARGV[3]  limit of the day
 ARGV[4]  violations that lead to a ban, 0 for no bans
 ARGV[5]  within how many ms they lead to it
@@ -20,7 +20,7 @@ Returns {2, now, ms to the end of the ban} for a banned key, and {3} where the r
 caller knows. Nothing is counted then.
 ]]
 
-if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
+if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
   return { 3 }
 end
 
@@ -29,6 +29,11 @@ local nowSeconds = tonumber(time[1])
 local now = nowSeconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 
 local banned = redis.call('PTTL', KEYS[4])
+if banned == -1 then
+  -- Set by hand without an expiry: everything that is counted here ends some day.
+  banned = tonumber(ARGV[7])
+  redis.call('PEXPIRE', KEYS[4], ARGV[7])
+end
 if banned > 0 then
   return { 2, now, banned }
 end
@@ -50,9 +55,8 @@ local dayKey = KEYS[3] .. string.format(':%04d%02d%02d', year, month, dayOfMonth
 
 -- A counter that was edited into something else than a whole number counts as empty and is written anew.
 local function used(value)
-  local number = value and tonumber(value)
-  if number and number == math.floor(number) then
-    return number
+  if value and #value <= 15 and string.find(value, '^%d+$') then
+    return tonumber(value)
   end
   return 0
 end
@@ -97,7 +101,12 @@ end
 
 -- A violation, at most one a second: a parallel burst that crosses the limit counts once.
 local windowMs = tonumber(ARGV[5])
-local history = redis.call('HMGET', KEYS[5], 'recent', 'bans', 'bannedUntil')
+local history = redis.pcall('HMGET', KEYS[5], 'recent', 'bans', 'bannedUntil')
+if history.err then
+  -- Edited into another type of value: it is the gateways' own, so it starts anew.
+  redis.call('DEL', KEYS[5])
+  history = {}
+end
 local recent = {}
 local latest = 0
 for text in string.gmatch(history[1] or '', '%d+') do

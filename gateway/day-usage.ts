@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { isCommandError } from './redis-errors.ts';
+import { isWrongType } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 
 export interface DayUsage {
@@ -51,7 +51,7 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
         expiresAtSeconds,
       );
     } catch (error) {
-      if (!isCommandError(error)) throw error;
+      if (!isUnusableCounter(error)) throw error;
       log.error(
         { err: error, key: dayKey, requests: report.requests },
         'Requests served without Redis are lost to the day counter: its value is not a number',
@@ -79,6 +79,11 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
       }
     },
   };
+}
+
+/** The counter was edited into something that nothing can be added to. */
+function isUnusableCounter(error: unknown): boolean {
+  return isWrongType(error) || (error instanceof Error && error.message.includes('not an integer'));
 }
 
 /** @returns the UTC date of a day number as YYYYMMDD. */

@@ -6,9 +6,9 @@ export interface Drain {
   track(res: ServerResponse): void;
   /**
    * Takes no new connections, closes each one after the response it is busy with, and resolves when none is left
-   * or after the given time, when the rest is cut off.
+   * or the signal is given, which cuts off the rest.
    */
-  drain(server: Server, timeoutMs: number): Promise<void>;
+  drain(server: Server, cutOff: AbortSignal): Promise<void>;
 }
 
 /** Lets requests in flight finish, so that a restart loses none. */
@@ -29,15 +29,15 @@ export function createDrain(): Drain {
         if (drained !== undefined) setImmediate(() => drained?.closeIdleConnections());
       });
     },
-    async drain(server, timeoutMs) {
+    async drain(server, cutOff) {
       drained = server;
       for (const res of inFlight) if (!res.headersSent) res.shouldKeepAlive = false;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
-      const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+      cutOff.addEventListener('abort', () => server.closeAllConnections());
+      if (cutOff.aborted) server.closeAllConnections();
       await closed;
-      clearTimeout(timer);
     },
   };
 }

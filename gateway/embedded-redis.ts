@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -73,8 +73,9 @@ const startTimeoutMs = 10_000;
 const restartDelayMs = 500;
 
 async function startNative(program: string, dataDirectory: string, log: Logger): Promise<EmbeddedRedis> {
-  const directory = join(dataDirectory, 'redis');
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  mkdirSync(join(dataDirectory, 'redis'), { recursive: true, mode: 0o700 });
+  // As Redis itself will name it, by which an orphan is recognised.
+  const directory = realpathSync(join(dataDirectory, 'redis'));
   await stopOrphan(dataDirectory, directory);
   const port = await freePort();
   const url = `redis://127.0.0.1:${port}`;
@@ -104,18 +105,25 @@ async function startNative(program: string, dataDirectory: string, log: Logger):
     return child;
   }
 
+  async function close(signal: NodeJS.Signals): Promise<void> {
+    closing = true;
+    if (server.exitCode !== null || server.signalCode !== null) return;
+    const exited = new Promise((resolve) => server.once('exit', resolve));
+    server.kill(signal);
+    await exited;
+  }
+
   server = launch();
-  await untilAnswering(url, directory);
+  try {
+    await untilAnswering(url, directory);
+  } catch (error) {
+    await close('SIGKILL');
+    throw error;
+  }
   return {
     url,
     description: `private ${program} on 127.0.0.1:${port}, data kept in ${directory}`,
-    async close() {
-      closing = true;
-      if (server.exitCode !== null || server.signalCode !== null) return;
-      const exited = new Promise((resolve) => server.once('exit', resolve));
-      server.kill('SIGTERM');
-      await exited;
-    },
+    close: () => close('SIGTERM'),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { ApiKeys } from './api-keys.ts';
+import { anyRev, type ApiKeys } from './api-keys.ts';
 import { callerOf, lookupError } from './authenticate.ts';
 import { GatewayError } from './errors.ts';
 import type { Quota } from './quota.ts';
@@ -12,7 +12,7 @@ interface EnforceQuotaDependencies {
   refuseAnonymous: RefuseAnonymous;
 }
 
-/** A record that changes faster than it can be read is a fault elsewhere. */
+/** A record that changes faster than it can be read: then the one just read has to do. */
 const maxRereads = 3;
 
 /** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
@@ -22,13 +22,13 @@ export function enforceQuota({ apiKeys, quota, refuseAnonymous }: EnforceQuotaDe
     for (let rereads = 0; decision.outcome === 'stale'; rereads += 1) {
       // The record has changed since it was read: revoked, expired, on another plan or with other limits.
       const lookup = await apiKeys.reread(callerOf(res.locals).sha);
-      if (lookup.outcome !== 'valid' || rereads === maxRereads) {
+      if (lookup.outcome !== 'valid') {
         delete res.locals.caller;
-        const outcome = lookup.outcome === 'valid' ? 'unavailable' : lookup.outcome;
-        return refuseAnonymous(req, res, lookupError(outcome));
+        return refuseAnonymous(req, res, lookupError(lookup.outcome));
       }
       res.locals.caller = lookup.caller;
-      decision = await quota.decide(lookup.caller);
+      const caller = rereads < maxRereads ? lookup.caller : { ...lookup.caller, rev: anyRev };
+      decision = await quota.decide(caller);
     }
     res.locals.decision = decision.outcome;
     res.set(rateLimitHeaders(decision));

@@ -4,12 +4,11 @@ import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
 
 export interface LocalQuota {
   /**
-   * Decides without Redis: this instance admits its share of both limits, counted since the outage began.
+   * Decides without Redis: this instance admits its share of both limits, in windows of its own. They go on
+   * when Redis is back, so that one that comes and goes does not hand out a new share each time.
    * @param shares number of instances among which the limits are divided
    */
   consume(sha: string, limits: Limits, shares: number): Promise<QuotaDecision>;
-  /** Forgets all counts: called when Redis counts again. */
-  reset(): void;
 }
 
 const minuteSeconds = 60;
@@ -18,10 +17,12 @@ const dayMs = daySeconds * 1000;
 
 /** Quotas while Redis is away, counted by rate-limiter-flexible in memory. */
 export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
-  let counters = createCounters();
+  // They only count: limits differ from key to key, so they are compared here.
+  const points = Number.MAX_SAFE_INTEGER;
+  const minute = new RateLimiterMemory({ points, duration: minuteSeconds });
+  const day = new RateLimiterMemory({ points, duration: daySeconds });
   return {
     async consume(sha, limits, shares) {
-      const { minute, day } = counters;
       // The day begins at midnight UTC, and not with the key's first request.
       const today = `${sha}:${Math.floor(now() / dayMs)}`;
       const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
@@ -37,17 +38,5 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
         nowMs: now(),
       });
     },
-    reset() {
-      counters = createCounters();
-    },
-  };
-}
-
-/** They only count: limits differ from key to key, so they are compared by the caller. */
-function createCounters() {
-  const points = Number.MAX_SAFE_INTEGER;
-  return {
-    minute: new RateLimiterMemory({ points, duration: minuteSeconds }),
-    day: new RateLimiterMemory({ points, duration: daySeconds }),
   };
 }

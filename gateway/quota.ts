@@ -1,17 +1,11 @@
-import type { Redis } from 'ioredis';
 import type { Caller } from './api-keys.ts';
-import type { LiveBanPolicy } from './ban-policy.ts';
 import { createBanMemory } from './ban-memory.ts';
-import type { DayUsage } from './day-usage.ts';
 import { GatewayError } from './errors.ts';
-import type { FaultReport } from './fault-report.ts';
-import type { Instances } from './instances.ts';
-import type { LocalQuota } from './local-quota.ts';
-import type { Plans } from './plans.ts';
 import type { QuotaDecision } from './quota-decision.ts';
-import { type RedisGate, RedisUnavailable } from './redis-gate.ts';
+import { RedisUnavailable } from './redis-gate.ts';
 import { redisKeys } from './redis-keys.ts';
 import { consumeQuota } from './redis-quota.ts';
+import type { RedisState } from './redis-state.ts';
 
 export interface Quota {
   /**
@@ -21,15 +15,7 @@ export interface Quota {
   decide(caller: Caller): Promise<QuotaDecision>;
 }
 
-interface QuotaDependencies {
-  redis: Redis;
-  gate: RedisGate;
-  plans: Plans;
-  banPolicy: LiveBanPolicy;
-  instances: Instances;
-  local: LocalQuota;
-  dayUsage: DayUsage;
-  faults: FaultReport;
+interface QuotaDependencies extends RedisState {
   /** Counts decisions taken without Redis, for the metric. */
   onLocalDecision: () => void;
   now: () => number;
@@ -49,14 +35,15 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
-    const usageKey = redisKeys.violations(caller.sha);
+    // The script mends what it counts with; what is left to stumble over is the record.
+    const key = redisKeys.apiKey(caller.sha);
     try {
       const decision = await consumeQuota(redis, gate, caller, limitsOf(caller), banPolicy.current());
-      faults.report(usageKey, []);
+      faults.report(key, []);
       return decision;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      if (!(error instanceof RedisUnavailable)) faults.report(usageKey, [String(error)]);
+      if (!(error instanceof RedisUnavailable)) faults.report(key, [String(error)]);
       return decideLocally(caller);
     }
   }

@@ -5,7 +5,7 @@ export function isWrongType(error: unknown): boolean {
 
 /** Answers that mean "this server can't serve now" rather than "this command is wrong". */
 const cannotServe =
-  /^(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN)\b/;
+  /^(READONLY|LOADING|BUSY|UNKILLABLE|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN)\b/;
 
 /** Whether the server answered, and could serve, but refused this command. */
 export function isCommandError(error: unknown): boolean {

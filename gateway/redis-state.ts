@@ -50,10 +50,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     ping: () => redis.ping(),
     connected: () => redis.status === 'ready',
     log,
-    onChange(open) {
-      metrics.localMode.set(open ? 0 : 1);
-      if (open) local.reset();
-    },
+    onChange: (open) => metrics.localMode.set(open ? 0 : 1),
   });
 
   async function refresh(): Promise<void> {

@@ -29,6 +29,7 @@ declare module 'ioredis' {
  * @param url redis:// or rediss://. Connects in the background and reconnects for as long as it lives.
  */
 export function createRedis(url: string, log: Logger): Redis {
+  let reconnecting = false;
   const redis = new Redis(url, {
     connectionName: 'gateway',
     scripts: {
@@ -46,8 +47,12 @@ export function createRedis(url: string, log: Logger): Redis {
     // A peer that vanished without a word is noticed when a command stays unanswered for this long.
     socketTimeout: 2000,
     retryStrategy: (attempt) => Math.min(50 * attempt, 500),
-    // After a failover the old master answers READONLY: connect anew to find the new one.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    // After a failover the old master answers READONLY: connect anew, once, to find the new one.
+    reconnectOnError(error) {
+      const first = error.message.startsWith('READONLY') && !reconnecting;
+      reconnecting ||= first;
+      return first;
+    },
   });
   let lastMessage = '';
   redis.on('error', (error: Error) => {
@@ -58,6 +63,7 @@ export function createRedis(url: string, log: Logger): Redis {
   });
   redis.on('ready', () => {
     lastMessage = '';
+    reconnecting = false;
   });
   return redis;
 }

@@ -17,6 +17,11 @@ interface RefuseAnonymousDependencies {
 
 export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
   return async function refuseAnonymous(req, res, error) {
+    if (error.status === 503) {
+      // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
+      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      throw error;
+    }
     const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
     res.set(addressLimitHeaders(window, now()));
     // RFC 6750 section 3: a 401 names the scheme to use.

@@ -86,7 +86,9 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     adminServer.closeAllConnections();
   });
   const port = await listen(server, publicEndpoint);
-  cleanup.push(() => drain.drain(server, config.shutdownTimeoutMs));
+  cleanup.push(() =>
+    drain.drain(server, AbortSignal.any([AbortSignal.timeout(config.shutdownTimeoutMs), impatience.signal])),
+  );
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
   const store = createApiKeyStore({ redis: state.redis, now });
@@ -100,6 +102,8 @@ async function undo(cleanup: Cleanup): Promise<void> {
 }
 
 const cleanup: Cleanup = [];
+/** Given with the second signal: whoever sends it does not want to wait for requests in flight. */
+const impatience = new AbortController();
 let stopping: Promise<void> | undefined;
 
 async function stop(reason: string, log: Logger, starting: Promise<void>): Promise<void> {
@@ -117,7 +121,8 @@ try {
   const log = createLog(config.logLevel);
   const starting = start(config, log, cleanup);
   const stopOnce = (reason: string) => {
-    stopping ??= stop(reason, log, starting);
+    if (stopping === undefined) stopping = stop(reason, log, starting);
+    else impatience.abort();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopOnce);
   // The process that started this one is gone, and with it the terminal.

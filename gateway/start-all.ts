@@ -52,6 +52,7 @@ function launch(name: string, script: string): Promise<Ready> {
   child.on('exit', (code, signal) => {
     configured.resolve();
     exited.resolve();
+    services.delete(name);
     if (stopping) return;
     // With exit code 1 it has said why.
     if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
@@ -62,7 +63,11 @@ function launch(name: string, script: string): Promise<Ready> {
 
 /** The gateway first: requests that it has in flight still need the pets service. */
 async function stopAll(exitCode: number): Promise<void> {
-  if (stopping) return;
+  if (stopping) {
+    // Asked again: then requests in flight are not waited for.
+    for (const { child } of services.values()) child.kill('SIGTERM');
+    return;
+  }
   stopping = true;
   // Where settings are wrong, each service gets to say so before it is stopped.
   await Promise.all(Array.from(services.values(), ({ configured }) => configured));

@@ -28,7 +28,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   let draining = false;
   cleanup.push(() => {
     draining = true;
-    return close(server, config.shutdownTimeoutMs);
+    return close(server, AbortSignal.any([AbortSignal.timeout(config.shutdownTimeoutMs), impatience.signal]));
   });
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
@@ -76,16 +76,16 @@ async function listen(server: Server, { host, port }: Config): Promise<number> {
   return address.port;
 }
 
-/** Requests in flight are finished; connections are closed once idle, or when the time is up. */
-async function close(server: Server, timeoutMs: number): Promise<void> {
+/** Requests in flight are finished and connections closed once idle; the signal cuts off what is left. */
+async function close(server: Server, cutOff: AbortSignal): Promise<void> {
   const closed = new Promise((resolve) => {
     server.close(resolve);
   });
   const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const timer = setTimeout(() => server.closeAllConnections(), timeoutMs);
+  cutOff.addEventListener('abort', () => server.closeAllConnections());
+  if (cutOff.aborted) server.closeAllConnections();
   await closed;
   clearInterval(idle);
-  clearTimeout(timer);
 }
 
 async function undo(cleanup: Cleanup): Promise<void> {
@@ -93,6 +93,8 @@ async function undo(cleanup: Cleanup): Promise<void> {
 }
 
 const cleanup: Cleanup = [];
+/** Given with the second signal: whoever sends it does not want to wait for requests in flight. */
+const impatience = new AbortController();
 let stopping: Promise<void> | undefined;
 
 async function stop(reason: string, log: Logger, starting: Promise<void>): Promise<void> {
@@ -110,7 +112,8 @@ try {
   const log = createLog(config.logLevel);
   const starting = start(config, log, cleanup);
   const stopOnce = (reason: string) => {
-    stopping ??= stop(reason, log, starting);
+    if (stopping === undefined) stopping = stop(reason, log, starting);
+    else impatience.abort();
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopOnce);
   // The process that started this one is gone, and with it the terminal.
