@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import type { AnonymousLimit } from './anonymous-limit.ts';
 import type { ApiDescription } from './api-routes.ts';
 import { addressLimitHeaders } from './rate-limit-headers.ts';
+import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
 
 /** GET /openapi.json. */
@@ -9,6 +10,7 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
   return function serveDescription(req, res, next) {
     const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
     if (!isDescription) return next();
+    assertWellFormed(req);
     res.locals.route = '/openapi.json';
     res.type('application/json').send(json);
   };
@@ -25,8 +27,9 @@ export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDepende
   return async function answerOptions(req, res, next) {
     if (req.method !== 'OPTIONS') return next();
     // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
-    const route = req.url === '*' ? everything : api.match(req.path);
+    const route = req.url === '*' ? api.everything : api.match(req.path);
     if (route === undefined) return next();
+    assertWellFormed(req);
     res.locals.route = route.pattern;
     if (req.path.startsWith(`${api.basePath}/`)) {
       res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
@@ -34,5 +37,3 @@ export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDepende
     res.set('Allow', route.allow.join(', ')).status(204).end();
   };
 }
-
-const everything = { pattern: '*', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'] };

@@ -67,3 +67,33 @@ export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
   if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= nowMs) return 'expired';
   return 'valid';
 }
+
+/**
+ * The record as pairs of field and value for change-record-1.lua, where an empty value removes a field. Without
+ * `rev`, which is the script's own.
+ */
+export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
+  const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
+  const fields = {
+    id,
+    name,
+    plan,
+    hint,
+    createdAt,
+    expiresAt,
+    minute: String(minute),
+    day: String(day),
+    revokedAt,
+  };
+  return Object.entries(fields).flat();
+}
+
+/** Revoked and expired records stay this long, so that clients are told which of the two it was. */
+const keptDays = 90;
+
+/** @returns Unix seconds at which the record may go, or '' where it stays for good. */
+export function expiryOf({ expiresAt, revokedAt }: Partial<ApiKeyRecord>): number | '' {
+  const ends = [expiresAt, revokedAt].flatMap((time) => (time === undefined ? [] : [Date.parse(time)]));
+  const known = ends.filter((end) => Number.isFinite(end));
+  return known.length === 0 ? '' : Math.ceil(Math.min(...known) / 1000) + keptDays * 86_400;
+}

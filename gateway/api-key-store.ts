@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
-import { type ApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
+import { type ApiKeyRecord, expiryOf, formatApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
 import { parseLimit } from './limits.ts';
+import { readPlanLimits } from './plan-store.ts';
 import { anonymousPlan, enterprisePlan } from './plans.ts';
+import { isWrongType } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
@@ -22,6 +24,11 @@ export interface ApiKeyChange {
   day?: number | null | undefined;
 }
 
+/** A key as it is in Redis: its record, or what is wrong with one that was edited by hand. */
+export type ListedApiKey =
+  | { outcome: 'record'; record: ApiKeyRecord }
+  | { outcome: 'broken'; id: string; faults: string[]; revoked: boolean };
+
 export interface ApiKeyStore {
   /**
    * Makes a key and its record. The key is in the answer and nowhere else.
@@ -29,21 +36,24 @@ export interface ApiKeyStore {
    * @throws StoreRefusal for an expiry in the past, an unknown plan, or Enterprise without both limits
    */
   issue(wanted: NewApiKey, key?: string): Promise<{ key: string; record: ApiKeyRecord }>;
-  /** All records by time of creation; those that have been removed since are left out. */
-  list(): Promise<ApiKeyRecord[]>;
+  /** All keys by time of creation. Those whose records have expired are forgotten on the way. */
+  list(): Promise<ListedApiKey[]>;
   /** @throws StoreRefusal where there is no such key, or its record can't be read */
   show(id: string): Promise<ApiKeyRecord>;
   /** @throws StoreRefusal as `issue` and `show` do, and for a key that is revoked */
   change(id: string, change: ApiKeyChange): Promise<ApiKeyRecord>;
-  /** Refuses the key from its next request on. Revoking it again changes nothing. */
-  revoke(id: string): Promise<ApiKeyRecord>;
+  /**
+   * Refuses the key from its next request on, whatever else its record holds. Revoking it again changes nothing.
+   * @throws StoreRefusal where there is no such key
+   */
+  revoke(id: string): Promise<ListedApiKey>;
   /** The record of a key that somebody holds. */
   findByKey(key: string): Promise<ApiKeyRecord | undefined>;
 }
 
-/** Revoked and expired records stay this long, so that clients are told which of the two it was. */
-const keptDays = 90;
 const maxAttempts = 5;
+/** Between an entry in the indexes and its record, at the most. */
+const issuePatienceMs = 60_000;
 
 export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => number }): ApiKeyStore {
   /** @throws StoreRefusal where the plan does not exist, or leaves a limit open that the key does not set itself. */
@@ -55,7 +65,7 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
       }
       return;
     }
-    const limits = plan === anonymousPlan ? [] : await redis.hmget(redisKeys.plan(plan), 'minute', 'day');
+    const limits = plan === anonymousPlan ? [] : await readPlanLimits(redis, plan);
     if (limits.length === 0 || limits.some((limit) => parseLimit(limit) === undefined)) {
       throw new StoreRefusal(`there is no plan named ${JSON.stringify(plan)}; see: ops plans list`);
     }
@@ -66,18 +76,42 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
     if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
   }
 
-  async function read(id: string): Promise<{ sha: string; record: ApiKeyRecord }> {
+  async function look(id: string): Promise<{ sha: string; rev: string; key: ListedApiKey } | undefined> {
     const sha = await redis.hget(redisKeys.apiKeyIds, id);
-    const parsed = sha === null ? undefined : parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(sha)));
-    if (sha === null || parsed === undefined || parsed.outcome === 'absent') {
-      throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(id)}`);
+    if (sha === null) return undefined;
+    const fields = await redis.hgetall(redisKeys.apiKey(sha)).catch((error: unknown) => {
+      if (isWrongType(error))
+        throw new StoreRefusal(`${redisKeys.apiKey(sha)} is not a hash any more: DEL it`);
+      throw error;
+    });
+    const parsed = parseApiKeyRecord(fields);
+    if (parsed.outcome === 'absent') return undefined;
+    return { sha, rev: fields['rev'] ?? '0', key: parsed.outcome === 'broken' ? { ...parsed, id } : parsed };
+  }
+
+  /** Takes keys without a record off the indexes, but not those that are being issued this moment. */
+  async function forget(ids: string[]): Promise<void> {
+    for (const id of ids) {
+      const createdAt = Number(await redis.zscore(redisKeys.apiKeysByCreation, id));
+      if (createdAt > now() - issuePatienceMs) continue;
+      await redis.zrem(redisKeys.apiKeysByCreation, id);
+      await redis.hdel(redisKeys.apiKeyIds, id);
     }
-    if (parsed.outcome === 'broken') {
-      throw new StoreRefusal(
-        `the record ${redisKeys.apiKey(sha)} was edited into something unusable: ${parsed.faults.join('; ')}`,
-      );
-    }
-    return { sha, record: parsed.record };
+  }
+
+  async function mustLook(id: string) {
+    const found = await look(id);
+    if (found === undefined) throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(id)}`);
+    return found;
+  }
+
+  async function read(id: string): Promise<{ sha: string; record: ApiKeyRecord }> {
+    const { sha, key } = await mustLook(id);
+    if (key.outcome === 'record') return { sha, record: key.record };
+    const faults = key.faults.join('; ');
+    throw new StoreRefusal(
+      `the record ${redisKeys.apiKey(sha)} was edited into something unusable: ${faults}`,
+    );
   }
 
   /** Read, decide, write if nobody wrote in between; else once more. */
@@ -89,7 +123,7 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
       const { sha, record } = await read(id);
       const edited = await edit(record);
       if (edited === record) return record;
-      const fields = Object.entries(toFields(edited)).flat();
+      const fields = formatApiKeyRecord(edited);
       const rev = await redis.changeRecord(redisKeys.apiKey(sha), record.rev, expiryOf(edited), ...fields);
       if (rev > 0) return { ...edited, rev };
     }
@@ -119,25 +153,16 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
       // The indexes first: should this end half-way, they point at nothing, and nobody holds a key that works.
       await redis.hset(redisKeys.apiKeyIds, record.id, sha);
       await redis.zadd(redisKeys.apiKeysByCreation, String(now()), record.id);
-      const fields = Object.entries(toFields(record)).flat();
+      const fields = formatApiKeyRecord(record);
       record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), ...fields);
       if (record.rev === 0) throw new StoreRefusal('this key exists already');
       return { key, record };
     },
     async list() {
       const ids = await redis.zrange(redisKeys.apiKeysByCreation, '0', '-1');
-      const records = await Promise.all(
-        ids.map((id) =>
-          read(id).then(
-            ({ record }) => record,
-            (error: unknown) => {
-              if (error instanceof StoreRefusal) return undefined;
-              throw error;
-            },
-          ),
-        ),
-      );
-      return records.filter((record) => record !== undefined);
+      const keys = await Promise.all(ids.map(async (id) => ({ id, found: await look(id) })));
+      await forget(keys.flatMap(({ id, found }) => (found === undefined ? [id] : [])));
+      return keys.flatMap(({ found }) => (found === undefined ? [] : [found.key]));
     },
     show: async (id) => (await read(id)).record,
     change: (id, change) =>
@@ -153,27 +178,21 @@ export function createApiKeyStore({ redis, now }: { redis: Redis; now: () => num
         await listPlan(edited);
         return edited;
       }),
-    revoke: (id) =>
-      update(id, async (record) =>
-        record.revokedAt === undefined ? { ...record, revokedAt: new Date(now()).toISOString() } : record,
-      ),
+    async revoke(id) {
+      for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+        const { sha, rev, key } = await mustLook(id);
+        if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
+        const revokedAt = new Date(now()).toISOString();
+        const expiry =
+          key.outcome === 'record' ? expiryOf({ ...key.record, revokedAt }) : expiryOf({ revokedAt });
+        // This one field, so that a record that can't be read can still be revoked.
+        await redis.changeRecord(redisKeys.apiKey(sha), rev, expiry, 'revokedAt', revokedAt);
+      }
+      throw new Error(`the key ${id} is being changed by others all the time`);
+    },
     async findByKey(key) {
       const parsed = parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(hashApiKey(key))));
       return parsed.outcome === 'record' ? parsed.record : undefined;
     },
   };
-}
-
-/** An empty value removes a field (change-record-1.lua), and `rev` is the script's own. */
-function toFields(record: ApiKeyRecord): Record<string, string> {
-  const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
-  const fields = { id, name, plan, hint, createdAt, expiresAt, minute: String(minute), day: String(day) };
-  return { ...fields, revokedAt };
-}
-
-/** @returns Unix seconds at which the record may go, or '' where it stays for good. */
-function expiryOf({ expiresAt, revokedAt }: ApiKeyRecord): number | '' {
-  const ends = [expiresAt, revokedAt].flatMap((time) => (time === undefined ? [] : [Date.parse(time)]));
-  if (ends.length === 0) return '';
-  return Math.ceil(Math.min(...ends) / 1000) + keptDays * 86_400;
 }

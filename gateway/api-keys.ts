@@ -52,7 +52,7 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     try {
       fields = await gate.send(() => redis.hgetall(key));
     } catch (error) {
-      if (!(error instanceof RedisUnavailable)) faults.report(key, ['is not a hash']);
+      if (!(error instanceof RedisUnavailable)) faults.report(key, [String(error)]);
       return duringOutage(sha);
     }
     const parsed = parseApiKeyRecord(fields);

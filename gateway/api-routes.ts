@@ -15,6 +15,8 @@ export interface ApiDescription {
   json: string;
   /** Base path of all operations, such as /v1. */
   basePath: string;
+  /** Stands for the server as a whole: all that can be done somewhere. */
+  everything: ApiRoute;
   /** The route that a path (without query) belongs to. Case-sensitive, no trailing slash, nothing decoded. */
   match(path: string): ApiRoute | undefined;
 }
@@ -42,6 +44,7 @@ export function loadApiDescription(): ApiDescription {
   return {
     json: JSON.stringify(document),
     basePath,
+    everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {
       if (path === descriptionRoute.pattern) return descriptionRoute;
       return routes.find(({ expression }) => expression.test(path))?.route;

@@ -4,15 +4,15 @@ import type { RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
-import { recordAccess } from './access-log.ts';
+import { recordAccess, recordRawAnswer } from './access-log.ts';
 import { createAnonymousLimit } from './anonymous-limit.ts';
 import { answerOptions, serveDescription } from './answer-without-key.ts';
 import { createApiKeys } from './api-keys.ts';
 import { loadApiDescription } from './api-routes.ts';
 import { authenticate } from './authenticate.ts';
-import type { Drain } from './drain.ts';
 import { enforceQuota } from './enforce-quota.ts';
 import { renderError } from './error-handler.ts';
+import type { GatewayError } from './errors.ts';
 import { createMintToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './normalize-target.ts';
@@ -25,9 +25,9 @@ import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-r
 import { assignRequestId } from './request-id.ts';
 
 export interface GatewayDependencies extends RedisState {
-  drain: Drain;
   dispatcher: Dispatcher;
   upstreamUrl: string;
+  queueTimeoutMs: number;
   privateKey: KeyObject;
   /** Addresses and networks of our own proxies, as proxy-addr writes them. */
   trustProxy: string[];
@@ -39,16 +39,22 @@ export interface GatewayDependencies extends RedisState {
 export interface Gateway {
   /** Handles a request: the first step, then Express with all others. */
   app: RequestListener;
+  /** Methods that there are somewhere. */
+  allow: readonly string[];
   /** Charges an address for something that never became a request, and returns the headers of the answer. */
   chargeAddress(address: string): Promise<RateLimitHeaders>;
+  /** Logs and counts the answer to it. */
+  recordRawAnswer(error: GatewayError): void;
 }
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, faults, drain, log, metrics, now } = dependencies;
+  const { redis, gate, plans, faults, log, metrics, now } = dependencies;
   const api = loadApiDescription();
+  /** An outage while a plan is looked up shows when its limits are asked for. */
+  const onRead = ({ plan }: { plan: string }) => gate.send(() => plans.learn(plan)).catch(() => {});
   const { basePath } = api;
-  const apiKeys = createApiKeys({ redis, gate, faults, onRead: ({ plan }) => plans.learn(plan), now });
+  const apiKeys = createApiKeys({ redis, gate, faults, onRead, now });
   const quota = createQuota({ ...dependencies, onLocalDecision: () => metrics.localDecisions.inc() });
   const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
@@ -61,10 +67,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.set('trust proxy', trustsPeer);
 
   // Order matters: each step may rely on every step above it.
-  app.use(function trackInFlight(_req, res, next) {
-    drain.track(res);
-    next();
-  });
   app.use(assignRequestId());
   app.use(recordAccess({ log, metrics }));
   app.use(serveDescription(api));
@@ -83,6 +85,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       normalizeTarget(req);
       app(req, res);
     },
+    allow: api.everything.allow,
+    recordRawAnswer: (error) => recordRawAnswer({ log, metrics }, error),
     async chargeAddress(address) {
       const { window } = await anonymousLimit.charge(address);
       return addressLimitHeaders(window, now());

@@ -9,8 +9,12 @@ ARGV[3…] pairs of field and value; an empty value removes the field
 Returns the new rev, or 0 where somebody else changed the record in between and nothing was written.
 ]]
 
-if (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
+local rev = redis.call('HGET', KEYS[1], 'rev') or '0'
+if rev ~= ARGV[1] then
   return 0
+end
+if not string.find(rev, '^%d+$') then
+  redis.call('HSET', KEYS[1], 'rev', 0)
 end
 for index = 3, #ARGV, 2 do
   if ARGV[index + 1] == '' then

@@ -16,9 +16,14 @@ export interface Config {
   logLevel: string;
   trustProxy: string[];
   privateKeyFile: string | undefined;
+  /** Where the public half of the key is written at each start, for the pets service to read. */
+  publicKeyOutput: string | undefined;
   upstreamTimeoutMs: number;
+  upstreamConnections: number;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
+  /** Between SIGTERM and the first connection that is refused. */
+  shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
 }
@@ -43,10 +48,19 @@ const port = (standard: number) =>
     .transform(Number)
     .default(standard);
 
-const milliseconds = (standard: number) =>
+const milliseconds = (standard: number, min = 1, max = 9_999_999) =>
   z
     .string()
-    .regex(/^[1-9]\d{0,6}$/, 'is not a whole number of milliseconds from 1 to 9999999')
+    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `is not a whole number of milliseconds from ${min} to ${max}`,
+    })
+    .transform(Number)
+    .default(standard);
+
+const count = (standard: number) =>
+  z
+    .string()
+    .refine((text) => /^[1-9]\d{0,4}$/.test(text), { error: 'is not a whole number from 1 to 99999' })
     .transform(Number)
     .default(standard);
 
@@ -99,9 +113,13 @@ const settings = z.object({
     .default('info'),
   TRUST_PROXY: proxyList,
   INTERNAL_TOKEN_PRIVATE_KEY_FILE: z.string().optional(),
+  INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: z.string().optional(),
   UPSTREAM_TIMEOUT_MS: milliseconds(10_000),
   HEADERS_TIMEOUT_MS: milliseconds(10_000),
-  REQUEST_TIMEOUT_MS: milliseconds(30_000),
+  // Less than the pets service allows for the same request.
+  REQUEST_TIMEOUT_MS: milliseconds(30_000, 1, 240_000),
+  UPSTREAM_CONNECTIONS: count(256),
+  SHUTDOWN_DELAY_MS: milliseconds(2000, 0),
   SHUTDOWN_TIMEOUT_MS: milliseconds(30_000),
   DEMO: z
     .enum(['true', 'false'], { error: 'is neither true nor false' })
@@ -126,6 +144,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     );
   }
   const values = parsed.data;
+  if (values.GATEWAY_PORT === values.GATEWAY_ADMIN_PORT && values.GATEWAY_PORT !== 0) {
+    throw new ConfigError([`GATEWAY_PORT and GATEWAY_ADMIN_PORT are both ${values.GATEWAY_PORT}`]);
+  }
   if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
@@ -142,9 +163,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     logLevel: values.LOG_LEVEL,
     trustProxy: values.TRUST_PROXY,
     privateKeyFile: values.INTERNAL_TOKEN_PRIVATE_KEY_FILE,
+    publicKeyOutput: values.INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
+    upstreamConnections: values.UPSTREAM_CONNECTIONS,
     headersTimeoutMs: values.HEADERS_TIMEOUT_MS,
     requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+    shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
   });

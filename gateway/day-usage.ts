@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { isWrongType } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
+import { dayMs, dayNumberOf, utcDate } from './utc-day.ts';
 
 export interface DayUsage {
   /** Notes one request that was served while Redis was away. */
@@ -24,7 +25,6 @@ interface Report {
   requests: number;
 }
 
-const dayMs = 86_400_000;
 const batchSize = 500;
 
 interface DayUsageDependencies {
@@ -62,7 +62,7 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
 
   return {
     add(sha) {
-      const dayNumber = Math.floor(now() / dayMs);
+      const dayNumber = dayNumberOf(now());
       const key = `${sha}:${dayNumber}`;
       const report = growing.get(key);
       if (report === undefined) growing.set(key, { id: randomUUID(), sha, dayNumber, requests: 1 });
@@ -84,9 +84,4 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
 /** The counter was edited into something that nothing can be added to. */
 function isUnusableCounter(error: unknown): boolean {
   return isWrongType(error) || (error instanceof Error && error.message.includes('not an integer'));
-}
-
-/** @returns the UTC date of a day number as YYYYMMDD. */
-export function utcDate(dayNumber: number): string {
-  return new Date(dayNumber * dayMs).toISOString().slice(0, 10).replaceAll('-', '');
 }

@@ -1,40 +1,56 @@
-import type { Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Drain {
   readonly draining: boolean;
-  /** Counts a response as in flight until it is finished or cut off. */
-  track(res: ServerResponse): void;
   /**
-   * Takes no new connections, closes each one after the response it is busy with, and resolves when none is left
-   * or the signal is given, which cuts off the rest.
+   * Answers with Connection: close for a while, so that clients and load balancers go elsewhere by themselves; then
+   * takes no new connections, and closes each one after the response it is busy with. Resolves when none is left.
+   * @param delayMs length of that while
+   * @param cutOff ends what is left at once
    */
-  drain(server: Server, cutOff: AbortSignal): Promise<void>;
+  drain(delayMs: number, cutOff: AbortSignal): Promise<void>;
 }
 
 /** Lets requests in flight finish, so that a restart loses none. */
-export function createDrain(): Drain {
-  const inFlight = new Set<ServerResponse>();
-  let drained: Server | undefined;
+export function createDrain(server: Server): Drain {
+  const inFlight = new Map<Socket, Set<ServerResponse>>();
+  let draining = false;
+  let closing = false;
+
+  server.on('connection', (socket: Socket) => {
+    inFlight.set(socket, new Set());
+    socket.once('close', () => inFlight.delete(socket));
+  });
+
+  function track({ socket }: IncomingMessage, res: ServerResponse): void {
+    const ofSocket = inFlight.get(socket);
+    ofSocket?.add(res);
+    if (draining) res.shouldKeepAlive = false;
+    res.once('close', () => {
+      ofSocket?.delete(res);
+      if (closing && ofSocket?.size === 0) socket.destroySoon();
+    });
+  }
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
 
   return {
     get draining() {
-      return drained !== undefined;
+      return draining;
     },
-    track(res) {
-      inFlight.add(res);
-      if (drained !== undefined) res.shouldKeepAlive = false;
-      res.once('close', () => {
-        inFlight.delete(res);
-        // Of an answer that had begun before the drain, the client still thinks the connection is kept.
-        if (drained !== undefined) setImmediate(() => drained?.closeIdleConnections());
+    async drain(delayMs, cutOff) {
+      draining = true;
+      for (const res of Array.from(inFlight.values(), (responses) => [...responses]).flat()) {
+        if (!res.headersSent) res.shouldKeepAlive = false;
+      }
+      await sleep(delayMs, undefined, { signal: cutOff }).catch(() => {});
+      closing = true;
+      const closed = new Promise((resolve) => {
+        server.close(resolve);
       });
-    },
-    async drain(server, cutOff) {
-      drained = server;
-      for (const res of inFlight) if (!res.headersSent) res.shouldKeepAlive = false;
-      const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve());
-      });
+      // Idle connections, and those on which nothing was ever sent: Node does not count the latter as idle.
+      for (const [socket, responses] of inFlight) if (responses.size === 0) socket.destroy();
       cutOff.addEventListener('abort', () => server.closeAllConnections());
       if (cutOff.aborted) server.closeAllConnections();
       await closed;

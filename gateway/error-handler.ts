@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AnonymousLimit } from './anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
 import { addressLimitHeaders } from './rate-limit-headers.ts';
-import { maxBodyBytes } from './request-body.ts';
+import { awaitsContinue, maxBodyBytes } from './request-body.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
@@ -72,6 +72,5 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
 
 /** Node reads and drops a small rest of a body by itself, and the connection stays usable. */
 function fewBytesLeft(req: Request): boolean {
-  const waitsForContinue = req.headers.expect !== undefined;
-  return !waitsForContinue && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
 }

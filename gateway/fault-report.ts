@@ -11,24 +11,38 @@ export interface FaultReport {
 
 interface FaultReportDependencies {
   log: Logger;
-  /** Sets the metric gateway_bad_settings: number of faults per Redis key. */
-  gauge: (key: string, faults: number) => void;
+  /** Sets the metric gateway_bad_settings. The label of all records together is gw:key, lest it grows with them. */
+  gauge: (label: string, faults: number) => void;
 }
 
 export function createFaultReport({ log, gauge }: FaultReportDependencies): FaultReport {
-  const known = new Map<string, string>();
+  const known = new Map<string, readonly string[]>();
+
+  function countFaults(label: string): number {
+    return Array.from(known).reduce(
+      (sum, [key, faults]) => sum + (labelOf(key) === label ? faults.length : 0),
+      0,
+    );
+  }
+
   return {
     report(key, faults) {
       const text = faults.join('; ');
-      if (text === (known.get(key) ?? '')) return;
-      gauge(key, faults.length);
+      if (text === (known.get(key) ?? []).join('; ')) return;
       if (text === '') {
         known.delete(key);
+        gauge(labelOf(key), countFaults(labelOf(key)));
         log.info({ key }, 'Redis value is usable again');
       } else {
-        known.set(key, text);
+        known.set(key, faults);
+        gauge(labelOf(key), countFaults(labelOf(key)));
         log.error({ key, faults }, 'Redis value is unusable: the last good one stays in force');
       }
     },
   };
+}
+
+/** The Redis key up to its hash tag, which names one API key. */
+function labelOf(key: string): string {
+  return key.replace(/:\{.*$/, '');
 }

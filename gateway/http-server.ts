@@ -7,17 +7,22 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from './errors.ts';
+import { createPipelines } from './pipelines.ts';
 import type { RateLimitHeaders } from './rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
 
 interface HttpServerOptions {
   app: (req: IncomingMessage, res: ServerResponse) => void;
+  /** Methods that there are somewhere, for the answer to CONNECT. */
+  allow: readonly string[];
   /** Time for the headers of a request to arrive. */
   headersTimeoutMs: number;
   /** Time for a request as a whole to arrive. */
   requestTimeoutMs: number;
-  /** Rate headers for an answer to something that is no request yet. */
-  addressHeaders: (address: string) => Promise<RateLimitHeaders>;
+  /** Rate headers for an answer to something that is no request yet; draws on the limit of the address. */
+  chargeAddress: (address: string) => Promise<RateLimitHeaders>;
+  /** Told of each such answer, which no step of the journey sees. */
+  onRawAnswer: (error: GatewayError) => void;
 }
 
 const keepAliveTimeoutMs = 65_000;
@@ -29,9 +34,9 @@ const lingerMs = 1000;
  * step of the journey or the HTTP parser refuses it.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { app, headersTimeoutMs, requestTimeoutMs, addressHeaders } = options;
-  const inFlight = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
+  const { app, allow, headersTimeoutMs, requestTimeoutMs, chargeAddress, onRawAnswer } = options;
   const refused = new WeakSet<Socket>();
+  const pipelines = createPipelines(app);
 
   const server = createServer({
     // Without Host, Node answers a bare 400; rejectMalformed does better.
@@ -42,48 +47,36 @@ export function createHttpServer(options: HttpServerOptions): Server {
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
     keepAliveTimeout: keepAliveTimeoutMs,
   });
-
-  function serve(req: IncomingMessage, res: ServerResponse): void {
-    const exchange = { req, res };
-    inFlight.set(req.socket, exchange);
-    res.on('close', () => {
-      if (inFlight.get(req.socket) === exchange) inFlight.delete(req.socket);
-    });
-    app(req, res);
-  }
-
-  server.on('request', serve);
+  server.on('request', pipelines.serve);
   // The journey decides on Expect too: a request that is refused never gets its 100 Continue.
-  server.on('checkContinue', serve);
-  server.on('checkExpectation', serve);
+  server.on('checkContinue', pipelines.serve);
+  server.on('checkExpectation', pipelines.serve);
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (refused.has(socket)) return;
     refused.add(socket);
     const fault = parserFault(error);
-    const current = inFlight.get(socket);
+    const last = pipelines.last(socket);
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
-    } else if (current === undefined) {
+    } else if (last === undefined) {
       void answerRaw(socket, fault);
-    } else if (current.req.complete) {
-      // The fault is in what follows a request that is still being answered: its answer goes first.
-      current.res.once('close', () => void answerRaw(socket, fault));
+    } else if (last.req.complete) {
+      // The fault is in what follows a request: where that is still being answered, its answer goes first.
+      pipelines.whenIdle(socket, () => void answerRaw(socket, fault));
     } else {
-      failInFlight(current, fault);
+      failUnfinished(last, fault);
     }
   });
 
   server.on('connect', (_req, socket: Socket) => {
-    void answerRaw(
-      socket,
-      new GatewayError('method_not_allowed', { headers: { Allow: 'GET, HEAD, POST, OPTIONS' } }),
-    );
+    void answerRaw(socket, new GatewayError('method_not_allowed', { headers: { Allow: allow.join(', ') } }));
   });
 
   async function answerRaw(socket: Socket, error: GatewayError): Promise<void> {
+    onRawAnswer(error);
     // Should even these fail, the answer matters more.
-    const headers = await addressHeaders(socket.remoteAddress ?? '').catch(() => ({}));
+    const headers = await chargeAddress(socket.remoteAddress ?? '').catch(() => ({}));
     if (!socket.writable) return;
     const body = JSON.stringify(error.body);
     const lines = Object.entries({
@@ -103,20 +96,22 @@ export function createHttpServer(options: HttpServerOptions): Server {
   return server;
 }
 
-/** The body of a request that is being served is broken or late. */
-function failInFlight(
-  { req, res }: { req: IncomingMessage; res: ServerResponse },
-  fault: GatewayError,
-): void {
-  if (res.writableEnded || res.headersSent) {
-    // Answered already; only the rest of its body was awaited.
-    if (res.writableFinished) req.socket.destroy();
-    else res.once('finish', () => req.socket.destroy());
-    return;
+/** The body of a request is broken or late. */
+function failUnfinished({ req, res }: Exchange, fault: GatewayError): void {
+  if (res.writableFinished) {
+    // Answered already: a second answer would be taken for that to the next request.
+    req.socket.destroy();
+  } else if (res.headersSent) {
+    res.once('finish', () => req.socket.destroy());
+  } else {
+    res.shouldKeepAlive = false;
+    raiseRequestFault(req, fault);
   }
-  res.shouldKeepAlive = false;
-  // Nobody may read the body yet, or ever: then the answer to come will end the connection.
-  raiseRequestFault(req, fault);
+}
+
+interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
 }
 
 /** What Node's parser and timers find, by the code of their error. */

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdtempSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,7 +8,20 @@ import { join } from 'node:path';
  * @throws Error that names the file where it can't be read or holds no EC P-256 private key
  */
 export function loadPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
-  const path = file ?? join(ensureKeyPair(dataDirectory), 'private.pem');
+  return readPrivateKey(file ?? join(ensureKeyPair(dataDirectory), 'private.pem'));
+}
+
+/** As loadPrivateKey, for a command that must not make a key pair that no service knows. */
+export function findPrivateKey(file: string | undefined, dataDirectory: string): KeyObject {
+  return readPrivateKey(file ?? join(dataDirectory, 'internal-token', 'private.pem'));
+}
+
+/** Writes the public half, for a pets service that shares no directory with this process. */
+export function writePublicKey(privateKey: KeyObject, path: string): void {
+  writeFileSync(path, createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
+}
+
+function readPrivateKey(path: string): KeyObject {
   let key: KeyObject;
   try {
     key = createPrivateKey(readFileSync(path));

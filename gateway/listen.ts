@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 
 /** Where a server listens, and the setting that says so, for the message where it can't. */
@@ -13,17 +14,15 @@ export interface Endpoint {
  * @throws Error that names the setting and the port
  */
 export async function listen(server: Server, { setting, port, host }: Endpoint): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const where = host === undefined ? `port ${port}` : `${host}:${port}`;
-      const reason =
-        error.code === 'EADDRINUSE'
-          ? 'is already in use by another program'
-          : `can't be used (${error.message})`;
-      reject(new Error(`${setting}: ${where} ${reason}`, { cause: error }));
-    });
-    server.listen({ port, ...(host === undefined ? {} : { host }) }, resolve);
-  });
+  try {
+    server.listen({ port, ...(host === undefined ? {} : { host }) });
+    await once(server, 'listening');
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+    const reason = taken ? 'is already in use by another program' : `can't be used (${String(error)})`;
+    throw new Error(`${setting}: ${where} ${reason}`, { cause: error });
+  }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;

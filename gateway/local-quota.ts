@@ -1,6 +1,7 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
+import { dayNumberOf } from './utc-day.ts';
 
 export interface LocalQuota {
   /**
@@ -13,7 +14,6 @@ export interface LocalQuota {
 
 const minuteSeconds = 60;
 const daySeconds = 86_400;
-const dayMs = daySeconds * 1000;
 
 /** Quotas while Redis is away, counted by rate-limiter-flexible in memory. */
 export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
@@ -24,7 +24,7 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   return {
     async consume(sha, limits, shares) {
       // The day begins at midnight UTC, and not with the key's first request.
-      const today = `${sha}:${Math.floor(now() / dayMs)}`;
+      const today = `${sha}:${dayNumberOf(now())}`;
       const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
       const shared = { minute: share(limits.minute), day: share(limits.day) };
       const [ofMinute, ofDay] = await Promise.all([minute.penalty(sha), day.penalty(today)]);

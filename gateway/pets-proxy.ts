@@ -13,6 +13,8 @@ interface ProxyToPetsDependencies {
   /** Origin of the pets service, such as http://127.0.0.1:3001. */
   upstreamUrl: string;
   dispatcher: Dispatcher;
+  /** How long a request may wait for one of the dispatcher's connections. */
+  queueTimeoutMs: number;
   mintToken: MintToken;
   /** Whether an address belongs to one of our own proxies. */
   trustsPeer: (address: string, hop: number) => boolean;
@@ -20,10 +22,12 @@ interface ProxyToPetsDependencies {
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamUrl, dispatcher, mintToken, trustsPeer } = dependencies;
+  const { upstreamUrl, mintToken, trustsPeer } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
     target: upstreamUrl,
-    plugins: [undiciTransport<Request, Response>({ dispatcher, requestHeaders, checkResponse: checkAnswer })],
+    plugins: [
+      undiciTransport<Request, Response>({ ...dependencies, requestHeaders, checkResponse: checkAnswer }),
+    ],
     on: {
       start: measureUpstream,
       // Without a listener of ours, the middleware would answer in plain text. The error handler answers.

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { type Limits, parseLimit } from './limits.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
+import { isWrongType } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
@@ -25,7 +26,7 @@ const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
 export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
   async function row(name: string): Promise<PlanRow> {
-    const [minute, day] = await redis.hmget(redisKeys.plan(name), 'minute', 'day');
+    const [minute, day] = await readPlanLimits(redis, name);
     return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
   }
 
@@ -55,8 +56,25 @@ export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
       } else {
         await redis.sadd(redisKeys.planNames, name);
       }
-      await redis.hset(redisKeys.plan(name), limits);
+      try {
+        await redis.hset(redisKeys.plan(name), limits);
+      } catch (error) {
+        if (!isWrongType(error)) throw error;
+        throw new StoreRefusal(
+          `${redisKeys.plan(name)} was edited into something that is no hash: DEL it first`,
+        );
+      }
       return row(name);
     },
   };
+}
+
+/** The fields `minute` and `day` of a plan as text. A value of another type has no limits, as far as anybody can tell. */
+export async function readPlanLimits(redis: Redis, name: string): Promise<(string | null)[]> {
+  try {
+    return await redis.hmget(redisKeys.plan(name), 'minute', 'day');
+  } catch (error) {
+    if (isWrongType(error)) return [];
+    throw error;
+  }
 }

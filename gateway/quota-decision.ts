@@ -1,4 +1,5 @@
 import type { Limits } from './limits.ts';
+import { dayMs } from './utc-day.ts';
 
 /** State of one window after the decision. */
 export interface WindowState {
@@ -20,7 +21,6 @@ export type QuotaDecision =
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
-const dayMs = 86_400_000;
 const minuteMs = 60_000;
 
 /** Use of both windows as counted, whoever counted it. */

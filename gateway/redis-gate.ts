@@ -49,6 +49,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   let everOpen = false;
   let tick = 0;
   let probing = false;
+  let lastReason = '';
 
   const ticker = setInterval(() => {
     tick += 1;
@@ -103,11 +104,14 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       await withinTime(ping);
       for (const step of openingSteps) await step();
       open = true;
+      lastReason = '';
       if (everOpen) log.warn('Redis answers again: quotas are counted there');
       everOpen = true;
       onChange?.(true);
     } catch (error) {
-      log.debug({ err: error }, 'Redis does not answer yet');
+      // Each reason once, not at every attempt.
+      if (String(error) !== lastReason) log.warn({ err: error }, 'Redis cannot be used yet');
+      lastReason = String(error);
     } finally {
       probing = false;
     }

@@ -65,6 +65,8 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
 
   const refresher = setInterval(() => {
     if (!gate.open) return;
+    // Without traffic, nobody else would notice that Redis is gone.
+    gate.send(() => redis.ping()).catch(() => {});
     void refresh();
     // What was decided locally in the very moment in which Redis came back.
     if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});

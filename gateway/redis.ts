@@ -22,6 +22,9 @@ declare module 'ioredis' {
   }
 }
 
+/** Between reconnections to a server that turns out to be a replica. */
+const readonlyPatienceMs = 1000;
+
 /**
  * A connection for counting: a command is sent at once or fails at once, and is never sent twice, since an
  * increment that is repeated behind our back would count a request double.
@@ -29,7 +32,7 @@ declare module 'ioredis' {
  * @param url redis:// or rediss://. Connects in the background and reconnects for as long as it lives.
  */
 export function createRedis(url: string, log: Logger): Redis {
-  let reconnecting = false;
+  let reconnectedAtMs = 0;
   const redis = new Redis(url, {
     connectionName: 'gateway',
     scripts: {
@@ -47,11 +50,12 @@ export function createRedis(url: string, log: Logger): Redis {
     // A peer that vanished without a word is noticed when a command stays unanswered for this long.
     socketTimeout: 2000,
     retryStrategy: (attempt) => Math.min(50 * attempt, 500),
-    // After a failover the old master answers READONLY: connect anew, once, to find the new one.
+    // After a failover the old master answers READONLY: connect anew to find the new one, but not for each command.
     reconnectOnError(error) {
-      const first = error.message.startsWith('READONLY') && !reconnecting;
-      reconnecting ||= first;
-      return first;
+      if (!error.message.startsWith('READONLY') || Date.now() - reconnectedAtMs < readonlyPatienceMs)
+        return false;
+      reconnectedAtMs = Date.now();
+      return true;
     },
   });
   let lastMessage = '';
@@ -63,7 +67,6 @@ export function createRedis(url: string, log: Logger): Redis {
   });
   redis.on('ready', () => {
     lastMessage = '';
-    reconnecting = false;
   });
   return redis;
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { ApiDescription } from './api-routes.ts';
 import { GatewayError } from './errors.ts';
@@ -9,16 +10,27 @@ import { maxBodyBytes } from './request-body.ts';
  */
 export function rejectMalformed(): RequestHandler {
   return function rejectMalformed(req, _res, next) {
-    if (req.httpVersion === '1.1' && countHeader(req.rawHeaders, 'host') !== 1) {
-      // RFC 9112 section 3.2: exactly one Host, or 400.
-      throw new GatewayError('bad_request', { message: 'The request needs exactly one Host header.' });
-    }
-    const { expect } = req.headers;
-    if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
-      throw new GatewayError('bad_request', { status: 417, message: 'This Expect header cannot be met.' });
-    }
+    assertWellFormed(req);
     next();
   };
+}
+
+/** @throws GatewayError bad_request; steps that answer before the quota call it themselves */
+export function assertWellFormed({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
+  if (httpVersion !== '1.1') return;
+  if (countHeader(rawHeaders, 'host') !== 1) {
+    // RFC 9112 section 3.2: exactly one Host, or 400.
+    throw new GatewayError('bad_request', { message: 'The request needs exactly one Host header.' });
+  }
+  if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
+    throw new GatewayError('bad_request', { status: 417, message: 'This Expect header cannot be met.' });
+  }
+  if (
+    headers['transfer-encoding'] !== undefined &&
+    headers['transfer-encoding'].toLowerCase() !== 'chunked'
+  ) {
+    throw new GatewayError('bad_request', { message: 'No transfer coding but chunked is understood.' });
+  }
 }
 
 /** 404 and 405, by the OpenAPI document. Notes the route for logs and metrics. */

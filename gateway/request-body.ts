@@ -12,6 +12,11 @@ export function hasBody(req: IncomingMessage): boolean {
   return encoding !== undefined || (length !== undefined && length !== '0');
 }
 
+/** Whether the client holds its body back until it is told to go on; HTTP/1.0 can't (RFC 9110 section 10.1.1). */
+export function awaitsContinue(req: IncomingMessage): boolean {
+  return req.httpVersion === '1.1' && req.headers.expect?.toLowerCase() === '100-continue';
+}
+
 /**
  * The request's body as a stream of its own, counted while it passes. It fails with payload_too_large past the
  * limit, and with what the HTTP server finds wrong with the rest of the request; the connection stays usable for

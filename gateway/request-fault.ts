@@ -8,12 +8,9 @@ import type { GatewayError } from './errors.ts';
 const faults = new WeakMap<IncomingMessage, GatewayError>();
 const listeners = new WeakMap<IncomingMessage, (fault: GatewayError) => void>();
 
-/** @returns false where nobody reads this request's body. */
-export function raiseRequestFault(req: IncomingMessage, fault: GatewayError): boolean {
+export function raiseRequestFault(req: IncomingMessage, fault: GatewayError): void {
   faults.set(req, fault);
-  const listener = listeners.get(req);
-  listener?.(fault);
-  return listener !== undefined;
+  listeners.get(req)?.(fault);
 }
 
 /** Calls the listener with the fault, at once where it has been found already. */

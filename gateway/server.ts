@@ -9,7 +9,7 @@ import { ensureDemoKey } from './demo-key.ts';
 import { createDrain } from './drain.ts';
 import { startEmbeddedRedis } from './embedded-redis.ts';
 import { createHttpServer } from './http-server.ts';
-import { loadPrivateKey } from './internal-token-keys.ts';
+import { loadPrivateKey, writePublicKey } from './internal-token-keys.ts';
 import { assertFree, type Endpoint, listen } from './listen.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
@@ -37,6 +37,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   await assertFree(publicEndpoint);
   await assertFree(adminEndpoint);
   const privateKey = loadPrivateKey(config.privateKeyFile, config.dataDirectory);
+  if (config.publicKeyOutput !== undefined) writePublicKey(privateKey, config.publicKeyOutput);
 
   let url = config.redisUrl;
   if (url === undefined) {
@@ -53,16 +54,16 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     headersTimeout: config.upstreamTimeoutMs,
     bodyTimeout: config.upstreamTimeoutMs,
     keepAliveTimeout: upstreamKeepAliveMs,
+    connections: config.upstreamConnections,
   });
   cleanup.push(() => dispatcher.destroy());
 
-  const drain = createDrain();
   const { petsServiceUrl: upstreamUrl, trustProxy } = config;
-  const { app, chargeAddress } = createGateway({
+  const { app, allow, chargeAddress, recordRawAnswer } = createGateway({
     ...state,
-    drain,
     dispatcher,
     upstreamUrl,
+    queueTimeoutMs: config.upstreamTimeoutMs,
     privateKey,
     trustProxy,
     log,
@@ -71,10 +72,13 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   });
   const server = createHttpServer({
     app,
+    allow,
     headersTimeoutMs: config.headersTimeoutMs,
     requestTimeoutMs: config.requestTimeoutMs,
-    addressHeaders: chargeAddress,
+    chargeAddress,
+    onRawAnswer: recordRawAnswer,
   });
+  const drain = createDrain(server);
   const adminServer = createServer(createAdminApp({ ...state, drain, metrics }));
 
   if (!(await state.untilOpen(redisPatienceMs))) {
@@ -86,15 +90,24 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     adminServer.closeAllConnections();
   });
   const port = await listen(server, publicEndpoint);
-  cleanup.push(() =>
-    drain.drain(server, AbortSignal.any([AbortSignal.timeout(config.shutdownTimeoutMs), impatience.signal])),
-  );
+  cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
   const store = createApiKeyStore({ redis: state.redis, now });
-  const demoKey =
-    config.demo && state.gate.open ? await ensureDemoKey(store, config.dataDirectory, now) : undefined;
+  const demoKey = config.demo
+    ? await tryDemoKey(() => ensureDemoKey(store, config.dataDirectory, now), log)
+    : undefined;
   process.send?.({ type: 'ready', port, adminPort, demoKey });
+}
+
+/** The demo must not keep the service from starting: Redis may be away, or the Free plan edited into nonsense. */
+async function tryDemoKey(ensure: () => Promise<string>, log: Logger): Promise<string | undefined> {
+  try {
+    return await ensure();
+  } catch (error) {
+    log.warn({ err: error }, 'there is no demo key');
+    return undefined;
+  }
 }
 
 async function undo(cleanup: Cleanup): Promise<void> {
@@ -102,12 +115,21 @@ async function undo(cleanup: Cleanup): Promise<void> {
 }
 
 const cleanup: Cleanup = [];
+let stoppedBy: string | undefined;
 /** Given with the second signal: whoever sends it does not want to wait for requests in flight. */
 const impatience = new AbortController();
-let stopping: Promise<void> | undefined;
 
-async function stop(reason: string, log: Logger, starting: Promise<void>): Promise<void> {
-  log.info({ reason }, 'stopping: requests in flight are finished first');
+/** How long to wait before connections are refused, and what ends all waiting. Ctrl-C has no balancer to wait for. */
+function patience({ shutdownDelayMs, shutdownTimeoutMs }: Config): [delayMs: number, cutOff: AbortSignal] {
+  const cutOff = AbortSignal.any([
+    impatience.signal,
+    AbortSignal.timeout(shutdownDelayMs + shutdownTimeoutMs),
+  ]);
+  return [stoppedBy === 'SIGTERM' ? shutdownDelayMs : 0, cutOff];
+}
+
+async function stop(log: Logger, starting: Promise<void>): Promise<void> {
+  log.info({ reason: stoppedBy }, 'stopping: requests in flight are finished first');
   // A start that failed is reported below.
   await starting.catch(() => {});
   await undo(cleanup);
@@ -120,13 +142,14 @@ try {
   process.send?.({ type: 'configured' });
   const log = createLog(config.logLevel);
   const starting = start(config, log, cleanup);
-  const stopOnce = (reason: string) => {
-    if (stopping === undefined) stopping = stop(reason, log, starting);
-    else impatience.abort();
+  const onStop = (reason: string) => {
+    if (stoppedBy !== undefined) return impatience.abort();
+    stoppedBy = reason;
+    void stop(log, starting);
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopOnce);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onStop);
   // The process that started this one is gone, and with it the terminal.
-  process.on('disconnect', () => stopOnce('disconnect'));
+  process.on('disconnect', () => onStop('disconnect'));
   await starting;
 } catch (error) {
   await undo(cleanup);

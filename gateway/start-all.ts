@@ -62,10 +62,10 @@ function launch(name: string, script: string): Promise<Ready> {
 }
 
 /** The gateway first: requests that it has in flight still need the pets service. */
-async function stopAll(exitCode: number): Promise<void> {
+async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
   if (stopping) {
     // Asked again: then requests in flight are not waited for.
-    for (const { child } of services.values()) child.kill('SIGTERM');
+    for (const { child } of services.values()) child.kill(signal);
     return;
   }
   stopping = true;
@@ -73,13 +73,14 @@ async function stopAll(exitCode: number): Promise<void> {
   await Promise.all(Array.from(services.values(), ({ configured }) => configured));
   for (const name of ['gateway', 'pets-service']) {
     const service = services.get(name);
-    service?.child.kill('SIGTERM');
+    service?.child.kill(signal);
     await service?.exited;
   }
   process.exit(exitCode);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stopAll(0));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => void stopAll(0, signal));
 
 const [pets, gateway] = await Promise.all([
   launch('pets-service', 'pets-service/server.ts'),
@@ -88,7 +89,11 @@ const [pets, gateway] = await Promise.all([
 
 const tryIt =
   gateway.demoKey === undefined
-    ? ['  Redis does not answer, so there is no key to show yet.']
+    ? [
+        '  There is no key to show, see above. With a Redis that works:',
+        '',
+        '  npm run --silent ops -- keys issue --plan free --name me',
+      ]
     : [
         '  Try it (a key on the Free plan, 60 requests a minute):',
         '',

@@ -7,6 +7,9 @@ const unreachable = new Set([
   'EHOSTDOWN',
   'ENOTFOUND',
   'EAI_AGAIN',
+  // Our own lack of file descriptors.
+  'EMFILE',
+  'ENFILE',
   'UND_ERR_CONNECT_TIMEOUT',
   'UND_ERR_CLOSED',
   'UND_ERR_DESTROYED',

@@ -12,6 +12,8 @@ export interface Config {
   logLevel: string;
   /** Empty: the data directory's own key. */
   publicKeyFiles: string[];
+  /** Between SIGTERM and the first connection that is refused. */
+  shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
 }
@@ -56,6 +58,7 @@ const settings = z.object({
     .transform((text) => text.split(',').map((file) => file.trim()))
     .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
+  SHUTDOWN_DELAY_MS: wholeNumber(0, 9_999_999).default(2000),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(30_000),
   DEMO: z
     .enum(['true', 'false'], { error: 'is neither true nor false' })
@@ -87,6 +90,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
     publicKeyFiles: values.INTERNAL_TOKEN_PUBLIC_KEY_FILES,
+    shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
   });

@@ -19,7 +19,10 @@ interface DatabaseOptions {
 }
 
 const connectTimeoutMs = 2000;
-const queryTimeoutMs = 10_000;
+/** PostgreSQL itself gives up first and rolls back, so that the outcome is known. */
+const statementTimeoutMs = 5000;
+/** For a PostgreSQL that does not answer at all; less than callers wait for us. */
+const queryTimeoutMs = 7000;
 
 /** Either way the same schema, the same migrations and the same SQL. */
 export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions): Promise<Database> {
@@ -31,6 +34,8 @@ function openPostgres(url: string, poolSize: number): Database {
     connectionString: url,
     max: poolSize,
     connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: statementTimeoutMs,
+    lock_timeout: statementTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
   });

@@ -11,7 +11,8 @@ import { type ErrorCode, PetsError } from './errors.ts';
 /** Longer than any caller keeps an idle connection, lest a request meets its closing. */
 const keepAliveTimeoutMs = 65_000;
 const headersTimeoutMs = 10_000;
-const requestTimeoutMs = 30_000;
+/** Longer than the gateway gives its own clients, so that it is the one to answer 408. */
+const requestTimeoutMs = 300_000;
 
 /** Node's HTTP server, with what its parser refuses answered in the Error shape too. */
 export function createHttpServer(app: (req: IncomingMessage, res: ServerResponse) => void): Server {

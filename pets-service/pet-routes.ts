@@ -77,8 +77,15 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
 function requireJson(): RequestHandler {
   return function requireJson(req, _res, next) {
     const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = req.headers;
-    const isJson = /^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type);
-    if (!isJson || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
+    const [mediaType = '', ...parameters] = type
+      .toLowerCase()
+      .split(';')
+      .map((part) => part.trim());
+    const charset = parameters.find((parameter) => /^charset\s*=/.test(parameter)) ?? 'charset=utf-8';
+    const isUtf8Json = mediaType === 'application/json' && /^charset\s*=\s*"?utf-8"?$/.test(charset);
+    if (!isUtf8Json || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
+    // It has been judged: body-parser need not read it again, by rules of its own.
+    req.headers['content-type'] = 'application/json';
     next();
   };
 }

@@ -1,4 +1,5 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import { databaseFault } from './database-fault.ts';
 import { PetsError } from './errors.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
 import type { NewPet, Pet } from './pet.ts';
@@ -20,7 +21,7 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
 
   return {
     list: ({ limit, status, afterId }) =>
-      reaching(async () => {
+      reading(async () => {
         const pets = await prisma.pet.findMany({
           where: {
             ...(status === undefined ? {} : { status }),
@@ -32,35 +33,43 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
         });
         return { pets: pets.slice(0, limit), more: pets.length > limit };
       }),
-    create: (pet) => reaching(() => prisma.pet.create({ data: pet })),
-    find: (id) => reaching(async () => (await prisma.pet.findUnique({ where: { id } })) ?? undefined),
+    create: (pet) => writing(() => prisma.pet.create({ data: pet })),
+    find: (id) => reading(async () => (await prisma.pet.findUnique({ where: { id } })) ?? undefined),
     ping: () =>
-      reaching(async () => {
+      reading(async () => {
         await prisma.$queryRaw`SELECT 1`;
       }),
     close: () => prisma.$disconnect(),
   };
 }
 
-/** Prisma's codes for a database that can't be reached, is too slow, or has no connection left. */
-const unreachableCodes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2037']);
+const retryShortly = { 'Retry-After': '1' };
 
-/** What the driver and PostgreSQL say when the connection is lost or refused: classes 08, 53 and 57P of SQLSTATE. */
-const unreachableDetail =
-  /ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|Connection terminated|timeout exceeded when trying to connect|Query read timeout|Server has closed the connection|\b(08\d{3}|53\d{3}|57P0[1-5])\b/;
-
-async function reaching<T>(query: () => Promise<T>): Promise<T> {
+/** Runs a query; a database that is away becomes service_unavailable. */
+async function reading<T>(query: () => Promise<T>): Promise<T> {
   try {
     return await query();
   } catch (error) {
-    if (!isUnreachable(error)) throw error;
-    throw new PetsError('service_unavailable', { headers: { 'Retry-After': '1' }, cause: error });
+    if (databaseFault(error) === undefined) throw error;
+    throw new PetsError('service_unavailable', { headers: retryShortly, cause: error });
   }
 }
 
-function isUnreachable(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  if ('code' in error && unreachableCodes.has(String(error.code))) return true;
-  const detail = 'meta' in error ? JSON.stringify(error.meta) : '';
-  return unreachableDetail.test(`${error.message} ${detail}`) || isUnreachable(error.cause);
+/** As `reading`, but nobody is invited to repeat a write that may have happened. */
+async function writing<T>(query: () => Promise<T>): Promise<T> {
+  try {
+    return await query();
+  } catch (error) {
+    switch (databaseFault(error)) {
+      case undefined:
+        throw error;
+      case 'refused':
+        throw new PetsError('service_unavailable', { headers: retryShortly, cause: error });
+      case 'lost':
+        throw new PetsError('service_unavailable', {
+          message: 'The database went away in the middle: the pet may have been stored or not.',
+          cause: error,
+        });
+    }
+  }
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import type { Logger } from 'pino';
 import { migrate } from '../prisma/migrate.ts';
@@ -6,6 +7,7 @@ import { createPetsService } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { PetsError } from './errors.ts';
+import { createDrain } from './drain.ts';
 import { createHttpServer } from './http-server.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
@@ -25,11 +27,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   let app: RequestListener = answerStarting;
   const server = createHttpServer((req, res) => app(req, res));
   const port = await listen(server, config);
-  let draining = false;
-  cleanup.push(() => {
-    draining = true;
-    return close(server, AbortSignal.any([AbortSignal.timeout(config.shutdownTimeoutMs), impatience.signal]));
-  });
+  const drain = createDrain(server);
 
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
   const database = await openDatabase({ url, poolSize, dataDirectory });
@@ -48,12 +46,18 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   }
 
   const verifyToken = createVerifyToken({ publicKeys, now });
-  app = createPetsService({ store, verifyToken, draining: () => draining, log, now });
+  app = createPetsService({ store, verifyToken, drain, log, now });
+  cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   process.send?.({ type: 'ready', port });
 }
 
-const answerStarting: RequestListener = (_req, res) => {
+/** While the database is opened and migrated. The process lives, and serves nothing yet. */
+const answerStarting: RequestListener = (req, res) => {
+  if (req.url === '/livez') {
+    res.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8' }).end('{"status":"ok"}');
+    return;
+  }
   const { body, status } = new PetsError('service_unavailable', { message: 'The service is starting.' });
   res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
   res.end(JSON.stringify(body));
@@ -61,31 +65,17 @@ const answerStarting: RequestListener = (_req, res) => {
 
 /** @throws Error that names the setting and the port, where the port can't be had */
 async function listen(server: Server, { host, port }: Config): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const reason =
-        error.code === 'EADDRINUSE'
-          ? 'is already in use by another program'
-          : `can't be used (${error.message})`;
-      reject(new Error(`PETS_SERVICE_PORT: ${host}:${port} ${reason}`, { cause: error }));
-    });
-    server.listen({ port, host }, resolve);
-  });
+  try {
+    server.listen({ port, host });
+    await once(server, 'listening');
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+    const reason = taken ? 'is already in use by another program' : `can't be used (${String(error)})`;
+    throw new Error(`PETS_SERVICE_PORT: ${host}:${port} ${reason}`, { cause: error });
+  }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
-}
-
-/** Requests in flight are finished and connections closed once idle; the signal cuts off what is left. */
-async function close(server: Server, cutOff: AbortSignal): Promise<void> {
-  const closed = new Promise((resolve) => {
-    server.close(resolve);
-  });
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
-  cutOff.addEventListener('abort', () => server.closeAllConnections());
-  if (cutOff.aborted) server.closeAllConnections();
-  await closed;
-  clearInterval(idle);
 }
 
 async function undo(cleanup: Cleanup): Promise<void> {
@@ -93,12 +83,21 @@ async function undo(cleanup: Cleanup): Promise<void> {
 }
 
 const cleanup: Cleanup = [];
+let stoppedBy: string | undefined;
 /** Given with the second signal: whoever sends it does not want to wait for requests in flight. */
 const impatience = new AbortController();
-let stopping: Promise<void> | undefined;
 
-async function stop(reason: string, log: Logger, starting: Promise<void>): Promise<void> {
-  log.info({ reason }, 'stopping: requests in flight are finished first');
+/** How long to wait before connections are refused, and what ends all waiting. Ctrl-C has no balancer to wait for. */
+function patience({ shutdownDelayMs, shutdownTimeoutMs }: Config): [delayMs: number, cutOff: AbortSignal] {
+  const cutOff = AbortSignal.any([
+    impatience.signal,
+    AbortSignal.timeout(shutdownDelayMs + shutdownTimeoutMs),
+  ]);
+  return [stoppedBy === 'SIGTERM' ? shutdownDelayMs : 0, cutOff];
+}
+
+async function stop(log: Logger, starting: Promise<void>): Promise<void> {
+  log.info({ reason: stoppedBy }, 'stopping: requests in flight are finished first');
   // A start that failed is reported below.
   await starting.catch(() => {});
   await undo(cleanup);
@@ -111,13 +110,14 @@ try {
   process.send?.({ type: 'configured' });
   const log = createLog(config.logLevel);
   const starting = start(config, log, cleanup);
-  const stopOnce = (reason: string) => {
-    if (stopping === undefined) stopping = stop(reason, log, starting);
-    else impatience.abort();
+  const onStop = (reason: string) => {
+    if (stoppedBy !== undefined) return impatience.abort();
+    stoppedBy = reason;
+    void stop(log, starting);
   };
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, stopOnce);
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onStop);
   // The process that started this one is gone, and with it the terminal.
-  process.on('disconnect', () => stopOnce('disconnect'));
+  process.on('disconnect', () => onStop('disconnect'));
   await starting;
 } catch (error) {
   await undo(cleanup);

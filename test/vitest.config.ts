@@ -12,6 +12,6 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A test without an expectation shows nothing.
-    expect: { requireAssertions: true },
+    expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
   },
 });

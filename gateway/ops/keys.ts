@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { type ApiKeyRecord, apiKeyState } from '../api-key-record.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../api-key-store.ts';
+import { type ApiKeyStore, createApiKeyStore, type ListedApiKey } from '../api-key-store.ts';
 import { jsonOption, limitArgument, limitOrPlanArgument, nameArgument, timeArgument } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
 import { withRedis } from './redis-connection.ts';
@@ -33,7 +33,7 @@ export function keysCommand(): Command {
     .description('all keys, oldest first')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      const records = (await withStore((store) => store.list())).map(shown);
+      const records = (await withStore((store) => store.list())).map(shownKey);
       if (json) return writeJson(records);
       writeTable(
         ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'],
@@ -84,7 +84,9 @@ export function keysCommand(): Command {
     .argument('<id>')
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      writeRecord(await withStore((store) => store.revoke(id)), json);
+      const revoked = shownKey(await withStore((store) => store.revoke(id)));
+      if (json) writeJson(revoked);
+      else writeFields(revoked);
     });
 
   return keys;
@@ -133,6 +135,14 @@ function shown(record: ApiKeyRecord) {
     revokedAt: revokedAt ?? null,
     rev,
   };
+}
+
+/** A record that can't be read is shown too, in the same shape: it may still be refused or revoked. */
+function shownKey(key: ListedApiKey) {
+  if (key.outcome === 'record') return shown(key.record);
+  const empty = { plan: '', name: `unusable: ${key.faults.join('; ')}`, hint: '', minute: null, day: null };
+  const state = key.revoked ? ('revoked' as const) : ('unusable' as const);
+  return { id: key.id, ...empty, state, createdAt: '', expiresAt: null, revokedAt: null, rev: 0 };
 }
 
 function writeRecord(record: ApiKeyRecord, json: true | undefined): void {

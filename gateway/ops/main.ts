@@ -3,7 +3,6 @@ import { ConfigError } from '../config.ts';
 import { StoreRefusal } from '../store-refusal.ts';
 import { keysCommand } from './keys.ts';
 import { plansCommand } from './plans.ts';
-import { OpsFailure } from './redis-connection.ts';
 import { tokensCommand } from './tokens.ts';
 
 /*
@@ -44,12 +43,6 @@ function report(error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   writeFault(error instanceof ConfigError ? error.faults.join('; ') : message);
   if (error instanceof StoreRefusal) return 2;
-  if (
-    !(error instanceof OpsFailure || error instanceof ConfigError) &&
-    process.env['LOG_LEVEL'] === 'debug'
-  ) {
-    console.error(error);
-  }
   return 1;
 }
 

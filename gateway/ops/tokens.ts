@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
 import { issueServiceToken } from '../internal-token.ts';
-import { loadPrivateKey } from '../internal-token-keys.ts';
+import { findPrivateKey } from '../internal-token-keys.ts';
 import { nameArgument, jsonOption, secondsArgument } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 
@@ -20,7 +20,7 @@ export function tokensCommand(): Command {
     .addOption(jsonOption())
     .action((service: string, { ttl, json }: { ttl: number; json?: true }) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
-      const privateKey = loadPrivateKey(privateKeyFile, dataDirectory);
+      const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
       const issued = {
         token: issueServiceToken(privateKey, service, ttl),
         service,

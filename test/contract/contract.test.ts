@@ -64,7 +64,6 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     gateway = await startGateway({
       ...env,
       PETS_SERVICE_URL: petsService.url,
-      UPSTREAM_TIMEOUT_MS: '700',
       REQUEST_TIMEOUT_MS: '1500',
     });
     ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
@@ -149,6 +148,9 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
   });
 
   onStores('413 and 415', async () => {
+    await each(({ method, path }) =>
+      rawAnswer(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
+    );
     contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
     contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
     expect(contract.unseen()).not.toContain('createPet 415');
@@ -170,9 +172,16 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
   });
 
   onStores('504 while the pets service is paused, and 503 once it is gone', async () => {
+    const impatient = await startGateway({
+      ...env,
+      REDIS_URL: redisUrl(),
+      PETS_SERVICE_URL: petsService.url,
+      UPSTREAM_TIMEOUT_MS: '500',
+    });
     petsService.signal('SIGSTOP');
-    await sendTo(gateway.url);
+    await sendTo(impatient.url);
     petsService.signal('SIGCONT');
+    await impatient[Symbol.asyncDispose]();
     await petsService.stop();
     await sendTo(gateway.url);
     expect(contract.unseen()).not.toContain('getPet 503');
@@ -197,7 +206,7 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
       // A database without tables.
       store: createPetStore(new PrismaPGlite(await PGlite.create())),
       verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
-      draining: () => false,
+      drain: { draining: false },
       log: pino({ level: 'silent' }),
       now: () => clock,
     });

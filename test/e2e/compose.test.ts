@@ -4,11 +4,12 @@ import { readdir, readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '../support/free-port.ts';
 import { postJson, send } from '../support/http.ts';
-import { createDatabase, hasRedisServer } from '../support/stores.ts';
+import { hasRedisServer } from '../support/redis-server.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -94,11 +95,7 @@ describe('docker-compose.yml', () => {
   });
 });
 
-const missing = !hasRedisServer
-  ? 'redis-server is not installed'
-  : inject('postgresAdminUrl') === undefined
-    ? 'PostgreSQL is not installed'
-    : undefined;
+const missing = hasRedisServer ? postgresMissing() : 'redis-server is not installed';
 if (missing !== undefined) console.warn(`the commands of docker-compose.yml are not run: ${missing}`);
 
 describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run as local processes', () => {

@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-key-format.ts';
-import { utcDate } from '../../gateway/day-usage.ts';
+import { utcDate } from '../../gateway/utc-day.ts';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
 import { startGateway } from '../support/service.ts';
 
 const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
-describe('Redis goes away and comes back', () => {
+const skip = needsRedisServer('tests of a Redis that goes away');
+
+describe.skipIf(skip)('Redis goes away and comes back', () => {
   let kit: GatewayKit;
   beforeEach(async () => {
     kit = await startGatewayKit();
@@ -106,12 +109,11 @@ describe('Redis goes away and comes back', () => {
   });
 
   test('a key that expires during the outage is refused', async () => {
-    const { key } = await kit.issue({ expiresAt: new Date(Date.now() + 1500) });
+    const { key } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
     expect((await pets(key)).status).toBe(200);
     await kit.server.kill();
     expect((await pets(key)).status).toBe(200);
-    await sleep(1500);
-    expect((await pets(key)).json).toMatchObject({ code: 'expired_api_key' });
+    await expect.poll(async () => (await pets(key)).json).toMatchObject({ code: 'expired_api_key' });
   });
 
   test('requests that wait for a paused Redis are all answered, and the next ones do not wait', async () => {
@@ -143,7 +145,7 @@ describe('Redis goes away and comes back', () => {
   });
 });
 
-describe('Redis cannot be reached at the start', () => {
+describe.skipIf(skip)('Redis cannot be reached at the start', () => {
   test('the gateway starts, refuses every key with 503, and serves once Redis is there', async () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();

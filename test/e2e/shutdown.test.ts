@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';
-import { createDatabase } from '../support/stores.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
 import { startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { answerPets } from '../support/upstream.ts';
@@ -80,6 +80,9 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGTERM to the pets service', () => {
+  const missing = postgresMissing();
+  if (missing !== undefined) console.warn(`its test on PostgreSQL is skipped: ${missing}`);
+
   test('ends it with 0, and what it stored is there at the next start', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path, LOG_LEVEL: 'warn' };
@@ -90,7 +93,7 @@ describe('SIGTERM to the pets service', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test('on PostgreSQL too', async () => {
+  test.skipIf(missing !== undefined)('on PostgreSQL too', async () => {
     await using directory = await temporaryDirectory();
     const service = await startPetsService({
       DATA_DIR: directory.path,

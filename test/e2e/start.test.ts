@@ -7,9 +7,9 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
-import { startRedisServer } from '../support/redis-server.ts';
+import { hasRedisServer, startRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
-import { createDatabase, hasRedisServer } from '../support/stores.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -90,7 +90,13 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   };
 }
 
-describe('npm start', () => {
+const hasCurl = spawnSync('curl', ['--version']).status === 0;
+if (!hasCurl) console.warn('curl is not installed: the command that npm start prints is not run');
+if (!hasRedisServer) console.warn('redis-server is not installed: tests of data that it keeps are skipped');
+if (postgresMissing() !== undefined)
+  console.warn(`npm start on real stores is skipped: ${postgresMissing()}`);
+
+describe.skipIf(!hasCurl)('npm start', () => {
   test(
     'on a machine with Node and npm only: pets, a key that works, and everything ends with Ctrl-C',
     { timeout: 90_000 },
@@ -146,7 +152,7 @@ describe('npm start', () => {
     },
   );
 
-  test.skipIf(!hasRedisServer)(
+  test.skipIf(!hasRedisServer || postgresMissing() !== undefined)(
     'with REDIS_URL and DATABASE_URL: nothing embedded starts',
     { timeout: 60_000 },
     async () => {
@@ -248,14 +254,12 @@ describe('npm start', () => {
   });
 
   test('a data directory that can’t be written is named', async () => {
-    await using directory = await temporaryDirectory();
     const { code, stderr } = await runProgram(['gateway/start-all.ts'], {
       DATA_DIR: join(root, 'package.json', 'data'),
       ...(await ports()),
     });
     expect(code).toBe(1);
     expect(stderr).toContain(join(root, 'package.json', 'data'));
-    expect(directory.path).not.toBe('');
   });
 });
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
 import type { IssuedKey } from '../support/keys.ts';
 
 let kit: GatewayKit;
@@ -14,7 +15,10 @@ beforeAll(async () => {
   redis = kit.redis;
 });
 
-afterAll(() => kit[Symbol.asyncDispose]());
+afterAll(async () => {
+  kit.expectNoOutage();
+  await kit[Symbol.asyncDispose]();
+});
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 
@@ -85,15 +89,6 @@ describe.concurrent('bans', () => {
     },
   );
 
-  test('200 requests at once across the limit count as one violation', async ({ expect }) => {
-    const { key, sha } = await kit.issue({ minute: 50 });
-    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
-    const recent = await redis.hget(redisKeys.violations(sha), 'recent');
-    expect(recent?.split(',')).toHaveLength(1);
-    expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
-  });
-
   test('the tenth violation within a minute bans for a minute, and nothing is consumed meanwhile', async ({
     expect,
   }) => {
@@ -144,28 +139,40 @@ describe.concurrent('bans', () => {
     expect((await pets(issued.key)).status).toBe(200);
   });
 
-  test('a banned client that hammers costs Redis one command a second', async ({ expect }) => {
-    const issued = await exhaustedKey();
-    await provokeBan(issued);
-    const monitor = await kit.server.redis.monitor();
-    let commands = 0;
-    monitor.on('monitor', (_time: string, args: string[], source: string) => {
-      if (source !== 'lua' && args.some((arg) => arg.includes(issued.sha))) commands += 1;
-    });
-    const startedAt = Date.now();
-    let requests = 0;
-    while (Date.now() - startedAt < 3000) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
-      requests += answers.filter(({ status }) => status === 429).length;
-    }
-    monitor.disconnect();
-    expect(requests).toBeGreaterThan(100);
-    expect(commands).toBeGreaterThanOrEqual(2);
-    expect(commands).toBeLessThanOrEqual(4);
-  });
+  test.skipIf(needsRedisServer('counting commands'))(
+    'a banned client that hammers costs Redis one command a second',
+    async ({ expect }) => {
+      const issued = await exhaustedKey();
+      await provokeBan(issued);
+      const monitor = await kit.server.redis.monitor();
+      let commands = 0;
+      monitor.on('monitor', (_time: string, args: string[], source: string) => {
+        if (source !== 'lua' && args.some((arg) => arg.includes(issued.sha))) commands += 1;
+      });
+      const startedAt = Date.now();
+      let requests = 0;
+      while (Date.now() - startedAt < 3000) {
+        const answers = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
+        requests += answers.filter(({ status }) => status === 429).length;
+      }
+      monitor.disconnect();
+      expect(requests).toBeGreaterThan(100);
+      expect(commands).toBeGreaterThanOrEqual(2);
+      expect(commands).toBeLessThanOrEqual(4);
+    },
+  );
 });
 
-describe('bans under another policy', () => {
+describe('one thing at a time', () => {
+  test('200 requests at once across the limit count as one violation', async () => {
+    const { key, sha } = await kit.issue({ minute: 50 });
+    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    const recent = await redis.hget(redisKeys.violations(sha), 'recent');
+    expect(recent?.split(',')).toHaveLength(1);
+    expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
+  });
+
   test('a ban ends by itself at the time that it said', async () => {
     await redis.hset(redisKeys.banPolicy, 'banSeconds', 2);
     await sleep(1000);

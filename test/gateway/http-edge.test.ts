@@ -17,7 +17,10 @@ describe('what the HTTP server would answer by itself', () => {
     ({ key } = await kit.issue({ plan: 'business' }));
   });
 
-  afterAll(() => kit[Symbol.asyncDispose]());
+  afterAll(async () => {
+    kit.expectNoOutage();
+    await kit[Symbol.asyncDispose]();
+  });
 
   const raw = async (bytes: string | Buffer) => parseRaw(await sendRaw(kit.gateway.port, bytes));
   const anyMessage: unknown = expect.any(String);
@@ -205,7 +208,10 @@ describe('paths and methods', () => {
     ({ key } = await kit.issue({ plan: 'business' }));
   });
 
-  afterAll(() => kit[Symbol.asyncDispose]());
+  afterAll(async () => {
+    kit.expectNoOutage();
+    await kit[Symbol.asyncDispose]();
+  });
 
   test.each([
     '/v1/nothing',

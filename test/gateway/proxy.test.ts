@@ -168,9 +168,9 @@ describe('proxying', () => {
       expect(answer.header('RateLimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+$/);
       expect(answer.header('X-Request-Id')).not.toBe('other');
       expect(answer.header('X-Kept')).toBe('yes');
-      expect(Object.keys(answer.headers)).not.toEqual(
-        expect.arrayContaining([expect.stringMatching(/^(server|x-powered-by|x-internal)$/)]),
-      );
+      expect(
+        Object.keys(answer.headers).filter((name) => /^(server|x-powered-by|x-internal)$/.test(name)),
+      ).toEqual([]);
     });
 
     test('status, headers and body of the upstream’s errors pass', async () => {

@@ -5,7 +5,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken } from '../../gateway/internal-token.ts';
 import { createPetsService } from '../../pets-service/app.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
@@ -13,7 +13,7 @@ import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { seedDemoPets } from '../../prisma/seed.ts';
 import { type Answer, postJson, send } from '../support/http.ts';
-import { createDatabase } from '../support/stores.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
 
 const databases = [
   {
@@ -26,7 +26,7 @@ const databases = [
   },
   {
     name: 'PostgreSQL',
-    missing: inject('postgresAdminUrl') === undefined ? 'PostgreSQL is not installed' : undefined,
+    missing: postgresMissing(),
     async open() {
       return { adapter: new PrismaPg(await createDatabase()), close: () => Promise.resolve() };
     },
@@ -55,7 +55,7 @@ describe.each(databases)('the pets service on $name', ({ name, missing, open }) 
     const app = createPetsService({
       store,
       verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
-      draining: () => false,
+      drain: { draining: false },
       log: pino({ level: 'silent' }),
       now: () => clock(),
     });
@@ -242,6 +242,7 @@ describe.each(databases)('the pets service on $name', ({ name, missing, open }) 
       'application/x-www-form-urlencoded',
       'application/json; charset=latin1',
       'application/jsonp',
+      'application/json; charset=utf-16; v=1',
       '',
     ])('the content type %j is 415', async (type) => {
       const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };

@@ -1,38 +1,38 @@
 import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
 import { connectRedis, type IssuedKey, keyIssuer } from './keys.ts';
-import { type RedisServer, startRedisServer } from './redis-server.ts';
+import { type RedisServer, startAnyRedis } from './redis-server.ts';
 import { type Service, startGateway } from './service.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-/** One gateway on a redis-server of its own, before a stand-in upstream. */
+/** One gateway on a Redis of its own, before a stand-in upstream. */
 export interface GatewayKit extends AsyncDisposable {
   server: RedisServer;
   redis: Redis;
   upstream: Upstream;
   gateway: Service;
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+  /** Fails with what happened where this machine was so busy that Redis seemed to be away. */
+  expectNoOutage(): void;
 }
 
 export async function startGatewayKit(env: Record<string, string> = {}): Promise<GatewayKit> {
-  const [server, upstream] = await Promise.all([startRedisServer(), startUpstream()]);
-  const gateway = await startGateway({
-    REDIS_URL: server.url,
-    PETS_SERVICE_URL: upstream.url,
-    LOG_LEVEL: 'warn',
-    ...env,
-  });
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startAnyRedis());
+  const upstream = stack.use(await startUpstream());
   const redis = await connectRedis(server.url);
+  stack.defer(() => redis.disconnect());
+  const gateway = stack.use(
+    await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, LOG_LEVEL: 'warn', ...env }),
+  );
+  const disposables = stack.move();
   return {
     server,
     redis,
     upstream,
     gateway,
     issue: (wanted) => keyIssuer(redis).issue(wanted),
-    async [Symbol.asyncDispose]() {
-      redis.disconnect();
-      await gateway[Symbol.asyncDispose]();
-      await upstream[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    },
+    expectNoOutage: () => expect(gateway.output()).not.toContain('Redis does not answer'),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { chown } from 'node:fs/promises';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { join } from 'node:path';
@@ -20,8 +20,10 @@ export interface PostgresServer extends AsyncDisposable {
 /** Where Debian keeps the server's programs, newest version first; not on PATH. */
 export function findPostgres(): string | undefined {
   try {
-    const versions = readdirSync('/usr/lib/postgresql').toSorted((a, b) => Number(b) - Number(a));
-    return versions.map((version) => `/usr/lib/postgresql/${version}/bin`)[0];
+    return readdirSync('/usr/lib/postgresql')
+      .toSorted((a, b) => Number(b) - Number(a))
+      .map((version) => `/usr/lib/postgresql/${version}/bin`)
+      .find((directory) => existsSync(join(directory, 'initdb')));
   } catch {
     return undefined;
   }

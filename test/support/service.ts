@@ -102,10 +102,20 @@ async function startService(script: string, env: Record<string, string>): Promis
 
 /** A gateway in a process of its own, on free ports. */
 export function startGateway(env: Record<string, string>): Promise<Service> {
-  return startService('gateway/server.ts', { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0', ...env });
+  return startService('gateway/server.ts', {
+    GATEWAY_PORT: '0',
+    GATEWAY_ADMIN_PORT: '0',
+    SHUTDOWN_DELAY_MS: '0',
+    ...env,
+  });
 }
 
 /** A pets service in a process of its own, on a free port; on an empty database it has the demo pets. */
 export function startPetsService(env: Record<string, string>): Promise<Service> {
-  return startService('pets-service/server.ts', { PETS_SERVICE_PORT: '0', DEMO: 'true', ...env });
+  return startService('pets-service/server.ts', {
+    PETS_SERVICE_PORT: '0',
+    DEMO: 'true',
+    SHUTDOWN_DELAY_MS: '0',
+    ...env,
+  });
 }

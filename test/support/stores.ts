@@ -1,8 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { startRedisServer } from './redis-server.ts';
+import { hasRedisServer, startRedisServer } from './redis-server.ts';
 
 /** What the services keep their data in, as environment variables for them. */
 export interface Stores extends AsyncDisposable {
@@ -16,7 +15,9 @@ export interface StoresKind {
   start(): Promise<Stores>;
 }
 
-export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
+/** Why tests on PostgreSQL can't run here, if so. */
+export const postgresMissing = (): string | undefined =>
+  inject('postgresAdminUrl') === undefined ? 'PostgreSQL is not installed' : undefined;
 
 /** A new empty database on the tests' PostgreSQL. */
 export async function createDatabase(): Promise<string> {
@@ -43,7 +44,7 @@ const embedded: StoresKind = {
 
 const real: StoresKind = {
   name: 'redis-server and PostgreSQL',
-  missing: hasRedisServer ? undefined : 'redis-server is not installed',
+  missing: hasRedisServer ? postgresMissing() : 'redis-server is not installed',
   async start() {
     const redis = await startRedisServer();
     return {

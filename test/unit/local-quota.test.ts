@@ -109,15 +109,4 @@ describe('while Redis is away', () => {
     nowMs += 1000;
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({ outcome: 'allowed' });
   });
-
-  test('counts are forgotten when Redis counts again', async () => {
-    const quota = createLocalQuota({ now: () => noonMs });
-    await consumeTimes(5, () => quota.consume('a', limits, 1));
-    quota.reset();
-    expect(await quota.consume('a', limits, 1)).toMatchObject({
-      outcome: 'allowed',
-      minute: { remaining: 2 },
-      day: { remaining: 4 },
-    });
-  });
 });

@@ -1,0 +1,71 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+interface Exchange {
+  req: IncomingMessage;
+  res: ServerResponse;
+}
+
+export interface Pipelines {
+  /** Listener for requests, whichever of Node's events they come by. */
+  serve: RequestListener;
+  /** The request that came last on this connection, answered or not. */
+  last(socket: Socket): Exchange | undefined;
+  /** Runs the step when all requests of the connection have been answered, unless it is closed before. */
+  whenIdle(socket: Socket, step: () => void): void;
+}
+
+interface Pipeline {
+  last: Exchange | undefined;
+  serving: Exchange | undefined;
+  waiting: Exchange[];
+  idleStep: (() => void) | undefined;
+}
+
+/** More requests that wait for the answers to earlier ones than any honest client sends ahead. */
+const maxWaiting = 100;
+
+/**
+ * Serves the requests of one connection one after another. Node hands over all that are pipelined (RFC 9112 section
+ * 9.3.2) at once, and one client could then keep thousands of upstream connections busy through a single one.
+ */
+export function createPipelines(app: RequestListener): Pipelines {
+  const pipelines = new WeakMap<Socket, Pipeline>();
+
+  function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
+    pipeline.serving = exchange;
+    exchange.res.once('close', () => {
+      pipeline.serving = undefined;
+      // What follows an answer with Connection: close is not served (RFC 9112 section 9.6).
+      if (!exchange.res.shouldKeepAlive || socket.destroyed) return;
+      const next = pipeline.waiting.shift();
+      if (next === undefined) pipeline.idleStep?.();
+      else begin(socket, pipeline, next);
+    });
+    app(exchange.req, exchange.res);
+  }
+
+  return {
+    serve(req, res) {
+      const { socket } = req;
+      const exchange = { req, res };
+      let pipeline = pipelines.get(socket);
+      if (pipeline === undefined) {
+        pipeline = { last: undefined, serving: undefined, waiting: [], idleStep: undefined };
+        pipelines.set(socket, pipeline);
+      }
+      // A request after one that asked for the connection to be closed.
+      if (pipeline.last?.res.shouldKeepAlive === false) return;
+      pipeline.last = exchange;
+      if (pipeline.serving === undefined) begin(socket, pipeline, exchange);
+      else if (pipeline.waiting.length < maxWaiting) pipeline.waiting.push(exchange);
+      else socket.destroy();
+    },
+    last: (socket) => pipelines.get(socket)?.last,
+    whenIdle(socket, step) {
+      const pipeline = pipelines.get(socket);
+      if (pipeline?.serving === undefined) step();
+      else pipeline.idleStep = step;
+    },
+  };
+}

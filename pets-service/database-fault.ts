@@ -1,0 +1,76 @@
+import { z } from 'zod';
+
+/**
+ * What a failed query says of the database.
+ * - refused: it can't be reached, or gave the query up; nothing was written
+ * - lost: it went away in the middle; a write may have happened or not
+ * Undefined: the fault is not the database's absence but ours.
+ */
+export type DatabaseFault = 'refused' | 'lost';
+
+/** Of Prisma, where it recognises the trouble. */
+const prismaCodes: Record<string, DatabaseFault> = {
+  P1001: 'refused',
+  P1002: 'refused',
+  P1008: 'lost',
+  P1017: 'lost',
+  P2024: 'refused',
+  P2037: 'refused',
+};
+
+/** Of the operating system. */
+const systemCodes: Record<string, DatabaseFault> = {
+  EAI_AGAIN: 'refused',
+  ECONNREFUSED: 'refused',
+  EHOSTUNREACH: 'refused',
+  ENOTFOUND: 'refused',
+  ECONNRESET: 'lost',
+  EPIPE: 'lost',
+  ETIMEDOUT: 'lost',
+};
+
+/** Of the driver `pg`, which gives its own errors no code. */
+const driverMessages: Record<string, DatabaseFault> = {
+  'Connection terminated due to connection timeout': 'refused',
+  'timeout exceeded when trying to connect': 'refused',
+  'timeout expired': 'refused',
+  'Connection terminated': 'lost',
+  'Connection terminated unexpectedly': 'lost',
+  'Client has encountered a connection error and is not queryable': 'lost',
+  'Query read timeout': 'lost',
+};
+
+/** SQLSTATE of PostgreSQL (appendix A of its manual), by code or by class of two characters. */
+const sqlStates: Record<string, DatabaseFault> = {
+  // Statements that were cancelled by statement_timeout or lock_timeout, and rolled back.
+  '57014': 'refused',
+  '55P03': 'refused',
+  // Too many connections, out of memory, disk full.
+  '53': 'refused',
+  // Not accepting connections yet.
+  '57P03': 'refused',
+  '57': 'lost',
+  '08': 'lost',
+};
+
+const prismaError = z.object({
+  meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }) }),
+});
+
+/** Judges by codes alone: a message may quote what a client sent. */
+export function databaseFault(error: unknown): DatabaseFault | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const code = 'code' in error ? String(error.code) : '';
+  const sqlState = prismaError.safeParse(error).data?.meta.driverAdapterError.cause.originalCode ?? '';
+  return (
+    lookUp(prismaCodes, code) ??
+    lookUp(systemCodes, code) ??
+    lookUp(sqlStates, sqlState) ??
+    lookUp(sqlStates, sqlState.slice(0, 2)) ??
+    lookUp(driverMessages, error.message)
+  );
+}
+
+function lookUp(table: Record<string, DatabaseFault>, key: string): DatabaseFault | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}

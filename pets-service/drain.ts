@@ -1,0 +1,59 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+export interface Drain {
+  readonly draining: boolean;
+  /**
+   * Answers with Connection: close for a while, so that clients and load balancers go elsewhere by themselves; then
+   * takes no new connections, and closes each one after the response it is busy with. Resolves when none is left.
+   * @param delayMs length of that while
+   * @param cutOff ends what is left at once
+   */
+  drain(delayMs: number, cutOff: AbortSignal): Promise<void>;
+}
+
+/** Lets requests in flight finish, so that a restart loses none. The gateway has the like; they share no code. */
+export function createDrain(server: Server): Drain {
+  const inFlight = new Map<Socket, Set<ServerResponse>>();
+  let draining = false;
+  let closing = false;
+
+  server.on('connection', (socket: Socket) => {
+    inFlight.set(socket, new Set());
+    socket.once('close', () => inFlight.delete(socket));
+  });
+
+  function track({ socket }: IncomingMessage, res: ServerResponse): void {
+    const ofSocket = inFlight.get(socket);
+    ofSocket?.add(res);
+    if (draining) res.shouldKeepAlive = false;
+    res.once('close', () => {
+      ofSocket?.delete(res);
+      if (closing && ofSocket?.size === 0) socket.destroySoon();
+    });
+  }
+  for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
+
+  return {
+    get draining() {
+      return draining;
+    },
+    async drain(delayMs, cutOff) {
+      draining = true;
+      for (const res of Array.from(inFlight.values(), (responses) => [...responses]).flat()) {
+        if (!res.headersSent) res.shouldKeepAlive = false;
+      }
+      await sleep(delayMs, undefined, { signal: cutOff }).catch(() => {});
+      closing = true;
+      const closed = new Promise((resolve) => {
+        server.close(resolve);
+      });
+      // Idle connections, and those on which nothing was ever sent: Node does not count the latter as idle.
+      for (const [socket, responses] of inFlight) if (responses.size === 0) socket.destroy();
+      cutOff.addEventListener('abort', () => server.closeAllConnections());
+      if (cutOff.aborted) server.closeAllConnections();
+      await closed;
+    },
+  };
+}
