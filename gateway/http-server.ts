@@ -1,18 +1,12 @@
-import {
-  createServer,
-  type IncomingMessage,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http';
+import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from './errors.ts';
-import { createPipelines } from './pipelines.ts';
+import { createPipelines, type Exchange } from './pipelines.ts';
 import type { RateLimitHeaders } from './rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
 
 interface HttpServerOptions {
-  app: (req: IncomingMessage, res: ServerResponse) => void;
+  app: RequestListener;
   /** Methods that there are somewhere, for the answer to CONNECT. */
   allow: readonly string[];
   /** Time for the headers of a request to arrive. */
@@ -107,11 +101,6 @@ function failUnfinished({ req, res }: Exchange, fault: GatewayError): void {
     res.shouldKeepAlive = false;
     raiseRequestFault(req, fault);
   }
-}
-
-interface Exchange {
-  req: IncomingMessage;
-  res: ServerResponse;
 }
 
 /** What Node's parser and timers find, by the code of their error. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-interface Exchange {
+export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
 }

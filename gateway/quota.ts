@@ -26,6 +26,8 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, onLocalDecision, now } =
     dependencies;
   const bans = createBanMemory({ now });
+  /** Hashes of keys whose record the script stumbled over, such as one of the wrong type. */
+  const stumbled = new Set<string>();
 
   async function decideLocally(caller: Caller): Promise<QuotaDecision> {
     onLocalDecision();
@@ -39,11 +41,15 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     const key = redisKeys.apiKey(caller.sha);
     try {
       const decision = await consumeQuota(redis, gate, caller, limitsOf(caller), banPolicy.current());
-      faults.report(key, []);
+      // Other faults of the record are for those to take back who read it.
+      if (stumbled.delete(caller.sha)) faults.report(key, []);
       return decision;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
-      if (!(error instanceof RedisUnavailable)) faults.report(key, [String(error)]);
+      if (!(error instanceof RedisUnavailable)) {
+        stumbled.add(caller.sha);
+        faults.report(key, [String(error)]);
+      }
       return decideLocally(caller);
     }
   }

@@ -4,23 +4,20 @@ import type { Caller } from './api-keys.ts';
 import type { ErrorCode } from './errors.ts';
 import type { QuotaDecision } from './quota-decision.ts';
 
-declare global {
-  // eslint-disable-next-line typescript/no-namespace -- Express offers no other way to type res.locals.
-  namespace Express {
-    /** What the steps of the journey tell those that follow. */
-    interface Locals {
-      requestId: string;
-      /** Set by authenticate. */
-      caller?: Caller;
-      /** Set by enforceQuota. */
-      decision?: QuotaDecision['outcome'] | 'anonymous';
-      /** Path pattern of the operation, such as /v1/pets/{petId}; never the path itself. */
-      route?: string;
-      /** Code of the error that was answered. */
-      errorCode?: ErrorCode;
-      /** Milliseconds from sending the request upstream to the end of its answer. */
-      upstreamMs?: number;
-    }
+declare module 'express-serve-static-core' {
+  /** What the steps of the journey tell those that follow. */
+  interface Locals {
+    requestId: string;
+    /** Set by authenticate. */
+    caller?: Caller;
+    /** Set by enforceQuota. */
+    decision?: QuotaDecision['outcome'] | 'anonymous';
+    /** Path pattern of the operation, such as /v1/pets/{petId}; never the path itself. */
+    route?: string;
+    /** Code of the error that was answered. */
+    errorCode?: ErrorCode;
+    /** Milliseconds from sending the request upstream to the end of its answer. */
+    upstreamMs?: number;
   }
 }
 

@@ -7,6 +7,12 @@ import { z } from 'zod';
  * own, as in production; this one starts them, says how to use them, and stops them together.
  */
 
+/** For a person on this machine: a wildcard address is not one that a browser can open. */
+function shown(host: string | undefined): string {
+  if (host === undefined || ['', '0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
 const messageSchema = z.discriminatedUnion('type', [
   /** The settings are fine. */
   z.object({ type: z.literal('configured') }),
@@ -87,6 +93,9 @@ const [pets, gateway] = await Promise.all([
   launch('gateway', 'gateway/server.ts'),
 ]);
 
+const api = `http://${shown(process.env['GATEWAY_HOST'])}:${gateway.port}`;
+const admin = `http://${shown(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
+const petsService = `http://${shown(process.env['PETS_SERVICE_HOST'])}:${pets.port}`;
 const tryIt =
   gateway.demoKey === undefined
     ? [
@@ -97,14 +106,14 @@ const tryIt =
     : [
         '  Try it (a key on the Free plan, 60 requests a minute):',
         '',
-        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' http://localhost:${gateway.port}/v1/pets`,
+        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}/v1/pets`,
       ];
 const lines = [
   '',
-  `  API            http://localhost:${gateway.port}/v1`,
-  `  Description    http://localhost:${gateway.port}/openapi.json`,
-  `  Metrics        http://localhost:${gateway.adminPort}/metrics`,
-  `  Pets service   http://localhost:${pets.port} (internal: needs a service token)`,
+  `  API            ${api}/v1`,
+  `  Description    ${api}/openapi.json`,
+  `  Metrics        ${admin}/metrics`,
+  `  Pets service   ${petsService} (internal: needs a service token)`,
   '',
   ...tryIt,
   '',

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
+import { recordAccess } from './access-log.ts';
 import type { Drain } from './drain.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
@@ -42,6 +43,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
     ]);
     res.status(drain.draining ? 503 : 200).json({ status: drain.draining ? 'draining' : 'ok', database });
   });
+  app.use(recordAccess(log));
   app.use(requireInternalToken(verifyToken));
   app.use(petRoutes({ store, now }));
   app.use(function notFound() {

@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
+import { requestIdOf } from './access-log.ts';
 import { PetsError } from './errors.ts';
 import { brokenUtf8 } from './pet-routes.ts';
 
@@ -8,7 +9,7 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   return function renderError(thrown, req, res, _next) {
     const error = expectedError(thrown);
     if (error.status >= 500) {
-      const requestId = req.headers['x-request-id'];
+      const requestId = requestIdOf(req.headers['x-request-id']);
       log.error({ requestId, code: error.code, err: error.cause }, error.message);
     }
     if (res.headersSent) {

@@ -13,13 +13,10 @@ export interface TokenCaller {
   subject: string;
 }
 
-declare global {
-  // eslint-disable-next-line typescript/no-namespace -- Express offers no other way to type res.locals.
-  namespace Express {
-    interface Locals {
-      /** Set by requireInternalToken. */
-      tokenCaller?: TokenCaller;
-    }
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** Set by requireInternalToken. */
+    tokenCaller?: TokenCaller;
   }
 }
 

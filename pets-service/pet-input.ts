@@ -5,8 +5,7 @@ import { type NewPet, type PetStatus, petStatuses } from './pet.ts';
 const maxNameLength = 255;
 
 /** C0, DEL and C1. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
-const controlCharacters = /[\u0000-\u001f\u007f-\u009f]/;
+const controlCharacters = /\p{Cc}/u;
 
 const status = z.enum(petStatuses, { error: 'must be one of available, pending, sold' });
 

@@ -163,6 +163,7 @@ describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run 
       ['9090', String(admin)],
       ['3001', String(pets)],
       ['/data', directory.path],
+      ['/public', directory.path],
     ];
   });
 

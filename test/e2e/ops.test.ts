@@ -1,6 +1,8 @@
+import { readdir } from 'node:fs/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/api-key-format.ts';
+import { redisKeys } from '../../gateway/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';
@@ -228,6 +230,15 @@ describe('the ops command', () => {
     },
   );
 
+  test('a record that was edited into nonsense is listed as such, and can still be revoked', async () => {
+    const { key, id, sha } = await kit.issue({ name: 'Edited' });
+    await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
+    const list = (await json('keys', 'list')) as unknown as { id: string; state: string }[];
+    expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
+    expect((await run('keys', 'revoke', id)).code).toBe(0);
+    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+  });
+
   test('a Redis out of reach is one line and exit code 1, without its password', async () => {
     const port = await freePort();
     const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'keys', 'list'], {
@@ -262,6 +273,16 @@ describe('the ops command without REDIS_URL', () => {
     const { code, stderr } = await runProgram(issue, env);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^ops: no gateway runs with the data directory .*REDIS_URL or DATA_DIR\n$/);
+  });
+
+  test('issues no token where no service has made a key pair to sign it with', async () => {
+    await using directory = await temporaryDirectory();
+    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'tokens', 'issue', 'billing'], {
+      DATA_DIR: directory.path,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ops: can't read the private key of internal tokens from [^\n]+\n$/);
+    expect(await readdir(directory.path)).toEqual([]);
   });
 
   test('issues tokens that the pets service accepts until they expire', async () => {

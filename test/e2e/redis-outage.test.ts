@@ -136,6 +136,36 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
     await expect.poll(redisState, { timeout: 3000 }).toBe('ok');
   });
 
+  test('more unknown keys than the limit of an address allows all get 503, and nobody is charged', async () => {
+    const { key } = await kit.issue();
+    const unseen = await Promise.all(Array.from({ length: 5 }, () => kit.issue()));
+    await pets(key);
+    await kit.server.kill();
+    const answers = [];
+    for (let index = 0; index < 70; index += 1) answers.push(await pets(unseen[index % 5]?.key ?? ''));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+  });
+
+  test('a Redis that comes and goes never lets a key have more than its limit and one share of it', async () => {
+    const { key } = await kit.issue({ minute: 40 });
+    expect((await pets(key)).status).toBe(200);
+    let served = 1;
+    for (let round = 0; round < 6; round += 1) {
+      kit.server.signal('SIGSTOP');
+      for (let index = 0; index < 15; index += 1) served += (await pets(key)).status === 200 ? 1 : 0;
+      kit.server.signal('SIGCONT');
+      await expect.poll(redisState, { timeout: 2000 }).toBe('ok');
+      for (let index = 0; index < 5; index += 1) served += (await pets(key)).status === 200 ? 1 : 0;
+    }
+    expect(served).toBeGreaterThanOrEqual(40);
+    expect(served).toBeLessThanOrEqual(80);
+  });
+
+  test('an instance without traffic notices too that Redis is gone', async () => {
+    await kit.server.kill();
+    await expect.poll(redisState, { timeout: 2000 }).toBe('unavailable');
+  });
+
   test('a script cache that is emptied goes unnoticed', async () => {
     const { key } = await kit.issue();
     await pets(key);
@@ -145,7 +175,27 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
   });
 });
 
-describe.skipIf(skip)('Redis cannot be reached at the start', () => {
+describe.skipIf(skip)('Redis cannot be used at the start', () => {
+  test('a replica: the log says why, once, and nothing leaks until it is promoted', async () => {
+    const kit = await startGatewayKit();
+    const { key } = await kit.issue();
+    await kit.server.redis.replicaof('127.0.0.1', await freePort());
+    const late = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      LOG_LEVEL: 'warn',
+    });
+    expect((await send(`${late.url}/v1/pets`, { key })).status).toBe(503);
+    expect(late.output()).toMatch(/READONLY|replica/);
+    expect(late.output()).not.toContain('MaxListeners');
+    await kit.server.redis.replicaof('NO', 'ONE');
+    await expect
+      .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 3000 })
+      .toBe(200);
+    await late[Symbol.asyncDispose]();
+    await kit[Symbol.asyncDispose]();
+  });
+
   test('the gateway starts, refuses every key with 503, and serves once Redis is there', async () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
-import { hasRedisServer, startRedisServer } from '../support/redis-server.ts';
+import { hasRedisServer, needsRedisServer, startRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
 import { createDatabase, postgresMissing } from '../support/stores.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -210,6 +210,24 @@ describe.skipIf(!hasCurl)('npm start', () => {
       const second = await npmStart(env);
       const remaining = hasRedisServer ? 58 : 59;
       expect(await second.paste()).toMatch(new RegExp(`^X-RateLimit-Remaining: ${remaining}`, 'm'));
+    },
+  );
+
+  test.skipIf(needsRedisServer('an orphaned redis-server is found again'))(
+    'nor one whose data directory is a link',
+    { timeout: 90_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const link = join(directory.path, 'link');
+      await mkdir(join(directory.path, 'data'));
+      await symlink(join(directory.path, 'data'), link);
+      const env: Record<string, string> = { DATA_DIR: link, ...(await ports()) };
+      const first = await npmStart(env);
+      await first.paste();
+      for (const pid of serviceProcesses(link)) process.kill(pid, 'SIGKILL');
+      await first.exited;
+      const second = await npmStart({ ...env, DATA_DIR: join(directory.path, 'data') });
+      expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
     },
   );
 

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { utcDate } from '../../gateway/utc-day.ts';
 import { redisKeys } from '../../gateway/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
@@ -69,7 +70,46 @@ describe('values in Redis that were edited by hand', () => {
     expect(await policyOf(key)).toContain('q=33;w=60');
     await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    expect(await metric(`gw:key:\\{${sha}\\}`)).toBe('1');
+    // All records share one label: a metric must not grow with them.
+    expect(await metric('gw:key')).toBe('1');
+    await redis.hset(redisKeys.apiKey(sha), { minute: 34, rev: 3 });
+    expect(await policyOf(key)).toContain('q=34;w=60');
+    expect(await metric('gw:key')).toBe('0');
+  });
+
+  test('a record of the wrong type is told of, and so is its return', async () => {
+    const { key, sha } = await kit.issue();
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    await redis.rename(redisKeys.apiKey(sha), `test:${sha}`);
+    await redis.set(redisKeys.apiKey(sha), 'oops');
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    expect(await metric('gw:key')).toBe('1');
+    await redis.rename(`test:${sha}`, redisKeys.apiKey(sha));
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    expect(await metric('gw:key')).toBe('0');
+  });
+
+  test.each([
+    ['with a time', new Date().toISOString()],
+    ['with a word', 'yes'],
+  ])(
+    'a record that is revoked with redis-cli %s is refused on the next request',
+    async (_name, revokedAt) => {
+      const { key, sha } = await kit.issue();
+      expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+      await redis.hset(redisKeys.apiKey(sha), { revokedAt });
+      await redis.hincrby(redisKeys.apiKey(sha), 'rev', 1);
+      const answer = await send(`${gateway.url}/v1/pets`, { key });
+      expect(answer.status).toBe(401);
+      expect(answer.json).toMatchObject({ code: 'revoked_api_key' });
+    },
+  );
+
+  test('a record that is broken otherwise is still revoked by its revokedAt', async () => {
+    const { key, sha } = await kit.issue();
+    await redis.hset(redisKeys.apiKey(sha), { revokedAt: 'yes', minute: 'lots', rev: 2 });
+    const answer = await send(`${gateway.url}/v1/pets`, { key });
+    expect(answer.status).toBe(401);
   });
 
   test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
@@ -92,6 +132,20 @@ describe('values in Redis that were edited by hand', () => {
     await redis.set(redisKeys.minute(sha), 'abc');
     expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
   });
+
+  test.each(['1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
+    'a counter edited to %j counts as empty, and is mended',
+    async (edited) => {
+      const { key, sha } = await kit.issue();
+      await redis.set(redisKeys.minute(sha), edited);
+      await redis.set(redisKeys.day(sha, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
+      const answer = await send(`${gateway.url}/v1/pets`, { key });
+      expect(answer.status).toBe(200);
+      expect(answer.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);
+      expect(await redis.get(redisKeys.minute(sha))).toBe('1');
+      expect(await redis.ttl(redisKeys.minute(sha))).toBeGreaterThan(0);
+    },
+  );
 
   test('a counter whose expiry was taken away gets one again', async () => {
     const { key, sha } = await kit.issue();

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { answerPets } from '../support/upstream.ts';
 import { parseRaw, send, sendRaw } from '../support/http.ts';
 
 describe('what the HTTP server would answer by itself', () => {
@@ -189,6 +190,58 @@ describe('what the HTTP server would answer by itself', () => {
     );
     expect(answer).toMatch(/^HTTP\/1\.1 401 Unauthorized/);
   });
+
+  test('Expect means nothing in HTTP/1.0', async () => {
+    const answer = await raw(`GET /v1/pets HTTP/1.0\r\nExpect: magic\r\n${authorized()}\r\n`);
+    expect(answer.status).toBe(200);
+  });
+
+  test('a transfer coding other than chunked is refused', async () => {
+    const answer = await raw(`${post(authorized())}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`);
+    expectError(answer, 400, 'bad_request');
+  });
+
+  test('what follows a request that closes the connection is not served', async () => {
+    const seen = kit.upstream.seen.length;
+    const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${authorized()}\r\n`;
+    const answers = await sendRaw(kit.gateway.port, request + request);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    expect(kit.upstream.seen.length - seen).toBe(1);
+  });
+
+  test('a refused request whose body never ends gets one answer', async () => {
+    const answers = await sendRaw(kit.gateway.port, `${post('')}Content-Length: 10\r\n\r\n{"a"`);
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+  });
+
+  test('pipelined requests are served one after another, in order', async () => {
+    let busy = 0;
+    let mostBusy = 0;
+    kit.upstream.answer = (req, res) => {
+      busy += 1;
+      mostBusy = Math.max(mostBusy, busy);
+      setTimeout(() => {
+        busy -= 1;
+        res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([req.url]));
+      }, 20);
+    };
+    const requests = Array.from(
+      { length: 5 },
+      (_, index) =>
+        `GET /v1/pets?n=${index} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${index === 4 ? 'Connection: close\r\n' : ''}\r\n`,
+    );
+    const answers = await sendRaw(kit.gateway.port, requests.join(''));
+    kit.upstream.answer = answerPets;
+    expect(answers.match(/n=\d/g)).toEqual(['n=0', 'n=1', 'n=2', 'n=3', 'n=4']);
+    expect(mostBusy).toBe(1);
+  });
+
+  test.each(['OPTIONS /v1/pets', 'OPTIONS *', 'GET /openapi.json'])(
+    '%s without Host is 400 like all others',
+    async (line) => {
+      expect((await raw(`${line} HTTP/1.1\r\nConnection: close\r\n\r\n`)).status).toBe(400);
+    },
+  );
 
   test('what follows a good request and is none gets its own answer after the first', async () => {
     const answers = await sendRaw(

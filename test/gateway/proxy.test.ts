@@ -298,12 +298,19 @@ describe('proxying', () => {
           upstreamClosed = true;
         });
       };
+      const outputBefore = kit.gateway.output().length;
       const before = kit.upstream.seen.length;
       const socket = connect(kit.gateway.port, '127.0.0.1');
       socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
       await expect.poll(() => kit.upstream.seen.length - before).toBe(1);
       socket.destroy();
       await expect.poll(() => upstreamClosed).toBe(true);
+      const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
+      await expect
+        .poll(metrics)
+        .toMatch(/gateway_requests_total\{route="\/v1\/pets",method="GET",status="499"\} 1/);
+      // It is the client that ended it: nothing is wrong with the upstream.
+      expect(kit.gateway.output().slice(outputBefore)).toBe('');
     });
 
     test('an answer before the body is read reaches the client', async () => {
@@ -325,6 +332,31 @@ describe('proxying', () => {
       await answer.body.dump();
       controller.abort();
     });
+  });
+
+  test('connections to the upstream are limited; requests wait for one, and not for ever', async () => {
+    const gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      UPSTREAM_CONNECTIONS: '2',
+      UPSTREAM_TIMEOUT_MS: '1000',
+      LOG_LEVEL: 'fatal',
+    });
+    const before = kit.upstream.seen.length;
+    const held: (() => void)[] = [];
+    kit.upstream.answer = (req, res) => {
+      held.push(() => answerPets(req, res));
+    };
+    const two = [send(`${gateway.url}/v1/pets`, { key }), send(`${gateway.url}/v1/pets`, { key })];
+    await expect.poll(() => held.length).toBe(2);
+    const third = send(`${gateway.url}/v1/pets`, { key });
+    const fourth = await send(`${gateway.url}/v1/pets`, { key });
+    expectError(fourth, 503, 'upstream_unavailable');
+    expect(kit.upstream.seen.length - before).toBe(2);
+    kit.upstream.answer = answerPets;
+    await Promise.allSettled([...two, third]);
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    await gateway[Symbol.asyncDispose]();
   });
 
   test('an upstream that cannot be reached is a 503 with Retry-After', async () => {

@@ -255,6 +255,19 @@ describe.each(databases)('the pets service on $name', ({ name, missing, open }) 
       expectError(answer, 415, 'unsupported_media_type');
     });
 
+    onDatabase.each(['application/json; v=1', 'application/json;', 'Application/JSON ; charset="UTF-8"'])(
+      'the content type %j is accepted',
+      async (type) => {
+        const answer = await send(`${base}/v1/pets`, {
+          method: 'POST',
+          key: token,
+          headers: { 'content-type': type },
+          body: '{"name":"a","categoryId":1}',
+        });
+        expect(answer.status).toBe(201);
+      },
+    );
+
     onDatabase('a compressed body is 415', async () => {
       const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
       expectError(

@@ -58,14 +58,36 @@ describe('a record read from Redis', () => {
       'expiresAt is not an ISO 8601 time',
     ],
     ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
-    ['a revocation in words', { revokedAt: 'yes' }, 'revokedAt is not an ISO 8601 time'],
   ])('is broken with %s', (_name, edited, fault) => {
-    expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({ outcome: 'broken', faults: [fault] });
+    expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({
+      outcome: 'broken',
+      revoked: false,
+      faults: [fault],
+    });
+  });
+
+  test('is revoked by whatever stands in revokedAt, even where the rest is broken', () => {
+    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes' })).toEqual({
+      outcome: 'record',
+      record: { ...record, revokedAt: 'yes' },
+    });
+    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
+      outcome: 'broken',
+      revoked: true,
+    });
+  });
+
+  test('may have a day without a time as its expiry', () => {
+    expect(parseApiKeyRecord({ ...fields, expiresAt: '2026-12-01' })).toEqual({
+      outcome: 'record',
+      record: { ...record, expiresAt: '2026-12-01' },
+    });
   });
 
   test('tells all its faults at once', () => {
     expect(parseApiKeyRecord({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
       outcome: 'broken',
+      revoked: false,
       faults: [
         'minute is not a whole number from 1 to 1000000000',
         'day is not a whole number from 1 to 1000000000',

@@ -23,9 +23,12 @@ const defaults = {
   logLevel: 'info',
   trustProxy: [],
   privateKeyFile: undefined,
+  publicKeyOutput: undefined,
   upstreamTimeoutMs: 10_000,
+  upstreamConnections: 256,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
+  shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
 };
@@ -57,9 +60,12 @@ describe('settings', () => {
         LOG_LEVEL: 'debug',
         TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
         INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
+        INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: '/run/public/gateway.pem',
         UPSTREAM_TIMEOUT_MS: '1',
+        UPSTREAM_CONNECTIONS: '99999',
         HEADERS_TIMEOUT_MS: '2',
         REQUEST_TIMEOUT_MS: '3',
+        SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: '9999999',
         DEMO: 'true',
       }),
@@ -74,9 +80,12 @@ describe('settings', () => {
       logLevel: 'debug',
       trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::1'],
       privateKeyFile: '/run/secrets/private.pem',
+      publicKeyOutput: '/run/public/gateway.pem',
       upstreamTimeoutMs: 1,
+      upstreamConnections: 99_999,
       headersTimeoutMs: 2,
       requestTimeoutMs: 3,
+      shutdownDelayMs: 0,
       shutdownTimeoutMs: 9_999_999,
       demo: true,
     });
@@ -104,6 +113,10 @@ describe('a bad value is named with what is wrong', () => {
     ['GATEWAY_ADMIN_PORT', '1e3', noPort],
     ['UPSTREAM_TIMEOUT_MS', '0', noTime],
     ['HEADERS_TIMEOUT_MS', '10s', noTime],
+    // The pets service gives up after five minutes: the gateway has to be the one that answers.
+    ['REQUEST_TIMEOUT_MS', '240001', 'is not a whole number of milliseconds from 1 to 240000'],
+    ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
+    ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['SHUTDOWN_TIMEOUT_MS', '10000000', noTime],
     ['LOG_LEVEL', 'loud', 'is none of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
@@ -129,6 +142,15 @@ describe('a bad value is named with what is wrong', () => {
     ['REDIS_URL', 'user:secret@redis:6379', 'redis://127.0.0.1:6379'],
   ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
     expect(faultsOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test('where two settings do not go together', () => {
+    expect(faultsOf({ GATEWAY_PORT: '9090' })).toEqual(['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']);
+    expect(faultsOf({ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' })).toEqual([]);
+    expect(faultsOf({ PETS_SERVICE_PORT: '0' })).toEqual([
+      'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
+    ]);
+    expect(faultsOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
   });
 
   test('along with all others', () => {

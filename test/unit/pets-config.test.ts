@@ -20,6 +20,7 @@ const defaults = {
   dataDirectory: resolve('.data'),
   logLevel: 'info',
   publicKeyFiles: [],
+  shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
   demo: false,
 };
@@ -44,6 +45,7 @@ describe('settings', () => {
         DATA_DIR: '/var/lib/pets',
         LOG_LEVEL: 'silent',
         INTERNAL_TOKEN_PUBLIC_KEY_FILES: '/run/old.pem, /run/new.pem',
+        SHUTDOWN_DELAY_MS: '0',
         SHUTDOWN_TIMEOUT_MS: '1',
         DEMO: 'true',
       }),
@@ -55,6 +57,7 @@ describe('settings', () => {
       dataDirectory: '/var/lib/pets',
       logLevel: 'silent',
       publicKeyFiles: ['/run/old.pem', '/run/new.pem'],
+      shutdownDelayMs: 0,
       shutdownTimeoutMs: 1,
       demo: true,
     });

@@ -1,0 +1,96 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueServiceToken } from '../../gateway/internal-token.ts';
+import { findPrivateKey } from '../../gateway/internal-token-keys.ts';
+import { postJson, send } from '../support/http.ts';
+import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
+import { type Service, startPetsService } from '../support/service.ts';
+import { postgresMissing } from '../support/stores.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const missing = postgresMissing();
+if (missing !== undefined) console.warn(`tests of a PostgreSQL that goes away are skipped: ${missing}`);
+
+describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', () => {
+  let stack: AsyncDisposableStack;
+  let postgres: PostgresServer;
+  let databaseUrl: string;
+  let service: Service;
+  let token: string;
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    const directory = starting.use(await temporaryDirectory());
+    postgres = starting.use(await startPostgresServer());
+    databaseUrl = await postgres.createDatabase('pets');
+    service = starting.use(
+      await startPetsService({
+        DATA_DIR: directory.path,
+        DATABASE_URL: databaseUrl,
+        DATABASE_POOL_SIZE: '2',
+        LOG_LEVEL: 'error',
+      }),
+    );
+    token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    stack = starting.move();
+  });
+
+  afterAll(() => stack.disposeAsync());
+
+  const list = () => send(`${service.url}/v1/pets?limit=100`, { key: token });
+  const create = (name: string) => postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 });
+  const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
+  const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
+
+  test('killed: 503 while it is away, recovery without a restart, and what was created is still there', async () => {
+    expect((await create('Before')).status).toBe(201);
+    await postgres.kill();
+    const answer = await list();
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(answer.header('Retry-After')).toBe('1');
+    expect((await create('Meanwhile')).status).toBe(503);
+    expect(await database()).toBe('unavailable');
+    expect((await send(`${service.url}/readyz`)).status).toBe(200);
+    await postgres.restart();
+    await expect.poll(async () => (await list()).status).toBe(200);
+    expect(await names()).toContain('Before');
+    expect(await names()).not.toContain('Meanwhile');
+    expect(await database()).toBe('ok');
+  });
+
+  test('paused: nothing hangs, and service is normal afterwards', async () => {
+    const signalled = [process.pid];
+    // Each connection has a process of its own.
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await list();
+    const { rows } = await client.query<{ pid: number }>(
+      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    );
+    signalled.splice(0, 1, ...rows.map(({ pid }) => pid));
+    expect(signalled.length).toBeGreaterThan(0);
+    postgres.signal('SIGSTOP');
+    for (const pid of signalled) process.kill(pid, 'SIGSTOP');
+    const answers = await Promise.all([list(), list(), list(), database()]);
+    expect(answers.slice(0, 3)).toMatchObject([{ status: 503 }, { status: 503 }, { status: 503 }]);
+    expect(answers[3]).toBe('unavailable');
+    for (const pid of signalled) process.kill(pid, 'SIGCONT');
+    postgres.signal('SIGCONT');
+    await client.end();
+    await expect.poll(async () => (await list()).status).toBe(200);
+  });
+
+  test('a create that waits for a lock is given up, said to be 503, and not there afterwards', async () => {
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const answer = await create('Locked out');
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
+    await client.query('COMMIT');
+    await client.end();
+    expect(await names()).not.toContain('Locked out');
+  });
+});
