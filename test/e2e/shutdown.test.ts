@@ -1,10 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
+import { issueServiceToken } from '../../gateway/internal-token.ts';
+import { findPrivateKey } from '../../gateway/internal-token-keys.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
+import { postJson, send } from '../support/http.ts';
 import { createDatabase, postgresMissing } from '../support/stores.ts';
 import { startGateway, startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -171,5 +174,25 @@ describe('SIGTERM to the pets service', () => {
     });
     expect((await send(`${service.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
     expect(await service.stop()).toBe(0);
+  });
+
+  test.skipIf(missing !== undefined)('a create in flight is finished', async () => {
+    await using directory = await temporaryDirectory();
+    const databaseUrl = await createDatabase();
+    const service = await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: databaseUrl });
+    const token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const created = postJson(`${service.url}/v1/pets`, token, { name: 'Last', categoryId: 1 });
+    const waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'pets'::regclass";
+    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+    service.signal('SIGTERM');
+    await expect.poll(service.output).toContain('stopping');
+    await client.query('COMMIT');
+    expect((await created).status).toBe(201);
+    expect(await service.exited).toBe(0);
+    expect((await client.query("SELECT 1 FROM pets WHERE name = 'Last'")).rowCount).toBe(1);
+    await client.end();
   });
 });

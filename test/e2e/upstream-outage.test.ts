@@ -1,0 +1,74 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/free-port.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { postJson, send } from '../support/http.ts';
+
+/** A program that answers one half, of as many bytes as its argument says, and then waits. */
+const halfAnswer = `
+  const [port, bytes] = process.argv.slice(1).map(Number);
+  require('node:http').createServer((req, res) => {
+    res.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 * bytes });
+    res.write('a'.repeat(bytes), () => process.stdout.write('half'));
+  }).listen(port, '127.0.0.1', () => process.stdout.write('ready'));
+`;
+
+describe('the pets service is killed in the middle of an answer', () => {
+  let kit: GatewayKit;
+  let key: string;
+  let port: number;
+
+  beforeAll(async () => {
+    port = await freePort();
+    kit = await startGatewayKit({ PETS_SERVICE_URL: `http://127.0.0.1:${port}`, LOG_LEVEL: 'fatal' });
+    ({ key } = await kit.issue());
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  async function launch(bytes: number): Promise<ChildProcess> {
+    const child = spawn(process.execPath, ['-e', halfAnswer, String(port), String(bytes)], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    return child;
+  }
+
+  async function killHalfway(child: ChildProcess): Promise<void> {
+    if (child.stdout === null) throw new Error('its output is not read');
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  test.each(['GET', 'POST'])('a small answer to %s: a whole 502', async (method) => {
+    const child = await launch(1000);
+    const url = `${kit.gateway.url}/v1/pets`;
+    const [answer] = await Promise.all([
+      method === 'GET' ? send(url, { key }) : postJson(url, key, { name: 'a', categoryId: 1 }),
+      killHalfway(child),
+    ]);
+    expect(answer.status).toBe(502);
+    expect(answer.json).toMatchObject({ code: 'upstream_error', status: 502 });
+    expect(answer.header('X-RateLimit-Limit')).toBe('60');
+  });
+
+  test('a large answer: the client is cut off, and can’t take it for whole', async () => {
+    const child = await launch(1_000_000);
+    const answer = send(`${kit.gateway.url}/v1/pets`, { key });
+    await Promise.all([expect(answer).rejects.toThrow(/closed|terminated|aborted/), killHalfway(child)]);
+  });
+
+  test('and afterwards: 503, until it is back', async () => {
+    const pets = () => send(`${kit.gateway.url}/v1/pets`, { key });
+    const answer = await pets();
+    expect(answer.status).toBe(503);
+    expect(answer.json).toMatchObject({ code: 'upstream_unavailable' });
+    const child = await launch(1);
+    // It is there again, and answers its half.
+    const half = pets();
+    await killHalfway(child);
+    expect((await half).status).toBe(502);
+  });
+});
