@@ -6,9 +6,9 @@ export default defineConfig({
     root: fileURLToPath(new URL('.', import.meta.url)),
     include: ['**/*.test.ts'],
     globalSetup: ['support/stores.setup.ts'],
-    // Tests start real servers and measure what several processes do together: one file at a time, so that none
-    // starves another on a small machine.
-    fileParallelism: false,
+    // Tests start real servers, and mostly wait for them: two files at a time, however many cores there are, lest
+    // they starve each other.
+    maxWorkers: 2,
     testTimeout: 30_000,
     hookTimeout: 60_000,
     // A test without an expectation shows nothing.
