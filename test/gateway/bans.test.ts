@@ -45,8 +45,10 @@ async function provokeBan({ key, sha }: IssuedKey) {
   return pets(key);
 }
 
+const skip = needsRedisServer('bans, which test/e2e/stores.test.ts shows on any Redis');
+
 // Most of them wait for real time to pass, so they wait together.
-describe.concurrent('bans', () => {
+describe.skipIf(skip).concurrent('bans', () => {
   test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async ({ expect }) => {
     const { key } = await exhaustedKey();
     const startedAt = Date.now();
@@ -163,7 +165,7 @@ describe.concurrent('bans', () => {
   );
 });
 
-describe('one thing at a time', () => {
+describe.skipIf(skip)('one thing at a time', () => {
   test('200 requests at once across the limit count as one violation', async () => {
     const { key, sha } = await kit.issue({ minute: 50 });
     const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
