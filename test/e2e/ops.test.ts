@@ -39,7 +39,7 @@ describe('the ops command', () => {
       case 'set':
         return (await redis.smembers(key)).toSorted();
       case 'zset':
-        return redis.zrange(key, 0, -1, 'WITHSCORES');
+        return redis.zrange(key, '0', '-1', 'WITHSCORES');
       default:
         throw new Error(`${key} is a ${type}`);
     }
