@@ -1,9 +1,9 @@
 import express, { type Express } from 'express';
-import type { DayUsage } from './day-usage.ts';
-import type { Drain } from './drain.ts';
+import type { DayUsage } from './quota/day-usage.ts';
+import type { Drain } from './http/drain.ts';
 import { GatewayError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
-import type { RedisGate } from './redis-gate.ts';
+import type { RedisGate } from './redis/redis-gate.ts';
 
 interface AdminDependencies {
   drain: Drain;

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
-import type { AnonymousLimit } from './anonymous-limit.ts';
+import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import type { ApiDescription } from './api-routes.ts';
-import { addressLimitHeaders } from './rate-limit-headers.ts';
+import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
 

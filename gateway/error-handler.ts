@@ -1,9 +1,9 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
-import type { AnonymousLimit } from './anonymous-limit.ts';
+import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
-import { addressLimitHeaders } from './rate-limit-headers.ts';
-import { awaitsContinue, maxBodyBytes } from './request-body.ts';
+import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
+import { awaitsContinue, maxBodyBytes } from './http/request-body.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {

@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './ban-policy.ts';
-import { createDayUsage, type DayUsage } from './day-usage.ts';
-import { createFaultReport, type FaultReport } from './fault-report.ts';
-import { createInstances, type Instances } from './instances.ts';
-import { createLocalQuota, type LocalQuota } from './local-quota.ts';
+import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './quota/ban-policy.ts';
+import { createDayUsage, type DayUsage } from './quota/day-usage.ts';
+import { createFaultReport, type FaultReport } from './redis/fault-report.ts';
+import { createInstances, type Instances } from './quota/instances.ts';
+import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import type { Metrics } from './metrics.ts';
-import { createPlans, type Plans, seedPlans } from './plans.ts';
-import { createRedisGate, type RedisGate } from './redis-gate.ts';
-import { createRedis } from './redis.ts';
+import { createPlans, type Plans, seedPlans } from './quota/plans.ts';
+import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
+import { createRedis } from './redis/redis.ts';
 
 /** Redis, what is read from it all the time, and what stands in for it while it is away. */
 export interface RedisState {

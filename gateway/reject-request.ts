@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { ApiDescription } from './api-routes.ts';
 import { GatewayError } from './errors.ts';
-import { maxBodyBytes } from './request-body.ts';
+import { maxBodyBytes } from './http/request-body.ts';
 
 /**
  * What is valid to Node's parser and still no valid request. Comes after the quota, so that these answers carry

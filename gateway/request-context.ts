@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
-import type { Caller } from './api-keys.ts';
+import type { Caller } from './api-keys/api-keys.ts';
 import type { ErrorCode } from './errors.ts';
-import type { QuotaDecision } from './quota-decision.ts';
+import type { QuotaDecision } from './quota/quota-decision.ts';
 
 declare module 'express-serve-static-core' {
   /** What the steps of the journey tell those that follow. */

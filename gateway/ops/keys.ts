@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { type ApiKeyRecord, apiKeyState } from '../api-key-record.ts';
-import { type ApiKeyStore, createApiKeyStore, type ListedApiKey } from '../api-key-store.ts';
+import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
+import { type ApiKeyStore, createApiKeyStore, type ListedApiKey } from '../api-keys/api-key-store.ts';
 import { jsonOption, limitArgument, limitOrPlanArgument, nameArgument, timeArgument } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
 import { withRedis } from './redis-connection.ts';

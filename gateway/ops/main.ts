@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
-import { StoreRefusal } from '../store-refusal.ts';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { keysCommand } from './keys.ts';
 import { plansCommand } from './plans.ts';
 import { tokensCommand } from './tokens.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { maxLimit, parseLimit } from '../limits.ts';
+import { maxLimit, parseLimit } from '../quota/limits.ts';
 
 /** `--json`, which every command has. */
 export function jsonOption(): Option {

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createPlanStore } from '../plan-store.ts';
+import { createPlanStore } from '../quota/plan-store.ts';
 import { jsonOption, limitArgument } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
 import { withRedis } from './redis-connection.ts';

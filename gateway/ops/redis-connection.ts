@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { seedBanPolicy } from '../ban-policy.ts';
+import { seedBanPolicy } from '../quota/ban-policy.ts';
 import { loadConfig } from '../config.ts';
-import { readEmbeddedRedisUrl } from '../embedded-redis.ts';
-import { seedPlans } from '../plans.ts';
-import { createRedis } from '../redis.ts';
+import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
+import { seedPlans } from '../quota/plans.ts';
+import { createRedis } from '../redis/redis.ts';
 
 /** The command can't be carried out here and now, though nothing is wrong with what was asked. */
 export class OpsFailure extends Error {

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { issueServiceToken } from '../internal-token.ts';
-import { findPrivateKey } from '../internal-token-keys.ts';
+import { issueServiceToken } from '../upstream/internal-token.ts';
+import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { nameArgument, jsonOption, secondsArgument } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 

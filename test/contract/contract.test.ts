@@ -9,7 +9,7 @@ import { pino } from 'pino';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../gateway/api-routes.ts';
-import { readEmbeddedRedisUrl } from '../../gateway/embedded-redis.ts';
+import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded-redis.ts';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { createPetsService } from '../../pets-service/app.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';

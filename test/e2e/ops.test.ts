@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { isWellFormedApiKey } from '../../gateway/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis-keys.ts';
+import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';

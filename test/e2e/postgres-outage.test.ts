@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/internal-token.ts';
-import { findPrivateKey } from '../../gateway/internal-token-keys.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { postJson, send } from '../support/http.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
 import { type Service, startPetsService } from '../support/service.ts';

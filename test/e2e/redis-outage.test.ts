@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-key-format.ts';
-import { utcDate } from '../../gateway/utc-day.ts';
-import { redisKeys } from '../../gateway/redis-keys.ts';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { utcDate } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { generateApiKey } from '../../gateway/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis-keys.ts';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { type Answer, send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { keyIssuer } from '../support/keys.ts';

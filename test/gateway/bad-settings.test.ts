@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { utcDate } from '../../gateway/utc-day.ts';
-import { redisKeys } from '../../gateway/redis-keys.ts';
+import { utcDate } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import type { Service } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { redisKeys } from '../../gateway/redis-keys.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { needsRedisServer } from '../support/redis-server.ts';

@@ -6,7 +6,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/internal-token.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../pets-service/app.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
 import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
-import { createApiKeyStore, type NewApiKey } from '../../gateway/api-key-store.ts';
-import { hashApiKey } from '../../gateway/api-key-format.ts';
-import { createRedis } from '../../gateway/redis.ts';
+import { createApiKeyStore, type NewApiKey } from '../../gateway/api-keys/api-key-store.ts';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { createRedis } from '../../gateway/redis/redis.ts';
 import { pino } from 'pino';
 
 export interface IssuedKey {

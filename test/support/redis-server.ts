@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { startInProcessRedis } from '../../gateway/in-process-redis.ts';
+import { startInProcessRedis } from '../../gateway/redis/in-process-redis.ts';
 import { freePort } from './free-port.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

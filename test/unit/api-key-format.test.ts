@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { apiKeyHint, generateApiKey, hashApiKey, isWellFormedApiKey } from '../../gateway/api-key-format.ts';
+import {
+  apiKeyHint,
+  generateApiKey,
+  hashApiKey,
+  isWellFormedApiKey,
+} from '../../gateway/api-keys/api-key-format.ts';
 
 // Checksum and hash computed with another program (Python's zlib and hashlib).
 const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from '../../gateway/api-key-record.ts';
+import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from '../../gateway/api-keys/api-key-record.ts';
 
 const fields = {
   id: 'key_1',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseCredential } from '../../gateway/authenticate.ts';
+import { parseCredential } from '../../gateway/api-keys/authenticate.ts';
 
 const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
 const sha = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type BanMemory, createBanMemory } from '../../gateway/ban-memory.ts';
-import type { QuotaDecision } from '../../gateway/quota-decision.ts';
+import { type BanMemory, createBanMemory } from '../../gateway/quota/ban-memory.ts';
+import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 
 const limits = { minute: 60, day: 1000 };
 const redisMs = 1_795_176_000_000;

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { beforeEach, expect, test } from 'vitest';
-import { createFaultReport, type FaultReport } from '../../gateway/fault-report.ts';
+import { createFaultReport, type FaultReport } from '../../gateway/redis/fault-report.ts';
 
 const key = 'gw:plan:pro';
 const noLimit = 'minute is not a whole number from 1 to 1000000000';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { clientResponseHeaders, upstreamRequestHeaders } from '../../gateway/forwarded-headers.ts';
+import { clientResponseHeaders, upstreamRequestHeaders } from '../../gateway/upstream/forwarded-headers.ts';
 
 const base = {
   peerAddress: '203.0.113.7',

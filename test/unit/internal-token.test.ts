@@ -1,8 +1,8 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../gateway/api-keys.ts';
-import { createMintToken, issueServiceToken } from '../../gateway/internal-token.ts';
+import type { Caller } from '../../gateway/api-keys/api-keys.ts';
+import { createMintToken, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
 
 const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });

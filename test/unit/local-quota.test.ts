@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createLocalQuota } from '../../gateway/local-quota.ts';
-import type { QuotaDecision } from '../../gateway/quota-decision.ts';
+import { createLocalQuota } from '../../gateway/quota/local-quota.ts';
+import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 
 const noonMs = Date.UTC(2026, 10, 20, 12);
 const limits = { minute: 3, day: 5 };

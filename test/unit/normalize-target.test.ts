@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { normalizeTarget } from '../../gateway/normalize-target.ts';
+import { normalizeTarget } from '../../gateway/http/normalize-target.ts';
 
 /** The target that all later steps see. The socket is never connected. */
 function normalized(target: string): string | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { windowsDecision } from '../../gateway/quota-decision.ts';
+import { windowsDecision } from '../../gateway/quota/quota-decision.ts';
 
 const limits = { minute: 60, day: 1000 };
 const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0, 250);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressLimitHeaders, rateLimitHeaders, retryAfter } from '../../gateway/rate-limit-headers.ts';
+import { addressLimitHeaders, rateLimitHeaders, retryAfter } from '../../gateway/quota/rate-limit-headers.ts';
 
 const nowMs = 1_795_176_000_000;
 const minute = { limit: 60, remaining: 59, resetMs: 60_000 };

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
-import { createRedisGate, type RedisGate, RedisUnavailable } from '../../gateway/redis-gate.ts';
+import { createRedisGate, type RedisGate, RedisUnavailable } from '../../gateway/redis/redis-gate.ts';
 
 const silent = pino({ level: 'silent' });
 const never = () => new Promise<never>(() => {});

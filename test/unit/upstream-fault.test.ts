@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../gateway/errors.ts';
-import { isConnectionLoss, upstreamFault } from '../../gateway/upstream-fault.ts';
+import { isConnectionLoss, upstreamFault } from '../../gateway/upstream/upstream-fault.ts';
 
 const coded = (code: unknown) => Object.assign(new Error('failed'), { code });
 

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
-import type { FaultReport } from './fault-report.ts';
+import type { FaultReport } from '../redis/fault-report.ts';
 import { type Limits, maxLimit, parseLimit } from './limits.ts';
-import { isWrongType, settleUnlessUnreachable } from './redis-errors.ts';
-import { redisKeys } from './redis-keys.ts';
+import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 /** Limits of the specification, section 8.2: seeded once, then Redis has the say. */
 export const defaultPlans: Readonly<Record<string, Limits>> = {

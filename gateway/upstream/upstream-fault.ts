@@ -1,4 +1,4 @@
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 
 const unreachable = new Set([
   'ECONNREFUSED',

@@ -1,8 +1,8 @@
 import type { Request, Response } from 'express';
 import type { AnonymousLimit } from './anonymous-limit.ts';
-import { GatewayError } from './errors.ts';
-import { addressLimitHeaders, retryAfter } from './rate-limit-headers.ts';
-import { clientAddress } from './request-context.ts';
+import { GatewayError } from '../errors.ts';
+import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
+import { clientAddress } from '../request-context.ts';
 
 /**
  * Ends a request that has no valid key: draws on the limit of its address and throws the given error, or

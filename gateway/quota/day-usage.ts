@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { isWrongType } from './redis-errors.ts';
-import { redisKeys } from './redis-keys.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { dayMs, dayNumberOf, utcDate } from './utc-day.ts';
 
 export interface DayUsage {

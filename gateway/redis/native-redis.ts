@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { EmbeddedRedis } from './embedded-redis.ts';
+import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
 const restartDelayMs = 500;

@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import { hashApiKey, isWellFormedApiKey } from './api-key-format.ts';
 import type { ApiKeys, Caller } from './api-keys.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 
 /** A scheme and a token with one or more spaces between them (RFC 9110 section 11.4). */

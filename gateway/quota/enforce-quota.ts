@@ -1,10 +1,10 @@
 import type { RequestHandler } from 'express';
-import { anyRev, type ApiKeys } from './api-keys.ts';
-import { callerOf, lookupError } from './authenticate.ts';
-import { GatewayError } from './errors.ts';
+import { anyRev, type ApiKeys } from '../api-keys/api-keys.ts';
+import { callerOf, lookupError } from '../api-keys/authenticate.ts';
+import { GatewayError } from '../errors.ts';
 import type { Quota } from './quota.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
-import type { RefuseAnonymous } from './refuse-anonymous.ts';
+import type { RefuseAnonymous } from '../api-keys/refuse-anonymous.ts';
 
 interface EnforceQuotaDependencies {
   apiKeys: ApiKeys;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { GatewayError } from './errors.ts';
+import type { GatewayError } from '../errors.ts';
 
 /*
  * The HTTP server finds some faults of a request only after it has been handed over: a broken chunk, a body that

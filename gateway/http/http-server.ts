@@ -1,8 +1,8 @@
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
-import type { RateLimitHeaders } from './rate-limit-headers.ts';
+import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
 
 interface HttpServerOptions {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import { onRequestFault } from './request-fault.ts';
 
 /** Largest request body in bytes. */

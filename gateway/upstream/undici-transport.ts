@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transform } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import { clientResponseHeaders } from './forwarded-headers.ts';
-import { awaitsContinue, countedBody, hasBody } from './request-body.ts';
+import { awaitsContinue, countedBody, hasBody } from '../http/request-body.ts';
 import { isConnectionLoss, upstreamFault } from './upstream-fault.ts';
 
 interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {

@@ -1,11 +1,11 @@
-import type { Caller } from './api-keys.ts';
+import type { Caller } from '../api-keys/api-keys.ts';
 import { createBanMemory } from './ban-memory.ts';
-import { GatewayError } from './errors.ts';
+import { GatewayError } from '../errors.ts';
 import type { QuotaDecision } from './quota-decision.ts';
-import { RedisUnavailable } from './redis-gate.ts';
-import { redisKeys } from './redis-keys.ts';
+import { RedisUnavailable } from '../redis/redis-gate.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { consumeQuota } from './redis-quota.ts';
-import type { RedisState } from './redis-state.ts';
+import type { RedisState } from '../redis-state.ts';
 
 export interface Quota {
   /**

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
 import { type ApiKeyRecord, expiryOf, formatApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
-import { parseLimit } from './limits.ts';
-import { readPlanLimits } from './plan-store.ts';
-import { anonymousPlan, enterprisePlan } from './plans.ts';
-import { isWrongType } from './redis-errors.ts';
-import { redisKeys } from './redis-keys.ts';
+import { parseLimit } from '../quota/limits.ts';
+import { readPlanLimits } from '../quota/plan-store.ts';
+import { anonymousPlan, enterprisePlan } from '../quota/plans.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
 export interface NewApiKey {

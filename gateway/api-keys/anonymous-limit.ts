@@ -1,9 +1,9 @@
 import ipaddr from 'ipaddr.js';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import type { WindowState } from './quota-decision.ts';
-import type { RedisGate } from './redis-gate.ts';
-import { redisKeys } from './redis-keys.ts';
+import type { WindowState } from '../quota/quota-decision.ts';
+import type { RedisGate } from '../redis/redis-gate.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 /** Limit of one address for requests without a valid key. Requests with one never touch it. */
 export interface AnonymousLimit {

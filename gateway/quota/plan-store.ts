@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { type Limits, parseLimit } from './limits.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
-import { isWrongType } from './redis-errors.ts';
-import { redisKeys } from './redis-keys.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
 
 /** A plan as operators see it; null stands for a limit that the plan does not have, or an unusable one. */
 export interface PlanRow {

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { FaultReport } from './fault-report.ts';
-import { isWrongType, settleUnlessUnreachable } from './redis-errors.ts';
-import { redisKeys } from './redis-keys.ts';
+import type { FaultReport } from '../redis/fault-report.ts';
+import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 /** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
 export interface BanPolicy {

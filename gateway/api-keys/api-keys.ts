@@ -1,9 +1,9 @@
 import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from './api-key-record.ts';
-import type { FaultReport } from './fault-report.ts';
-import { type RedisGate, RedisUnavailable } from './redis-gate.ts';
-import { redisKeys } from './redis-keys.ts';
+import type { FaultReport } from '../redis/fault-report.ts';
+import { type RedisGate, RedisUnavailable } from '../redis/redis-gate.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 /** Stands for every rev: consume-5.lua then does not compare. */
 export const anyRev = -1;

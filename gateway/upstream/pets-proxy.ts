@@ -1,12 +1,12 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
-import { callerOf } from './authenticate.ts';
-import { GatewayError } from './errors.ts';
+import { callerOf } from '../api-keys/authenticate.ts';
+import { GatewayError } from '../errors.ts';
 import { upstreamRequestHeaders } from './forwarded-headers.ts';
 import type { MintToken } from './internal-token.ts';
-import { peerAddress } from './request-context.ts';
-import { hasBody } from './request-body.ts';
+import { peerAddress } from '../request-context.ts';
+import { hasBody } from '../http/request-body.ts';
 import { undiciTransport } from './undici-transport.ts';
 
 interface ProxyToPetsDependencies {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { redisKeys } from './redis-keys.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface Instances {
   /** Gateways that are alive, this one included; at least 1. As last known while Redis is away. */

@@ -1,4 +1,9 @@
-import type { EmbeddedRedis } from './embedded-redis.ts';
+export interface EmbeddedRedis {
+  url: string;
+  /** One line for people: what runs and what that means for their data. */
+  description: string;
+  close(): Promise<void>;
+}
 
 /** Redis in JavaScript, over a real socket on loopback. Loaded where there is no native one only. */
 export async function startInProcessRedis(announce: (url: string) => void): Promise<EmbeddedRedis> {

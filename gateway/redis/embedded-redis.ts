@@ -2,15 +2,8 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node
 import { delimiter, join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockDataDirectory } from './data-directory-lock.ts';
-import { startInProcessRedis } from './in-process-redis.ts';
+import { type EmbeddedRedis, startInProcessRedis } from './in-process-redis.ts';
 import { startNativeRedis } from './native-redis.ts';
-
-export interface EmbeddedRedis {
-  url: string;
-  /** One line for people: what runs and what that means for their data. */
-  description: string;
-  close(): Promise<void>;
-}
 
 /** Where a running gateway writes the address of its private Redis, for the ops command. */
 function urlFile(dataDirectory: string): string {

@@ -1,10 +1,10 @@
 import type { Redis } from 'ioredis';
-import type { Caller } from './api-keys.ts';
+import type { Caller } from '../api-keys/api-keys.ts';
 import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
-import type { RedisGate } from './redis-gate.ts';
-import { redisKeys } from './redis-keys.ts';
+import type { RedisGate } from '../redis/redis-gate.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 
 /**
  * Decides in one Redis round trip and counts an allowed request in both windows.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limitText } from './limits.ts';
+import { limitText } from '../quota/limits.ts';
 
 /** What Redis holds of an API key, in the hash gw:key:{<sha256>}. Times are ISO 8601 in UTC. */
 export interface ApiKeyRecord {
