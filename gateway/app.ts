@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici';
 import { recordAccess, recordRawAnswer } from './access-log.ts';
 import { createAnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { answerOptions, serveDescription } from './answer-without-key.ts';
+import { answerUsage } from './answer-usage.ts';
 import { createApiKeys } from './api-keys/api-keys.ts';
 import { loadApiDescription } from './api-routes.ts';
 import { authenticate } from './api-keys/authenticate.ts';
@@ -22,6 +23,7 @@ import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-h
 import type { RedisState } from './redis-state.ts';
 import { createRefuseAnonymous } from './api-keys/refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
+import { createUsageLookup } from './quota/usage-lookup.ts';
 import { assignRequestId } from './request-id.ts';
 
 export interface GatewayDependencies extends RedisState {
@@ -58,6 +60,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const quota = createQuota({ ...dependencies, onLocalDecision: () => metrics.localDecisions.inc() });
   const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
+  const lookUpUsage = createUsageLookup(dependencies);
+  const usageRoute = `${basePath}/usage`;
   const mintToken = createMintToken(dependencies.privateKey);
 
   const app = express();
@@ -72,6 +76,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.use(serveDescription(api));
   app.use(answerOptions({ api, anonymousLimit, now }));
   app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
+  app.get(usageRoute, answerUsage(usageRoute, { apiKeys, lookUpUsage, refuseAnonymous }));
   app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous }));
   app.use(rejectMalformed());
   app.use(rejectUnknownRoute(api));

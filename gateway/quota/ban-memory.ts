@@ -9,6 +9,8 @@ export interface BanMemory {
    * @param trustFully while Redis can't be asked, a ban is believed until its end and not for a second only
    */
   recall(sha: string, trustFully: boolean, decide: () => Promise<QuotaDecision>): Promise<QuotaDecision>;
+  /** Whether this process has met the present ban of a key before. */
+  knows(sha: string): boolean;
 }
 
 interface RememberedBan {
@@ -34,10 +36,19 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
 
   function remaining({ ban, readAtMs }: RememberedBan): Ban {
     const elapsedMs = now() - readAtMs;
-    return { ...ban, remainingMs: ban.remainingMs - elapsedMs, nowMs: ban.nowMs + elapsedMs };
+    return {
+      ...ban,
+      remainingMs: ban.remainingMs - elapsedMs,
+      nowMs: ban.nowMs + elapsedMs,
+      isNew: false,
+    };
   }
 
   return {
+    knows(sha) {
+      const known = remembered.get(sha);
+      return known !== undefined && remaining(known).remainingMs > 0;
+    },
     async recall(sha, trustFully, decide) {
       const known = remembered.get(sha);
       if (known === undefined) return decideAndRemember(sha, decide);

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
-import { anyRev, type ApiKeys } from '../api-keys/api-keys.ts';
-import { callerOf, lookupError } from '../api-keys/authenticate.ts';
+import type { ApiKeys } from '../api-keys/api-keys.ts';
+import { callerOf } from '../api-keys/authenticate.ts';
+import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import type { Quota } from './quota.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
@@ -12,24 +13,19 @@ interface EnforceQuotaDependencies {
   refuseAnonymous: RefuseAnonymous;
 }
 
-/** A record that changes faster than it can be read: then the one just read has to do. */
-const maxRereads = 3;
-
 /** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
 export function enforceQuota({ apiKeys, quota, refuseAnonymous }: EnforceQuotaDependencies): RequestHandler {
   return async function enforceQuota(req, res, next) {
-    let decision = await quota.decide(callerOf(res.locals));
-    for (let rereads = 0; decision.outcome === 'stale'; rereads += 1) {
-      // The record has changed since it was read: revoked, expired, on another plan or with other limits.
-      const lookup = await apiKeys.reread(callerOf(res.locals).sha);
-      if (lookup.outcome !== 'valid') {
-        delete res.locals.caller;
-        return refuseAnonymous(req, res, lookupError(lookup.outcome));
-      }
-      res.locals.caller = lookup.caller;
-      const caller = rereads < maxRereads ? lookup.caller : { ...lookup.caller, rev: anyRev };
-      decision = await quota.decide(caller);
+    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), async (caller) => {
+      const decision = await quota.decide(caller);
+      return decision.outcome === 'stale' ? undefined : decision;
+    });
+    if (current.outcome === 'refused') {
+      delete res.locals.caller;
+      return refuseAnonymous(req, res, current.error);
     }
+    const { caller, result: decision } = current;
+    res.locals.caller = caller;
     res.locals.decision = decision.outcome;
     res.set(rateLimitHeaders(decision));
     switch (decision.outcome) {

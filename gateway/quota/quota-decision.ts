@@ -17,33 +17,40 @@ export type WindowName = 'minute' | 'day';
 export type QuotaDecision =
   | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
   | { outcome: 'limited'; violated: WindowName; minute: WindowState; day: WindowState; nowMs: number }
-  | { outcome: 'banned'; limits: Limits; remainingMs: number; nowMs: number }
+  /** `isNew` where this very request led to the ban. */
+  | { outcome: 'banned'; limits: Limits; remainingMs: number; nowMs: number; isNew: boolean }
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
 const minuteMs = 60_000;
 
 /** Use of both windows as counted, whoever counted it. */
-export interface Usage {
+export interface CountedUse {
   minuteUsed: number;
   minuteLeftMs: number;
   dayUsed: number;
   nowMs: number;
 }
 
-/** The decision that follows from the use of both windows; the day ends at midnight UTC of `nowMs`. */
-export function windowsDecision(allowed: boolean, limits: Limits, usage: Usage): QuotaDecision {
-  const { nowMs } = usage;
+/** Both windows after that use; the day ends at midnight UTC of `nowMs`. */
+export function windowsOf(limits: Limits, use: CountedUse): { minute: WindowState; day: WindowState } {
   const minute = {
     limit: limits.minute,
-    remaining: Math.max(0, limits.minute - usage.minuteUsed),
-    resetMs: Math.min(usage.minuteLeftMs, minuteMs),
+    remaining: Math.max(0, limits.minute - use.minuteUsed),
+    resetMs: Math.min(use.minuteLeftMs, minuteMs),
   };
   const day = {
     limit: limits.day,
-    remaining: Math.max(0, limits.day - usage.dayUsed),
-    resetMs: dayMs - (nowMs % dayMs),
+    remaining: Math.max(0, limits.day - use.dayUsed),
+    resetMs: dayMs - (use.nowMs % dayMs),
   };
+  return { minute, day };
+}
+
+/** The decision that follows from the use of both windows. */
+export function windowsDecision(allowed: boolean, limits: Limits, use: CountedUse): QuotaDecision {
+  const { minute, day } = windowsOf(limits, use);
+  const { nowMs } = use;
   if (allowed) return { outcome: 'allowed', minute, day, nowMs };
   return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs };
 }

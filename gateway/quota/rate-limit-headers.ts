@@ -1,4 +1,5 @@
 import type { QuotaDecision, WindowName, WindowState } from './quota-decision.ts';
+import type { Usage } from './usage.ts';
 
 /** Header names and values, in the order in which they are sent. */
 export type RateLimitHeaders = Record<string, string>;
@@ -24,6 +25,20 @@ export function rateLimitHeaders(decision: ShownDecision): RateLimitHeaders {
   }
   const shown = decision.violated === 'minute' ? minute : day;
   return { ...shownWindow(shown, nowMs), ...bothWindows(minute, day), ...retryAfter(shown.resetMs) };
+}
+
+/** Headers of an answer about usage, which was not decided on: as before the next request, and no Retry-After. */
+export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHeaders {
+  if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs });
+  const limits = { minute: minute.limit, day: day.limit };
+  const { 'Retry-After': _left, ...headers } = rateLimitHeaders({
+    outcome: 'banned',
+    limits,
+    remainingMs: banMs,
+    nowMs,
+    isNew: false,
+  });
+  return headers;
 }
 
 /** Headers of a request without a valid key, which draws on the limit of its address alone. */

@@ -4,7 +4,7 @@ import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { quotaKeys } from '../redis/redis-keys.ts';
 
 /**
  * Decides in one Redis round trip and counts an allowed request in both windows.
@@ -19,14 +19,10 @@ export async function consumeQuota(
   policy: BanPolicy,
 ): Promise<QuotaDecision> {
   const { sha } = caller;
-  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftMs = 0, dayUsed = 0] = await gate.send(
-    () =>
+  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] =
+    await gate.send(() =>
       redis.consumeQuota(
-        redisKeys.apiKey(sha),
-        redisKeys.minute(sha),
-        redisKeys.dayPrefix(sha),
-        redisKeys.ban(sha),
-        redisKeys.violations(sha),
+        ...quotaKeys(sha),
         caller.rev,
         limits.minute,
         limits.day,
@@ -36,18 +32,24 @@ export async function consumeQuota(
         policy.maxBanSeconds * 1000,
         policy.resetSeconds * 1000,
       ),
-  );
+    );
   switch (outcome) {
     case 0:
     case 1:
       return windowsDecision(outcome === 1, limits, {
         minuteUsed: minuteUsedOrBanMs,
-        minuteLeftMs,
+        minuteLeftMs: minuteLeftOrIsNew,
         dayUsed,
         nowMs,
       });
     case 2:
-      return { outcome: 'banned', limits, remainingMs: minuteUsedOrBanMs, nowMs };
+      return {
+        outcome: 'banned',
+        limits,
+        remainingMs: minuteUsedOrBanMs,
+        nowMs,
+        isNew: minuteLeftOrIsNew === 1,
+      };
     case 3:
       return { outcome: 'stale' };
     default:

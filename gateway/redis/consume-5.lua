@@ -16,17 +16,18 @@ ARGV[8]  ms without a ban after which the next one is a first one again
 
 Returns {outcome, now in Unix ms, minute used, ms to the end of the minute window, day used}
   outcome 1: allowed and counted; 0: over a limit, not counted.
-Returns {2, now, ms to the end of the ban} for a banned key, and {3} where the record is not the one the
-caller knows. Nothing is counted then.
+Returns {2, now, ms to the end of the ban, 1 where this very request led to it} for a banned key, and {3} where the
+record is not the one the caller knows. Nothing is counted then.
+
+clock.lua stands before this script.
 ]]
 
 if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
   return { 3 }
 end
 
-local time = redis.call('TIME')
-local nowSeconds = tonumber(time[1])
-local now = nowSeconds * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = nowMs()
+local dayNumber = dayNumberOf(now)
 
 local banned = redis.call('PTTL', KEYS[4])
 if banned == -1 then
@@ -35,32 +36,10 @@ if banned == -1 then
   redis.call('PEXPIRE', KEYS[4], ARGV[7])
 end
 if banned > 0 then
-  return { 2, now, banned }
+  return { 2, now, banned, 0 }
 end
 
--- The civil date of a day number, counted from 1 March so that the leap day comes last (proleptic Gregorian).
-local dayNumber = math.floor(nowSeconds / 86400)
-local shifted = dayNumber + 719468
-local era = math.floor(shifted / 146097)
-local dayOfEra = shifted - era * 146097
-local yearOfEra = math.floor(
-  (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365
-)
-local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
-local monthIndex = math.floor((5 * dayOfYear + 2) / 153)
-local dayOfMonth = dayOfYear - math.floor((153 * monthIndex + 2) / 5) + 1
-local month = monthIndex < 10 and monthIndex + 3 or monthIndex - 9
-local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
-local dayKey = KEYS[3] .. string.format(':%04d%02d%02d', year, month, dayOfMonth)
-
--- A counter that was edited into something else than a whole number counts as empty and is written anew.
-local function used(value)
-  if value and #value <= 15 and string.find(value, '^%d+$') then
-    return tonumber(value)
-  end
-  return 0
-end
-
+local dayKey = KEYS[3] .. ':' .. utcDate(dayNumber)
 local counters = redis.call('MGET', KEYS[2], dayKey)
 local minuteUsed = used(counters[1])
 local dayUsed = used(counters[2])
@@ -142,4 +121,4 @@ redis.call(
   'bannedUntil', string.format('%.0f', now + banMs)
 )
 redis.call('PEXPIRE', KEYS[5], string.format('%.0f', banMs + resetMs))
-return { 2, now, banMs }
+return { 2, now, banMs, 1 }

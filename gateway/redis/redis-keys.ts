@@ -17,6 +17,14 @@ export const redisKeys = {
   violations: (sha: string) => `gw:violations:{${sha}}`,
   /** String with expiry: marks one report of locally served requests as added to the day counter. */
   dayReport: (sha: string, reportId: string) => `gw:day-report:{${sha}}:${reportId}`,
+  /** Sorted set: ids of keys that are or were banned, by the end of the ban in Unix milliseconds. */
+  bans: 'gw:bans',
+  /** Sorted set with expiry: requests of the busiest keys in ten seconds; all share a slot, to be added up. */
+  busy: (slot: number) => `gw:{busy}:${slot}`,
+  /** Of those, the requests that were refused. */
+  busyRefused: (slot: number) => `gw:{busy}:${slot}:refused`,
+  /** Stream: every change that was made with the ops command. */
+  audit: 'gw:audit',
   /** Hash: minute and day limits of a plan. */
   plan: (name: string) => `gw:plan:${name}`,
   /** Set: the names of all plans. */
@@ -32,3 +40,16 @@ export const redisKeys = {
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;
+
+/** The keys of consume-5.lua and read-usage-5.lua, in their order. */
+export function quotaKeys(
+  sha: string,
+): [record: string, minute: string, dayPrefix: string, ban: string, violations: string] {
+  return [
+    redisKeys.apiKey(sha),
+    redisKeys.minute(sha),
+    redisKeys.dayPrefix(sha),
+    redisKeys.ban(sha),
+    redisKeys.violations(sha),
+  ];
+}

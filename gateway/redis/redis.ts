@@ -3,11 +3,22 @@ import { Redis, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 
 const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
+/** Lua has no imports that Redis Cluster would allow: what scripts share stands before each. */
+const withClock = (name: string) => script('clock.lua') + script(name);
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     /** consume-5.lua */
     consumeQuota(
+      recordKey: string,
+      minuteKey: string,
+      dayKeyPrefix: string,
+      banKey: string,
+      violationsKey: string,
+      ...args: (string | number)[]
+    ): Result<number[], Context>;
+    /** read-usage-5.lua */
+    readUsage(
       recordKey: string,
       minuteKey: string,
       dayKeyPrefix: string,
@@ -36,7 +47,8 @@ export function createRedis(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
     connectionName: 'gateway',
     scripts: {
-      consumeQuota: { numberOfKeys: 5, lua: script('consume-5.lua') },
+      consumeQuota: { numberOfKeys: 5, lua: withClock('consume-5.lua') },
+      readUsage: { numberOfKeys: 5, lua: withClock('read-usage-5.lua') },
       addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
       changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
     },

@@ -15,6 +15,7 @@ import { createPetsService } from '../../pets-service/app.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
 import { createPetStore } from '../../pets-service/pet-store.ts';
+import { freePort } from '../support/free-port.ts';
 import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
 import { runProgram, type Service, startGateway, startPetsService } from '../support/service.ts';
 import { type Stores, storesKinds } from '../support/stores.ts';
@@ -118,6 +119,7 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
   onStores('204 for OPTIONS', async () => {
     contract.check('optionsOfPets', await send(url('/pets'), { method: 'OPTIONS' }));
     contract.check('optionsOfPet', await send(url('/pets/1'), { method: 'OPTIONS' }));
+    contract.check('optionsOfUsage', await send(url('/usage'), { method: 'OPTIONS' }));
     expect(contract.unseen()).not.toContain('optionsOfPet 204');
   });
 
@@ -229,6 +231,29 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     server.closeAllConnections();
     server.close();
     expect(contract.unseen()).not.toContain('getPet 500');
+  });
+
+  onStores('getUsage: 200, 400, 401, 417, 431', async () => {
+    const answer = await send(url('/usage'), { key });
+    contract.check('getUsage', answer);
+    expect(answer.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
+    const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+    contract.check('getUsage', await rawAnswer(withoutHost));
+    contract.check('getUsage', await send(url('/usage')));
+    contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
+    contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
+    expect(contract.unseen()).not.toContain('getUsage 431');
+  });
+
+  onStores('getUsage: 429 for an address without a valid key, 503 where no Redis can tell', async () => {
+    await ops('plans', 'set', 'anonymous', '--minute', '1');
+    await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
+    contract.check('getUsage', await send(url('/usage')));
+    await ops('plans', 'set', 'anonymous', '--minute', '60');
+    const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+    contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
+    await other[Symbol.asyncDispose]();
+    expect(contract.unseen()).not.toContain('getUsage 503');
   });
 
   onStores('every documented answer has been seen', () => {

@@ -10,6 +10,7 @@ const banned = (remainingMs: number): QuotaDecision => ({
   limits,
   remainingMs,
   nowMs: redisMs,
+  isNew: true,
 });
 
 const allowed: QuotaDecision = {
@@ -46,6 +47,8 @@ describe('a ban', () => {
       limits,
       remainingMs: 59_001,
       nowMs: redisMs + 999,
+      // It was new to the request that led to it.
+      isNew: false,
     });
   });
 

@@ -84,7 +84,7 @@ describe('a limited request', () => {
 
 test('a banned request shows the minute limit, nothing remaining and the end of the ban', () => {
   const limits = { minute: 60, day: 1000 };
-  expect(rateLimitHeaders({ outcome: 'banned', limits, remainingMs: 118_500, nowMs })).toEqual({
+  expect(rateLimitHeaders({ outcome: 'banned', limits, remainingMs: 118_500, nowMs, isNew: true })).toEqual({
     'X-RateLimit-Limit': '60',
     'X-RateLimit-Remaining': '0',
     'X-RateLimit-Reset': '1795176119',

@@ -1,0 +1,48 @@
+import type { RequestHandler } from 'express';
+import type { ApiKeys } from './api-keys/api-keys.ts';
+import { callerOf } from './api-keys/authenticate.ts';
+import { withCurrentRecord } from './api-keys/current-record.ts';
+import type { RefuseAnonymous } from './api-keys/refuse-anonymous.ts';
+import { usageHeaders } from './quota/rate-limit-headers.ts';
+import type { UsedWindow } from './quota/usage.ts';
+import type { LookUpUsage } from './quota/usage-lookup.ts';
+import { assertWellFormed } from './reject-request.ts';
+
+interface AnswerUsageDependencies {
+  apiKeys: ApiKeys;
+  lookUpUsage: LookUpUsage;
+  refuseAnonymous: RefuseAnonymous;
+}
+
+/** Tells a client its plan and what it has used. Costs no quota, so that it can be asked for even after a 429. */
+export function answerUsage(route: string, dependencies: AnswerUsageDependencies): RequestHandler {
+  const { apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
+  return async function answerUsage(req, res) {
+    assertWellFormed(req);
+    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
+    if (current.outcome === 'refused') {
+      delete res.locals.caller;
+      return refuseAnonymous(req, res, current.error);
+    }
+    const { caller, result: usage } = current;
+    const { minute, day, banMs, nowMs } = usage;
+    res.locals.caller = caller;
+    res.locals.route = route;
+    res.set(usageHeaders(usage));
+    res.json({
+      plan: caller.plan,
+      minute: shownWindow(minute, nowMs),
+      day: shownWindow(day, nowMs),
+      bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
+    });
+  };
+}
+
+function shownWindow({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
+  return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };
+}
+
+/** ISO 8601 in UTC, rounded up as X-RateLimit-Reset is. */
+function wholeSecond(ms: number): string {
+  return new Date(Math.ceil(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}

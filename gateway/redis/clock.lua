@@ -1,0 +1,39 @@
+--[[
+Stands before consume-5.lua and read-usage-5.lua, which count time and requests in the same way.
+]]
+
+-- Unix milliseconds by this server's clock, so that those of the gateways do not matter.
+local function nowMs()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+end
+
+-- Days since 1 January 1970.
+local function dayNumberOf(ms)
+  return math.floor(ms / 86400000)
+end
+
+-- The civil date of a day number as YYYYMMDD, counted from 1 March so that the leap day comes last (proleptic Gregorian).
+local function utcDate(dayNumber)
+  local shifted = dayNumber + 719468
+  local era = math.floor(shifted / 146097)
+  local dayOfEra = shifted - era * 146097
+  local yearOfEra = math.floor(
+    (dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365
+  )
+  local dayOfYear = dayOfEra - (365 * yearOfEra + math.floor(yearOfEra / 4) - math.floor(yearOfEra / 100))
+  local monthIndex = math.floor((5 * dayOfYear + 2) / 153)
+  local dayOfMonth = dayOfYear - math.floor((153 * monthIndex + 2) / 5) + 1
+  local month = monthIndex < 10 and monthIndex + 3 or monthIndex - 9
+  local year = yearOfEra + era * 400 + (month <= 2 and 1 or 0)
+  return string.format('%04d%02d%02d', year, month, dayOfMonth)
+end
+
+-- A counter that was edited into something else than a whole number counts as empty and is written anew.
+local function used(value)
+  if value and #value <= 15 and string.find(value, '^%d+$') then
+    return tonumber(value)
+  end
+  return 0
+end
+

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { keyIssuer } from '../support/keys.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+
+describe('GET /v1/usage', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const usage = (key: string) => send(`${kit.gateway.url}/v1/usage`, { key });
+  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+
+  test('tells the plan and both windows, and costs no quota', async () => {
+    const { key, sha } = await kit.issue({ plan: 'pro', day: 5000 });
+    const fresh = await usage(key);
+    expect(fresh.status).toBe(200);
+    expect(fresh.json).toMatchObject({
+      plan: 'pro',
+      minute: { limit: 300, used: 0, remaining: 300 },
+      day: { limit: 5000, used: 0, remaining: 5000 },
+      bannedUntil: null,
+    });
+    const last = await pets(key);
+    await pets(key);
+    const used = await usage(key);
+    expect(used.json).toMatchObject({
+      minute: { limit: 300, used: 2, remaining: 298 },
+      day: { limit: 5000, used: 2, remaining: 4998 },
+    });
+    const { minute, day } = used.json as { minute: { resetsAt: string }; day: { resetsAt: string } };
+    expect(Date.parse(minute.resetsAt) / 1000).toBe(Number(last.header('X-RateLimit-Reset')));
+    expect(day.resetsAt).toMatch(/T00:00:00Z$/);
+    expect(used.header('X-RateLimit-Limit')).toBe('300');
+    expect(used.header('X-RateLimit-Remaining')).toBe('298');
+    expect(used.header('RateLimit')).toMatch(/^"minute";r=298;t=\d+, "day";r=4998;t=\d+$/);
+    expect(await kit.redis.get(redisKeys.minute(sha))).toBe('2');
+    expect(kit.upstream.seen.map(({ url }) => url)).not.toContain('/v1/usage');
+  });
+
+  test('is answered where a limit is used up, or was lowered below what is used', async () => {
+    const { key, id } = await kit.issue({ minute: 2 });
+    for (let index = 0; index < 3; index += 1) await pets(key);
+    const answer = await usage(key);
+    expect(answer.status).toBe(200);
+    expect(answer.json).toMatchObject({ minute: { limit: 2, used: 2, remaining: 0 } });
+    expect(answer.header('Retry-After')).toBeUndefined();
+    await keyIssuer(kit.redis).store.change(id, { minute: 1 });
+    expect((await usage(key)).json).toMatchObject({ minute: { limit: 1, used: 2, remaining: 0 } });
+  });
+
+  test('is answered during a ban, and says when that ends', async () => {
+    const { key, sha } = await kit.issue();
+    await kit.redis.set(redisKeys.ban(sha), '1', 'PX', 90_000);
+    const answer = await usage(key);
+    expect(answer.status).toBe(200);
+    const { bannedUntil } = answer.json as { bannedUntil: string };
+    expect(Date.parse(bannedUntil) / 1000).toBe(Number(answer.header('X-RateLimit-Reset')));
+    expect(answer.header('X-RateLimit-Remaining')).toBe('0');
+    expect(answer.header('Retry-After')).toBeUndefined();
+  });
+
+  test('refuses a key from its revocation on, and requests without a key', async () => {
+    const { key, id } = await kit.issue();
+    expect((await usage(key)).status).toBe(200);
+    await keyIssuer(kit.redis).store.revoke(id);
+    const refused = await usage(key);
+    expect(refused.status).toBe(401);
+    expect(refused.json).toMatchObject({ code: 'revoked_api_key' });
+    const missing = await send(`${kit.gateway.url}/v1/usage`);
+    expect(missing.json).toMatchObject({ code: 'missing_api_key' });
+  });
+
+  test('other methods are 405, and cost quota like all refusals', async () => {
+    const { key } = await kit.issue();
+    const answer = await send(`${kit.gateway.url}/v1/usage`, { method: 'POST', key });
+    expect(answer.status).toBe(405);
+    expect(answer.header('Allow')).toBe('GET, HEAD, OPTIONS');
+    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
+    const head = await send(`${kit.gateway.url}/v1/usage`, { method: 'HEAD', key });
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+    expect(head.header('X-RateLimit-Remaining')).toBe('59');
+  });
+
+  test.skipIf(needsRedisServer('counting commands of GET /v1/usage'))(
+    'who looks all the time costs Redis ten commands a second',
+    async () => {
+      const { key, sha } = await kit.issue();
+      await usage(key);
+      const monitor = await kit.server.redis.monitor();
+      const at: number[] = [];
+      monitor.on('monitor', (time: string, args: string[], source: string) => {
+        if (source !== 'lua' && args.some((arg) => arg.includes(sha))) at.push(Number(time));
+      });
+      const statuses = new Set<number>();
+      for (let index = 0; index < 100; index += 1) statuses.add((await usage(key)).status);
+      monitor.disconnect();
+      expect(statuses).toEqual(new Set([200]));
+      expect(at.length).toBeGreaterThan(0);
+      const seconds = (at.at(-1) ?? 0) - (at[0] ?? 0);
+      expect(at.length).toBeLessThanOrEqual(10 * (Math.floor(seconds) + 2));
+    },
+  );
+
+  test.skipIf(needsRedisServer('GET /v1/usage while Redis is away'))(
+    'is 503 while Redis is away, since nobody can tell',
+    async () => {
+      const { key } = await kit.issue();
+      expect((await usage(key)).status).toBe(200);
+      await kit.server.kill();
+      await expect.poll(async () => (await usage(key)).status).toBe(503);
+      expect((await usage(key)).json).toMatchObject({ code: 'service_unavailable' });
+      expect((await pets(key)).status).toBe(200);
+      await kit.server.restart();
+      await expect.poll(async () => (await usage(key)).status).toBe(200);
+    },
+  );
+});
