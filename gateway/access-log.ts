@@ -7,11 +7,18 @@ import type { Metrics } from './metrics.ts';
 export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
-    const { method } = req;
+    const { method, socket } = req;
+    // Requests of one connection are served one after another, so all it writes until the end is this answer.
+    const bytesBefore = socket.bytesWritten;
     res.once('close', () => {
       const { requestId, caller, decision, errorCode, upstreamMs, route = 'unmatched' } = res.locals;
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
-      metrics.requests.inc({ route, method: knownMethods.has(method) ? method : 'other', status });
+      const durationMs = performance.now() - startedAt;
+      const labels = { route, method: knownMethods.has(method) ? method : 'other' };
+      metrics.requests.inc({ ...labels, status: statusClass(status), plan: caller?.plan ?? 'none' });
+      metrics.requestSeconds.observe(labels, durationMs / 1000);
+      if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
+      if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
       log.info(
         {
           requestId,
@@ -22,7 +29,8 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
           plan: caller?.plan,
           decision,
           code: errorCode,
-          durationMs: round(performance.now() - startedAt),
+          bytes: socket.bytesWritten - bytesBefore,
+          durationMs: round(durationMs),
           upstreamMs: upstreamMs === undefined ? undefined : round(upstreamMs),
           cutOff: res.writableFinished ? undefined : true,
         },
@@ -39,7 +47,8 @@ export function recordRawAnswer(
   error: GatewayError,
 ): void {
   const { code, status } = error;
-  metrics.requests.inc({ route: 'none', method: 'other', status });
+  metrics.requests.inc({ route: 'none', method: 'other', status: statusClass(status), plan: 'none' });
+  metrics.errors.inc({ code });
   log.info({ status, code }, 'not a request');
 }
 
@@ -48,6 +57,10 @@ const clientClosedRequest = 499;
 
 /** A client may invent methods, and a metric must not grow with them. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function statusClass(status: number): string {
+  return status === clientClosedRequest ? 'aborted' : `${Math.floor(status / 100)}xx`;
+}
 
 function round(ms: number): number {
   return Math.round(ms * 100) / 100;

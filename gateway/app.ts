@@ -51,13 +51,16 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, faults, log, metrics, now } = dependencies;
+  const { redis, gate, plans, busyKeys, faults, log, metrics, now } = dependencies;
   const api = loadApiDescription();
   /** An outage while a plan is looked up shows when its limits are asked for. */
   const onRead = ({ plan }: { plan: string }) => gate.send(() => plans.learn(plan)).catch(() => {});
   const { basePath } = api;
   const apiKeys = createApiKeys({ redis, gate, faults, onRead, now });
-  const quota = createQuota({ ...dependencies, onLocalDecision: () => metrics.localDecisions.inc() });
+  const quota = createQuota({
+    ...dependencies,
+    onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
+  });
   const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);
@@ -77,7 +80,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.use(answerOptions({ api, anonymousLimit, now }));
   app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
   app.get(usageRoute, answerUsage(usageRoute, { apiKeys, lookUpUsage, refuseAnonymous }));
-  app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous }));
+  app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, busyKeys, metrics }));
   app.use(rejectMalformed());
   app.use(rejectUnknownRoute(api));
   app.use(rejectLargeBody());

@@ -1,27 +1,100 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
+/**
+ * What one instance counts. Labels are bounded: patterns of routes, never paths; plans, never keys. Plans are
+ * operators' own and few.
+ */
 export interface Metrics {
   registry: Registry;
-  /** Answered requests. Labels are bounded: patterns of routes, never paths or keys. */
-  requests: Counter<'route' | 'method' | 'status'>;
+  /** Answered requests. `status` is a class such as 2xx, or aborted where the client went away first. */
+  requests: Counter<'route' | 'method' | 'status' | 'plan'>;
+  /** From the first byte of a request's headers being read to the last byte of its answer being written. */
+  requestSeconds: Histogram<'route' | 'method'>;
+  /** From sending a command or script to its answer. */
+  redisSeconds: Histogram;
+  /** From sending a request to the pets service to the end of its answer. */
+  upstreamSeconds: Histogram;
+  /** Error answers by their code, those of the gateway itself. */
+  errors: Counter<'code'>;
+  /** Requests refused because a window was used up. */
+  quotaRefusals: Counter<'plan' | 'window'>;
+  /** Requests served with a tenth of the window or less remaining. */
+  nearLimit: Counter<'plan' | 'window'>;
+  /** Bans that a request on this instance led to. */
+  bans: Counter<'plan'>;
+  /** Requests refused during a ban. */
+  bannedRequests: Counter<'plan'>;
   /** 1 while Redis does not answer and decisions are local. */
   localMode: Gauge;
-  localDecisions: Counter;
-  /** Faults found in a Redis value that operators set, by Redis key. */
+  localDecisions: Counter<'plan'>;
+  /** Faults found in a Redis value that operators set, by Redis key; one label for all records of API keys. */
   badSettings: Gauge<'key'>;
 }
 
-/** Metrics in Prometheus' format, for the admin port. */
+const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
+
+/** Metrics in Prometheus' format, for the admin port. gateway/grafana-dashboard.json shows them. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
+  // Among them nodejs_eventloop_lag_*: how long this instance leaves its requests waiting.
   collectDefaultMetrics({ register: registry });
   const registers = [registry];
   return {
     registry,
     requests: new Counter({
       name: 'gateway_requests_total',
-      help: 'Answered requests',
-      labelNames: ['route', 'method', 'status'],
+      help: 'Answered requests, by class of status; aborted: the client went away before the answer',
+      labelNames: ['route', 'method', 'status', 'plan'],
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'gateway_request_duration_seconds',
+      help: 'Time from a request to the end of its answer',
+      labelNames: ['route', 'method'],
+      buckets: requestBuckets,
+      registers,
+    }),
+    redisSeconds: new Histogram({
+      name: 'gateway_redis_duration_seconds',
+      help: 'Time that Redis took to answer a command or script',
+      buckets: redisBuckets,
+      registers,
+    }),
+    upstreamSeconds: new Histogram({
+      name: 'gateway_upstream_duration_seconds',
+      help: 'Time that the pets service took for a request, answer included',
+      buckets: requestBuckets,
+      registers,
+    }),
+    errors: new Counter({
+      name: 'gateway_errors_total',
+      help: "Error answers of the gateway's own, by error code",
+      labelNames: ['code'],
+      registers,
+    }),
+    quotaRefusals: new Counter({
+      name: 'gateway_quota_refusals_total',
+      help: 'Requests refused because a window was used up',
+      labelNames: ['plan', 'window'],
+      registers,
+    }),
+    nearLimit: new Counter({
+      name: 'gateway_near_limit_total',
+      help: 'Requests served with a tenth of the window or less remaining',
+      labelNames: ['plan', 'window'],
+      registers,
+    }),
+    bans: new Counter({
+      name: 'gateway_bans_total',
+      help: 'Keys that were banned for going on after 429',
+      labelNames: ['plan'],
+      registers,
+    }),
+    bannedRequests: new Counter({
+      name: 'gateway_banned_requests_total',
+      help: 'Requests refused during a ban',
+      labelNames: ['plan'],
       registers,
     }),
     localMode: new Gauge({
@@ -32,6 +105,7 @@ export function createMetrics(): Metrics {
     localDecisions: new Counter({
       name: 'gateway_local_decisions_total',
       help: 'Requests decided on without Redis',
+      labelNames: ['plan'],
       registers,
     }),
     badSettings: new Gauge({

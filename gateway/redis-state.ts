@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './quota/ban-policy.ts';
+import { type BusyKeys, createBusyKeys } from './quota/busy-keys.ts';
 import { createDayUsage, type DayUsage } from './quota/day-usage.ts';
 import { createFaultReport, type FaultReport } from './redis/fault-report.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
@@ -19,6 +20,7 @@ export interface RedisState {
   instances: Instances;
   local: LocalQuota;
   dayUsage: DayUsage;
+  busyKeys: BusyKeys;
   faults: FaultReport;
   /** Resolves when Redis answers, or after the given time; says which. */
   untilOpen(timeoutMs: number): Promise<boolean>;
@@ -28,6 +30,8 @@ export interface RedisState {
 
 /** Plans, ban policy and the list of instances are read this often: a change is in force within a second. */
 const refreshMs = 500;
+/** How far `ops top` is behind, at the most. */
+const busyReportMs = 2000;
 
 interface RedisStateDependencies {
   url: string;
@@ -43,6 +47,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
   const dayUsage = createDayUsage({ redis, log, now });
   const plans = createPlans({ redis, faults });
   const banPolicy = createBanPolicy({ redis, faults });
+  const busyKeys = createBusyKeys({ redis, now });
   const instances = createInstances({ redis, now });
 
   metrics.localMode.set(1);
@@ -51,6 +56,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => metrics.localMode.set(open ? 0 : 1),
+    onAnswer: (ms) => metrics.redisSeconds.observe(ms / 1000),
   });
 
   async function refresh(): Promise<void> {
@@ -72,6 +78,10 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});
   }, refreshMs);
 
+  const busyReporter = setInterval(() => {
+    if (gate.open) void busyKeys.report();
+  }, busyReportMs);
+
   return {
     redis,
     gate,
@@ -80,6 +90,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     instances,
     local,
     dayUsage,
+    busyKeys,
     faults,
     async untilOpen(timeoutMs) {
       const deadline = now() + timeoutMs;
@@ -88,6 +99,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     },
     async close() {
       clearInterval(refresher);
+      clearInterval(busyReporter);
       if (gate.open) {
         await instances.leave();
         await dayUsage.report().catch(() => {});

@@ -3,6 +3,9 @@ import type { ApiKeys } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
+import type { Metrics } from '../metrics.ts';
+import type { BusyKeys } from './busy-keys.ts';
+import { observeDecision } from './observe-decision.ts';
 import type { Quota } from './quota.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import type { RefuseAnonymous } from '../api-keys/refuse-anonymous.ts';
@@ -11,10 +14,13 @@ interface EnforceQuotaDependencies {
   apiKeys: ApiKeys;
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
+  busyKeys: BusyKeys;
+  metrics: Metrics;
 }
 
 /** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
-export function enforceQuota({ apiKeys, quota, refuseAnonymous }: EnforceQuotaDependencies): RequestHandler {
+export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
+  const { apiKeys, quota, refuseAnonymous, busyKeys, metrics } = dependencies;
   return async function enforceQuota(req, res, next) {
     const current = await withCurrentRecord(apiKeys, callerOf(res.locals), async (caller) => {
       const decision = await quota.decide(caller);
@@ -26,6 +32,8 @@ export function enforceQuota({ apiKeys, quota, refuseAnonymous }: EnforceQuotaDe
     }
     const { caller, result: decision } = current;
     res.locals.caller = caller;
+    observeDecision(metrics, caller.plan, decision);
+    busyKeys.note(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;
     res.set(rateLimitHeaders(decision));
     switch (decision.outcome) {

@@ -1,4 +1,6 @@
 import type { Caller } from '../api-keys/api-keys.ts';
+import type { Logger } from 'pino';
+import { indexBan } from './ban-index.ts';
 import { createBanMemory } from './ban-memory.ts';
 import { GatewayError } from '../errors.ts';
 import type { QuotaDecision } from './quota-decision.ts';
@@ -6,6 +8,8 @@ import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { consumeQuota } from './redis-quota.ts';
 import type { RedisState } from '../redis-state.ts';
+
+type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
 
 export interface Quota {
   /**
@@ -16,21 +20,22 @@ export interface Quota {
 }
 
 interface QuotaDependencies extends RedisState {
+  log: Logger;
   /** Counts decisions taken without Redis, for the metric. */
-  onLocalDecision: () => void;
+  onLocalDecision: (plan: string) => void;
   now: () => number;
 }
 
 /** Where a decision comes from: a ban that is remembered, else Redis, else this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, onLocalDecision, now } =
+  const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, log, onLocalDecision, now } =
     dependencies;
   const bans = createBanMemory({ now });
   /** Hashes of keys whose record the script stumbled over, such as one of the wrong type. */
   const stumbled = new Set<string>();
 
   async function decideLocally(caller: Caller): Promise<QuotaDecision> {
-    onLocalDecision();
+    onLocalDecision(caller.plan);
     const decision = await local.consume(caller.sha, limitsOf(caller), instances.count());
     if (decision.outcome === 'allowed') dayUsage.add(caller.sha);
     return decision;
@@ -41,6 +46,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     const key = redisKeys.apiKey(caller.sha);
     try {
       const decision = await consumeQuota(redis, gate, caller, limitsOf(caller), banPolicy.current());
+      if (decision.outcome === 'banned') tellOperators(caller, decision);
       // Other faults of the record are for those to take back who read it.
       if (stumbled.delete(caller.sha)) faults.report(key, []);
       return decision;
@@ -52,6 +58,14 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
       }
       return decideLocally(caller);
     }
+  }
+
+  /** Of a ban that is new, or was made by hand and is met for the first time. */
+  function tellOperators({ id, sha }: Caller, { remainingMs, nowMs, isNew }: Ban): void {
+    if (!isNew && bans.knows(sha)) return;
+    log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
+    // Where this gets lost, the ban is in force all the same and is only missing in the list.
+    indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
   }
 
   function limitsOf(caller: Caller) {

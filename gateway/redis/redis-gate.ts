@@ -27,6 +27,8 @@ interface RedisGateDependencies {
   log: Logger;
   /** Told at each change: true when Redis is used, false when decisions are local. */
   onChange?: (open: boolean) => void;
+  /** Told how long each answer took. */
+  onAnswer?: (ms: number) => void;
   timeoutMs?: number;
 }
 
@@ -41,7 +43,7 @@ const probeMs = 100;
  * before it is given up: where this process itself was busy for long, the answer may be there, unread.
  */
 export function createRedisGate(dependencies: RedisGateDependencies): RedisGate {
-  const { ping, connected, log, onChange, timeoutMs = 100 } = dependencies;
+  const { ping, connected, log, onChange, onAnswer, timeoutMs = 100 } = dependencies;
   const openingSteps: (() => Promise<void>)[] = [];
   const waiting = new Set<{ dueTick: number; expire: () => void }>();
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
@@ -123,8 +125,11 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     },
     async send(command) {
       if (!open) throw new RedisUnavailable('given up on for the moment');
+      const startedAt = performance.now();
       try {
-        return await withinTime(command);
+        const answer = await withinTime(command);
+        onAnswer?.(performance.now() - startedAt);
+        return answer;
       } catch (error) {
         if (error instanceof RedisUnavailable) shut(error);
         throw error;

@@ -26,10 +26,16 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   const proxy = createProxyMiddleware<Request, Response>({
     target: upstreamUrl,
     plugins: [
-      undiciTransport<Request, Response>({ ...dependencies, requestHeaders, checkResponse: checkAnswer }),
+      undiciTransport<Request, Response>({
+        ...dependencies,
+        requestHeaders,
+        onSettled(res, ms) {
+          res.locals.upstreamMs = ms;
+        },
+        checkResponse: checkAnswer,
+      }),
     ],
     on: {
-      start: measureUpstream,
       // Without a listener of ours, the middleware would answer in plain text. The error handler answers.
       error: () => {},
     },
@@ -49,14 +55,6 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   return function proxyToPets(req, res, next) {
     void proxy(req, res, next);
   };
-}
-
-function measureUpstream(_req: Request, res: Response): void {
-  const startedAt = performance.now();
-  // Before the listener of the access log, which is older.
-  res.prependOnceListener('close', () => {
-    res.locals.upstreamMs = performance.now() - startedAt;
-  });
 }
 
 const noBody = new Set([204, 304]);

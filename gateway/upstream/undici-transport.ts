@@ -13,6 +13,8 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   queueTimeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
+  /** Told how long the upstream took, whatever came of it. */
+  onSettled: (res: Res, ms: number) => void;
   /** Throws where the upstream's answer is none that a client may see. */
   checkResponse: (status: number, headers: ResponseHeaders) => void;
 }
@@ -62,7 +64,8 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   origin: string,
   options: UndiciTransportOptions<Req, Res>,
 ): Promise<void> {
-  const { dispatcher, queueTimeoutMs, requestHeaders, checkResponse } = options;
+  const { dispatcher, queueTimeoutMs, requestHeaders, onSettled, checkResponse } = options;
+  const startedAt = performance.now();
   const method = req.method ?? 'GET';
   // A body has no meaning with GET and HEAD (RFC 9110 section 9.3.1): it is dropped and not passed on.
   const safe = method === 'GET' || method === 'HEAD';
@@ -79,6 +82,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     settled = true;
     clearTimeout(queueTimer);
     res.off('close', onClientGone);
+    onSettled(res, performance.now() - startedAt);
     if (error === undefined) resolve();
     else reject(error);
   }
@@ -146,7 +150,8 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     },
   };
 
-  res.on('close', onClientGone);
+  // Before the listener of the access log, which is older.
+  res.prependListener('close', onClientGone);
   send();
   return promise;
 }

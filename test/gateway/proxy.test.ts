@@ -308,7 +308,9 @@ describe('proxying', () => {
       const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
       await expect
         .poll(metrics)
-        .toMatch(/gateway_requests_total\{route="\/v1\/pets",method="GET",status="499"\} 1/);
+        .toMatch(
+          /gateway_requests_total\{route="\/v1\/pets",method="GET",status="aborted",plan="business"\} 1/,
+        );
       // It is the client that ended it: nothing is wrong with the upstream.
       expect(kit.gateway.output().slice(outputBefore)).toBe('');
     });

@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { postJson, send } from '../support/http.ts';
+import { answerPets } from '../support/upstream.ts';
+
+interface LogLine {
+  msg: string;
+  [field: string]: unknown;
+}
+
+describe('what operators see of an instance', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({ LOG_LEVEL: 'info' });
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = (key: string, path = '/v1/pets') => send(`${kit.gateway.url}${path}`, { key });
+  const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
+  /** Value of a series as it is written, labels and all; 0 where there is none. */
+  const value = async (series: string) => {
+    const line = (await metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+    return Number(line?.split(' ')[1] ?? 0);
+  };
+  const logLines = () =>
+    kit.gateway
+      .output()
+      .split('\n')
+      .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
+  const lineOf = async (requestId: string) => {
+    const find = () => logLines().find((line) => line['requestId'] === requestId && line.msg === 'request');
+    await expect.poll(find).toBeDefined();
+    return find();
+  };
+
+  describe('the access log', () => {
+    test('has one line a request, with who asked, what was decided and what it took', async () => {
+      const { key, id } = await kit.issue({ plan: 'pro' });
+      const answer = await send(`${kit.gateway.url}/v1/pets?limit=5`, {
+        key,
+        headers: { 'x-request-id': 'my-request.1' },
+      });
+      expect(answer.header('X-Request-Id')).toBe('my-request.1');
+      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('my-request.1');
+      const number: unknown = expect.any(Number);
+      const line = await lineOf('my-request.1');
+      expect(line).toEqual({
+        level: 30,
+        time: number,
+        service: 'gateway',
+        requestId: 'my-request.1',
+        method: 'GET',
+        route: '/v1/pets',
+        status: 200,
+        keyId: id,
+        plan: 'pro',
+        decision: 'allowed',
+        bytes: number,
+        durationMs: number,
+        upstreamMs: number,
+        msg: 'request',
+      });
+      expect(line?.['bytes']).toBeGreaterThan('[]'.length);
+      expect(line?.['durationMs']).toBeGreaterThanOrEqual(Number(line?.['upstreamMs']));
+    });
+
+    test('counts the bytes of each answer on a connection by itself', async () => {
+      const { key } = await kit.issue();
+      const lines = [];
+      for (const id of ['bytes.1', 'bytes.2']) {
+        await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
+        lines.push(await lineOf(id));
+      }
+      expect(Math.abs(Number(lines[0]?.['bytes']) - Number(lines[1]?.['bytes']))).toBeLessThan(10);
+    });
+
+    test.each([
+      ['a request without a key', {}, { status: 401, code: 'missing_api_key' }],
+      ['a request id that is none', { 'x-request-id': 'a b\tc' }, { status: 401 }],
+    ])('%s', async (_name, headers, expected) => {
+      const answer = await send(`${kit.gateway.url}/v1/pets`, { headers });
+      const requestId = answer.header('X-Request-Id') ?? '';
+      expect(requestId).toMatch(/^[\da-f-]{36}$/);
+      expect(await lineOf(requestId)).toMatchObject(expected);
+    });
+
+    test('never holds a path, a query, a body or a key', async () => {
+      const { key } = await kit.issue();
+      const answer = await postJson(`${kit.gateway.url}/v1/pets?secret=hush`, key, {
+        name: 'Hush',
+        categoryId: 1,
+      });
+      await lineOf(answer.header('X-Request-Id') ?? '');
+      await pets(key, '/v1/hush');
+      expect(kit.gateway.output()).not.toMatch(/hush/i);
+      expect(kit.gateway.output()).not.toContain(key.slice(9));
+    });
+  });
+
+  describe('metrics', () => {
+    test('count requests by route, method, class of status and plan', async () => {
+      const { key } = await kit.issue({ plan: 'business' });
+      const served = 'gateway_requests_total{route="/v1/pets",method="GET",status="2xx",plan="business"}';
+      const missing = 'gateway_requests_total{route="unmatched",method="GET",status="4xx",plan="business"}';
+      const anonymous = 'gateway_errors_total{code="unknown_api_key"}';
+      const before = [await value(served), await value(missing), await value(anonymous)];
+      await pets(key);
+      await pets(key, `/v1/${crypto.randomUUID()}`);
+      await pets(generateApiKey());
+      await expect.poll(() => value(served)).toBe((before[0] ?? 0) + 1);
+      await expect.poll(() => value(missing)).toBe((before[1] ?? 0) + 1);
+      await expect.poll(() => value(anonymous)).toBe((before[2] ?? 0) + 1);
+    });
+
+    test('measure the request, Redis and the pets service', async () => {
+      const { key } = await kit.issue();
+      const series = [
+        'gateway_request_duration_seconds_count{route="/v1/pets",method="GET"}',
+        'gateway_redis_duration_seconds_count',
+        'gateway_upstream_duration_seconds_count',
+      ];
+      const before = await Promise.all(series.map(value));
+      await pets(key);
+      for (const [index, name] of series.entries())
+        await expect.poll(() => value(name)).toBeGreaterThan(before[index] ?? 0);
+    });
+
+    test('count refusals and keys near their limit, by plan and window', async () => {
+      const ofMinute = await kit.issue({ plan: 'pro', minute: 20 });
+      const ofDay = await kit.issue({ plan: 'pro', day: 1 });
+      for (let index = 0; index < 21; index += 1) await pets(ofMinute.key);
+      for (let index = 0; index < 2; index += 1) await pets(ofDay.key);
+      expect(await value('gateway_quota_refusals_total{plan="pro",window="minute"}')).toBe(1);
+      expect(await value('gateway_quota_refusals_total{plan="pro",window="day"}')).toBe(1);
+      // 18, 19 and 20 of 20.
+      expect(await value('gateway_near_limit_total{plan="pro",window="minute"}')).toBe(3);
+      expect(await value('gateway_near_limit_total{plan="pro",window="day"}')).toBe(1);
+    });
+
+    test('count bans once, however many requests one refuses', async () => {
+      await kit.redis.hset(redisKeys.banPolicy, { violations: 1 });
+      const { key, id } = await kit.issue({ plan: 'business', minute: 1 });
+      const codes: unknown[] = [];
+      await expect
+        .poll(async () => {
+          codes.push(((await pets(key)).json as { code?: string }).code);
+          return codes.at(-1);
+        })
+        .toBe('api_key_banned');
+      await pets(key);
+      expect(await value('gateway_bans_total{plan="business"}')).toBe(1);
+      expect(await value('gateway_banned_requests_total{plan="business"}')).toBeGreaterThanOrEqual(2);
+      const told = logLines().filter(({ msg }) => msg === 'API key is banned');
+      expect(told).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
+      expect(Number(await kit.redis.zscore(redisKeys.bans, id))).toBeGreaterThan(Date.now());
+    });
+
+    test('never grow with what clients send', async () => {
+      const { key } = await kit.issue();
+      kit.upstream.answer = answerPets;
+      const seriesOf = async () =>
+        (await metrics()).split('\n').filter((line) => !line.startsWith('#')).length;
+      await pets(key, '/v1/pets/1');
+      await pets(key, '/v1/x');
+      await send(`${kit.gateway.url}/v1/pets`, { method: 'PROPFIND', key });
+      await expect
+        .poll(() => value('gateway_requests_total{route="/v1/pets",method="other",status="4xx",plan="free"}'))
+        .toBe(1);
+      const before = await seriesOf();
+      for (let index = 0; index < 10; index += 1) {
+        await pets(key, `/v1/pets/${index}00`);
+        await pets(key, `/v1/${crypto.randomUUID()}`);
+        await send(`${kit.gateway.url}/v1/pets`, { method: index % 2 === 0 ? 'MKCOL' : 'REPORT', key });
+      }
+      expect(await seriesOf()).toBe(before);
+      expect(await metrics()).not.toContain(key.slice(9));
+    });
+
+    test('of the dashboard all exist', async () => {
+      const text = readFileSync(new URL('../../gateway/grafana-dashboard.json', import.meta.url), 'utf8');
+      const { panels } = JSON.parse(text) as { panels: { title: string; targets: { expr: string }[] }[] };
+      const known = new Set(
+        Array.from((await metrics()).matchAll(/^# TYPE (\S+) (\S+)/gm), ([, name = '', type]) =>
+          type === 'histogram' ? [name, `${name}_bucket`] : [name],
+        ).flat(),
+      );
+      const named = panels.flatMap(({ targets }) =>
+        targets.flatMap(({ expr }) => expr.match(/\b(?:gateway|nodejs|process)_\w+/g) ?? []),
+      );
+      expect(named.length).toBeGreaterThanOrEqual(panels.length);
+      expect(named.filter((name) => !known.has(name))).toEqual([]);
+      // And nothing of ours is missing from it.
+      const shown = new Set(named.map((name) => name.replace(/_bucket$/, '')));
+      const ours = Array.from((await metrics()).matchAll(/^# TYPE (gateway_\S+)/gm), ([, name]) => name);
+      expect(ours.filter((name) => !shown.has(name ?? ''))).toEqual([]);
+    });
+  });
+});
