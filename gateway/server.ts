@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { Logger } from 'pino';
 import { Agent } from 'undici';
+import { createAuditLog } from './audit-log.ts';
 import { createAdminApp } from './admin-app.ts';
 import { createApiKeyStore } from './api-keys/api-key-store.ts';
 import { createGateway } from './app.ts';
@@ -93,7 +94,8 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
-  const store = createApiKeyStore({ redis: state.redis, now });
+  const audit = createAuditLog({ redis: state.redis, who: 'npm start' });
+  const store = createApiKeyStore({ redis: state.redis, audit, now });
   const demoKey = config.demo
     ? await tryDemoKey(() => ensureDemoKey(store, config.dataDirectory, now), log)
     : undefined;

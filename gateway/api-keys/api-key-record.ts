@@ -15,6 +15,10 @@ export interface ApiKeyRecord {
   /** Own limit in requests a UTC day, in place of the plan's. */
   day?: number | undefined;
   revokedAt?: string | undefined;
+  /** Id of the key that this one was made in place of. */
+  replaces?: string | undefined;
+  /** Id of the key that was made in place of this one. */
+  replacedBy?: string | undefined;
   /** Raised on every change: an instance whose cached copy has another number reads the record again. */
   rev: number;
 }
@@ -34,6 +38,8 @@ const recordSchema = z.object({
   day: limitText.optional(),
   /** Whatever it says: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
+  replaces: z.string().optional(),
+  replacedBy: z.string().optional(),
   rev: z
     .string()
     .regex(/^\d{1,15}$/, 'is not a whole number')
@@ -74,6 +80,7 @@ export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
+  const { replaces = '', replacedBy = '' } = record;
   const fields = {
     id,
     name,
@@ -84,6 +91,8 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     minute: String(minute),
     day: String(day),
     revokedAt,
+    replaces,
+    replacedBy,
   };
   return Object.entries(fields).flat();
 }

@@ -106,7 +106,11 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     async find(sha) {
       if (!gate.open) return duringOutage(sha);
       const last = remembered.get(sha);
-      if (last !== undefined && now() - last.readAtMs <= hintMs) return judge(last.caller);
+      if (last !== undefined && now() - last.readAtMs <= hintMs) {
+        // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
+        const judged = judge(last.caller);
+        if (judged.outcome === 'valid') return judged;
+      }
       return reread(sha);
     },
     reread,

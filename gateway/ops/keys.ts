@@ -1,151 +1,230 @@
-import { Command } from 'commander';
-import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
-import { type ApiKeyStore, createApiKeyStore, type ListedApiKey } from '../api-keys/api-key-store.ts';
-import { jsonOption, limitArgument, limitOrPlanArgument, nameArgument, timeArgument } from './options.ts';
-import { writeFields, writeJson, writeTable } from './output.ts';
-import { withRedis } from './redis-connection.ts';
+import { Command, Option } from 'commander';
+import {
+  type ApiKeyStore,
+  createApiKeyStore,
+  type IssuedApiKey,
+  type StoredApiKey,
+} from '../api-keys/api-key-store.ts';
+import { issueFromFile } from './keys-from-file.ts';
+import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
+import {
+  asOption,
+  countArgument,
+  graceArgument,
+  jsonOption,
+  limitArgument,
+  limitOrPlanArgument,
+  nameArgument,
+  timeArgument,
+  timeOrNeverArgument,
+} from './options.ts';
+import { writeFields, writeJson, writeJsonArray, writeTablePages } from './output.ts';
+import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+import { shownKey, shownRecord } from './shown-key.ts';
 
 const now = () => Date.now();
 
 export function keysCommand(): Command {
-  const keys = new Command('keys').description('API keys of clients');
-
-  keys
-    .command('issue')
-    .description('make a key; it is shown this once and kept nowhere')
-    .requiredOption('--plan <plan>', 'free, pro, business, enterprise or one of your own')
-    .requiredOption('--name <name>', 'whose key it is', nameArgument)
-    .option('--expires <time>', 'ISO 8601, UTC unless it says otherwise', timeArgument)
-    .option('--minute <n>', 'own limit a minute, in place of the plan’s', limitArgument)
-    .option('--day <n>', 'own limit a UTC day, in place of the plan’s', limitArgument)
-    .addOption(jsonOption())
-    .action(async ({ plan, name, expires, minute, day, json }: IssueOptions) => {
-      const { key, record } = await withStore((store) =>
-        store.issue({ plan, name, expiresAt: expires, minute, day }),
-      );
-      const { id, ...rest } = shown(record);
-      if (json) writeJson({ id, key, ...rest });
-      else writeFields({ id, key, ...rest });
-    });
-
-  keys
-    .command('list')
-    .description('all keys, oldest first')
-    .addOption(jsonOption())
-    .action(async ({ json }: JsonOption) => {
-      const records = (await withStore((store) => store.list())).map(shownKey);
-      if (json) return writeJson(records);
-      writeTable(
-        ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'],
-        records.map((record) => [
-          record.id,
-          record.hint,
-          record.name,
-          record.plan,
-          record.minute,
-          record.day,
-          record.state,
-          record.createdAt,
-          record.expiresAt,
-        ]),
-      );
-    });
-
-  keys
-    .command('show')
-    .description('one key')
-    .argument('<id>')
-    .addOption(jsonOption())
-    .action(async (id: string, { json }: JsonOption) => {
-      writeRecord(await withStore((store) => store.show(id)), json);
-    });
-
-  keys
-    .command('set')
-    .description('change a key; in force from its next request on')
-    .argument('<id>')
-    .option('--plan <plan>', 'another plan')
-    .option('--minute <n>', 'own limit a minute, or "plan" to follow the plan again', limitOrPlanArgument)
-    .option('--day <n>', 'own limit a UTC day, or "plan" to follow the plan again', limitOrPlanArgument)
-    .addOption(jsonOption())
-    .action(async (id: string, { plan, minute, day, json }: SetOptions, command: Command) => {
-      if (plan === undefined && minute === undefined && day === undefined) {
-        command.error('error: nothing to set: give --plan, --minute or --day');
-      }
-      writeRecord(
-        await withStore((store) => store.change(id, { plan, minute: ownLimit(minute), day: ownLimit(day) })),
-        json,
-      );
-    });
-
-  keys
-    .command('revoke')
-    .description('refuse a key from its next request on, for good')
-    .argument('<id>')
-    .addOption(jsonOption())
-    .action(async (id: string, { json }: JsonOption) => {
-      const revoked = shownKey(await withStore((store) => store.revoke(id)));
-      if (json) writeJson(revoked);
-      else writeFields(revoked);
-    });
-
-  return keys;
+  return new Command('keys')
+    .description('API keys of clients')
+    .addCommand(issueCommand())
+    .addCommand(listCommand())
+    .addCommand(showCommand())
+    .addCommand(setCommand())
+    .addCommand(rotateCommand())
+    .addCommand(revokeCommand())
+    .addCommand(keysExportCommand())
+    .addCommand(keysImportCommand());
 }
 
 interface JsonOption {
   json?: true;
 }
 
-interface IssueOptions extends JsonOption {
-  plan: string;
-  name: string;
+interface ChangeOptions extends JsonOption {
+  as: string;
+}
+
+interface IssueOptions extends ChangeOptions {
+  plan?: string;
+  name?: string;
+  from?: string;
   expires?: Date;
   minute?: number;
   day?: number;
 }
 
-interface SetOptions extends JsonOption {
+function issueCommand(): Command {
+  return new Command('issue')
+    .description('make a key; it is shown this once and kept nowhere')
+    .option('--plan <plan>', 'free, pro, business, enterprise or one of your own')
+    .option('--name <name>', 'whose key it is', nameArgument)
+    .option('--expires <time>', 'ISO 8601, UTC unless it says otherwise', timeArgument)
+    .option('--minute <n>', 'own limit a minute, in place of the plan’s', limitArgument)
+    .option('--day <n>', 'own limit a UTC day, in place of the plan’s', limitArgument)
+    .option(
+      '--from <file>',
+      'make many: CSV with the columns name, plan and, if wanted, expires, minute, day',
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (options: IssueOptions, command: Command) => {
+      const { plan, name, from, expires: expiresAt, minute, day, as, json } = options;
+      if (from !== undefined) {
+        const others = [plan, name, expiresAt, minute, day].some((given) => given !== undefined);
+        if (others) command.error('error: --from takes everything from the file');
+        return issueFromFile(from, as, json);
+      }
+      if (plan === undefined) return command.error("error: required option '--plan <plan>' not specified");
+      if (name === undefined) return command.error("error: required option '--name <name>' not specified");
+      const issued = await changeKeys(as, (store) => store.issue({ plan, name, expiresAt, minute, day }));
+      writeIssued(issued, json);
+    });
+}
+
+const listedFields = ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'];
+
+interface ListOptions extends JsonOption {
+  limit?: number;
+  after?: string;
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('keys, oldest first')
+    .option('--limit <n>', 'so many at the most', countArgument(100_000_000))
+    .option('--after <id>', 'begin behind this key')
+    .addOption(jsonOption())
+    .action(async ({ limit, after, json }: ListOptions) => {
+      await readKeys(async (store) => {
+        const pages = shownPages(store, after, limit);
+        if (json) return writeJsonArray(pages);
+        await writeTablePages(listedFields, listedRows(pages));
+      });
+    });
+}
+
+async function* shownPages(store: ApiKeyStore, after: string | undefined, limit = Number.POSITIVE_INFINITY) {
+  let left = limit;
+  // The first page is a small one, so that there is something to read at once.
+  for await (const page of store.list(after, Math.min(left, 500))) {
+    const shown = page.slice(0, left).map((key) => shownKey(key, now()));
+    yield shown;
+    left -= shown.length;
+    if (left <= 0) return;
+  }
+}
+
+async function* listedRows(pages: ReturnType<typeof shownPages>) {
+  for await (const page of pages) {
+    yield page.map(({ id, hint, name, plan, minute, day, state, createdAt, expiresAt }) => [
+      id,
+      hint,
+      name,
+      plan,
+      minute,
+      day,
+      state,
+      createdAt,
+      expiresAt,
+    ]);
+  }
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('one key')
+    .argument('<id>')
+    .addOption(jsonOption())
+    .action(async (id: string, { json }: JsonOption) => {
+      const { record } = await readKeys((store) => store.show(id));
+      writeKey({ outcome: 'record', record }, json);
+    });
+}
+
+interface SetOptions extends ChangeOptions {
   plan?: string;
+  name?: string;
+  expires?: Date | 'never';
   minute?: number | 'plan';
   day?: number | 'plan';
 }
 
-function withStore<T>(use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
-  return withRedis((redis) => use(createApiKeyStore({ redis, now })));
+function setCommand(): Command {
+  return new Command('set')
+    .description('change a key; in force from its next request on')
+    .argument('<id>')
+    .option('--plan <plan>', 'another plan')
+    .option('--name <name>', 'whose key it is', nameArgument)
+    .option('--expires <time>', 'ISO 8601, or "never"', timeOrNeverArgument)
+    .option('--minute <n>', 'own limit a minute, or "plan" to follow the plan again', limitOrPlanArgument)
+    .option('--day <n>', 'own limit a UTC day, or "plan" to follow the plan again', limitOrPlanArgument)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, options: SetOptions, command: Command) => {
+      const { plan, name, expires, minute, day, as, json } = options;
+      if ([plan, name, expires, minute, day].every((given) => given === undefined)) {
+        command.error('error: nothing to set: give --plan, --name, --expires, --minute or --day');
+      }
+      const change = {
+        plan,
+        name,
+        expiresAt: expires === 'never' ? null : expires,
+        minute: minute === 'plan' ? null : minute,
+        day: day === 'plan' ? null : day,
+      };
+      const record = await changeKeys(as, (store) => store.change(id, change));
+      writeKey({ outcome: 'record', record }, json);
+    });
 }
 
-/** Null takes the key's own limit away. */
-function ownLimit(given: number | 'plan' | undefined): number | null | undefined {
-  return given === 'plan' ? null : given;
+interface RotateOptions extends ChangeOptions {
+  grace: number;
 }
 
-/** Every field in every answer; null for what a key does not have. */
-function shown(record: ApiKeyRecord) {
-  const { id, name, plan, hint, createdAt, expiresAt, minute, day, revokedAt, rev } = record;
-  return {
-    id,
-    plan,
-    name,
-    hint,
-    minute: minute ?? null,
-    day: day ?? null,
-    state: apiKeyState(record, now()),
-    createdAt,
-    expiresAt: expiresAt ?? null,
-    revokedAt: revokedAt ?? null,
-    rev,
-  };
+function rotateCommand(): Command {
+  return new Command('rotate')
+    .description('make a key in place of another one, which goes on working for a while')
+    .argument('<id>', 'of the key to replace')
+    .addOption(
+      new Option('--grace <duration>', 'how long the old key still works; 0 ends it now')
+        .argParser(graceArgument)
+        .default(graceArgument('24h'), '24h'),
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { grace, as, json }: RotateOptions) => {
+      writeIssued(await changeKeys(as, (store) => store.rotate(id, grace)), json);
+    });
 }
 
-/** A record that can't be read is shown too, in the same shape: it may still be refused or revoked. */
-function shownKey(key: ListedApiKey) {
-  if (key.outcome === 'record') return shown(key.record);
-  const empty = { plan: '', name: `unusable: ${key.faults.join('; ')}`, hint: '', minute: null, day: null };
-  const state = key.revoked ? ('revoked' as const) : ('unusable' as const);
-  return { id: key.id, ...empty, state, createdAt: '', expiresAt: null, revokedAt: null, rev: 0 };
+function revokeCommand(): Command {
+  return new Command('revoke')
+    .description('refuse a key from its next request on, for good')
+    .argument('<id>')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { as, json }: ChangeOptions) => {
+      writeKey(await changeKeys(as, (store) => store.revoke(id)), json);
+    });
 }
 
-function writeRecord(record: ApiKeyRecord, json: true | undefined): void {
-  if (json) writeJson(shown(record));
-  else writeFields(shown(record));
+function readKeys<T>(use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
+  return withRedis((redis) => use(createApiKeyStore({ redis, audit: nothingChanges, now })));
+}
+
+function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
+  return withChanges(who, (changing) => use(createApiKeyStore({ ...changing, now })));
+}
+
+function writeIssued({ key, record }: IssuedApiKey, json: true | undefined): void {
+  const { id, ...rest } = shownRecord(record, now());
+  if (json) writeJson({ id, key, ...rest });
+  else writeFields({ id, key, ...rest });
+}
+
+function writeKey(key: StoredApiKey, json: true | undefined): void {
+  const shown = shownKey(key, now());
+  if (json) writeJson(shown);
+  else writeFields(shown);
 }

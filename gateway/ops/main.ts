@@ -1,18 +1,30 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { auditCommand } from './audit.ts';
+import { bansCommand } from './bans.ts';
 import { keysCommand } from './keys.ts';
 import { plansCommand } from './plans.ts';
+import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
+import { topCommand } from './top.ts';
+import { usageCommand } from './usage.ts';
 
 /*
  * npm run --silent ops -- …
  * Exit codes: 0 done; 2 wrong input, nothing changed; 1 anything else, such as Redis out of reach.
  */
 const program = new Command('ops')
-  .description('Manages API keys, plans and internal tokens of a running gateway.')
+  .description(
+    'Shows and changes API keys, plans, bans and tokens of running gateways, with nothing restarted.',
+  )
   .addCommand(keysCommand())
+  .addCommand(usageCommand())
+  .addCommand(topCommand())
+  .addCommand(bansCommand())
   .addCommand(plansCommand())
+  .addCommand(policyCommand())
+  .addCommand(auditCommand())
   .addCommand(tokensCommand())
   .showSuggestionAfterError(false)
   .addHelpText(

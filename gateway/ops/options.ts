@@ -1,5 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { userInfo } from 'node:os';
 import { maxLimit, parseLimit } from '../quota/limits.ts';
 
 /** `--json`, which every command has. */
@@ -27,6 +28,78 @@ export function timeArgument(text: string): Date {
   }
   const hasOffset = /Z$|[+-]\d\d:\d\d$/.test(text) || !text.includes('T');
   return new Date(hasOffset ? text : `${text}Z`);
+}
+
+/** A time, or the word `never` to take an expiry away. */
+export function timeOrNeverArgument(text: string): Date | 'never' {
+  return text === 'never' ? text : timeArgument(text);
+}
+
+const unitMs = new Map([
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+  ['d', 86_400_000],
+  ['w', 604_800_000],
+]);
+const maxDurationMs = 365 * 86_400_000;
+
+/** A duration such as 90s, 15m, 24h or 7d, in milliseconds. */
+export function durationArgument(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms < 1000 || ms > maxDurationMs) {
+    throw new InvalidArgumentError('It is not a duration such as 90s, 15m, 24h or 7d, of 365d at most.');
+  }
+  return ms;
+}
+
+/** A duration that may be none at all: 0. */
+export function graceArgument(text: string): number {
+  return text === '0' ? 0 : durationArgument(text);
+}
+
+function parseDuration(text: string): number | undefined {
+  const [, amount, unit = ''] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
+  const factor = unitMs.get(unit);
+  return factor === undefined ? undefined : Number(amount) * factor;
+}
+
+/** A whole number from 1 to the given one. */
+export function countArgument(max: number): (text: string) => number {
+  return (text) => {
+    const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
+    if (count < 1 || count > max)
+      throw new InvalidArgumentError(`It is not a whole number from 1 to ${max}.`);
+    return count;
+  };
+}
+
+export function booleanArgument(text: string): boolean {
+  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It is neither true nor false.');
+  return text === 'true';
+}
+
+/** Why something is done. Not a number alone, which is what gateways write of bans of their own. */
+export function reasonArgument(text: string): string {
+  const reason = nameArgument(text);
+  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A number alone is no reason.');
+  return reason;
+}
+
+/** `--as`, which every changing command has: in whose name the change is audited. */
+export function asOption(): Option {
+  return new Option('--as <who>', 'who makes this change, for the audit log')
+    .default(osUser(), 'the user of the operating system')
+    .argParser(nameArgument);
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`;
+  }
 }
 
 export function nameArgument(text: string): string {

@@ -1,46 +1,73 @@
 import { Command } from 'commander';
-import { createPlanStore } from '../quota/plan-store.ts';
-import { jsonOption, limitArgument } from './options.ts';
+import { createApiKeyStore } from '../api-keys/api-key-store.ts';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import type { Limits } from '../quota/limits.ts';
+import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
+import { assertPlan, createPlanStore } from '../quota/plan-store.ts';
+import { asOption, jsonOption, limitArgument } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
-import { withRedis } from './redis-connection.ts';
+import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+
+const now = () => Date.now();
 
 export function plansCommand(): Command {
-  const plans = new Command('plans').description(
-    'limits of the plans, in force on all gateways within a second',
-  );
+  return new Command('plans')
+    .description('limits of the plans, in force on all gateways within a second')
+    .addCommand(listCommand())
+    .addCommand(setCommand());
+}
 
-  plans
-    .command('list')
+function listCommand(): Command {
+  return new Command('list')
     .description('all plans; enterprise has its limits on each key, anonymous is the limit of an address')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: true }) => {
-      const rows = await withRedis((redis) => createPlanStore({ redis }).list());
+      const rows = await withRedis((redis) => createPlanStore({ redis, audit: nothingChanges }).list());
       if (json) return writeJson(rows);
       writeTable(
         ['PLAN', 'MINUTE', 'DAY'],
         rows.map(({ name, minute, day }) => [name, minute, day]),
       );
     });
-
-  plans
-    .command('set')
-    .description('change a plan, or make a new one')
-    .argument('<name>')
-    .option('--minute <n>', 'requests a minute', limitArgument)
-    .option('--day <n>', 'requests a UTC day', limitArgument)
-    .addOption(jsonOption())
-    .action(async (name: string, { minute, day, json }: SetOptions) => {
-      const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
-      const row = await withRedis((redis) => createPlanStore({ redis }).set(name, limits));
-      if (json) writeJson(row);
-      else writeFields({ ...row });
-    });
-
-  return plans;
 }
 
 interface SetOptions {
   minute?: number;
   day?: number;
+  dryRun?: true;
+  as: string;
   json?: true;
+}
+
+function setCommand(): Command {
+  return new Command('set')
+    .description('change a plan, or make a new one')
+    .argument('<name>')
+    .option('--minute <n>', 'requests a minute', limitArgument)
+    .option('--day <n>', 'requests a UTC day', limitArgument)
+    .option('--dry-run', 'change nothing, and say how many keys are over these limits now')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (name: string, { minute, day, dryRun, as, json }: SetOptions) => {
+      const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
+      if (dryRun) return writeShown({ name, minute, day, ...(await tryLimits(name, limits)) }, json);
+      const row = await withChanges(as, (changing) => createPlanStore(changing).set(name, limits));
+      writeShown({ ...row }, json);
+    });
+}
+
+async function tryLimits(name: string, limits: Partial<Limits>): Promise<PlanImpact> {
+  return withRedis(async (redis) => {
+    assertPlan(name, limits);
+    const { minute, day } = limits;
+    // Only anonymous has no day limit.
+    if (minute === undefined || day === undefined) throw new StoreRefusal(`no API key is on ${name}`);
+    const keys = createApiKeyStore({ redis, audit: nothingChanges, now });
+    return planImpact({ redis, keys, plan: name, limits: { minute, day }, nowMs: now() });
+  });
+}
+
+function writeShown(shown: Record<string, string | number | null | undefined>, json: true | undefined): void {
+  if (json) writeJson(shown);
+  else writeFields(shown);
 }

@@ -20,7 +20,7 @@ export interface BanPolicy {
 }
 
 /** A client that backs off exponentially from 1 s makes 7 violations in 60 s at the most, so it is never banned. */
-export const defaultBanPolicy: Readonly<BanPolicy> = {
+const defaultBanPolicy: Readonly<BanPolicy> = {
   enabled: true,
   violations: 10,
   windowSeconds: 60,
@@ -40,7 +40,7 @@ const wholeNumber = (max: number) =>
 
 const monthSeconds = 30 * 86_400;
 
-const policySchema = z
+export const banPolicySchema = z
   .object({
     enabled: z
       .enum(['true', 'false'], { error: 'is neither true nor false' })
@@ -87,7 +87,7 @@ export function createBanPolicy({ redis, faults }: { redis: Redis; faults: Fault
         if (isWrongType(error)) faults.report(redisKeys.banPolicy, ['is not a hash']);
         return;
       }
-      const parsed = policySchema.safeParse(fields);
+      const parsed = banPolicySchema.safeParse(fields);
       if (parsed.success) current = parsed.data;
       faults.report(
         redisKeys.banPolicy,

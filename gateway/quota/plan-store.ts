@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { RecordChange } from '../audit-log.ts';
 import { type Limits, parseLimit } from './limits.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -24,7 +25,7 @@ export interface PlanStore {
 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
-export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
+export function createPlanStore({ redis, audit }: { redis: Redis; audit: RecordChange }): PlanStore {
   async function row(name: string): Promise<PlanRow> {
     const [minute, day] = await readPlanLimits(redis, name);
     return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
@@ -38,24 +39,9 @@ export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
       return [...plans, { name: enterprisePlan, minute: null, day: null }, await row(anonymousPlan)];
     },
     async set(name, limits) {
-      if (name === enterprisePlan) {
-        throw new StoreRefusal(
-          'enterprise has no limits of its own: set them on each key, with ops keys set',
-        );
-      }
-      if (!namePattern.test(name)) {
-        throw new StoreRefusal(
-          `${JSON.stringify(name)} is no plan name: lower-case letters, digits and dashes, 32 at most`,
-        );
-      }
-      if (name === anonymousPlan) {
-        if (limits.day !== undefined) throw new StoreRefusal('anonymous has a minute limit only');
-        if (limits.minute === undefined) throw new StoreRefusal('anonymous needs --minute N');
-      } else if (limits.minute === undefined || limits.day === undefined) {
-        throw new StoreRefusal('a plan needs both limits: --minute N --day N');
-      } else {
-        await redis.sadd(redisKeys.planNames, name);
-      }
+      assertPlan(name, limits);
+      if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
+      const before = await row(name);
       try {
         await redis.hset(redisKeys.plan(name), limits);
       } catch (error) {
@@ -64,9 +50,36 @@ export function createPlanStore({ redis }: { redis: Redis }): PlanStore {
           `${redisKeys.plan(name)} was edited into something that is no hash: DEL it first`,
         );
       }
-      return row(name);
+      const after = await row(name);
+      await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
+      return after;
     },
   };
+}
+
+/**
+ * What can be set as a plan at all.
+ * @throws StoreRefusal as PlanStore.set does
+ */
+export function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
+  if (name === enterprisePlan) {
+    throw new StoreRefusal('enterprise has no limits of its own: set them on each key, with ops keys set');
+  }
+  if (!namePattern.test(name)) {
+    throw new StoreRefusal(
+      `${JSON.stringify(name)} is no plan name: lower-case letters, digits and dashes, 32 at most`,
+    );
+  }
+  if (name === anonymousPlan) {
+    if (day !== undefined) throw new StoreRefusal('anonymous has a minute limit only');
+    if (minute === undefined) throw new StoreRefusal('anonymous needs --minute N');
+  } else if (minute === undefined || day === undefined) {
+    throw new StoreRefusal('a plan needs both limits: --minute N --day N');
+  }
+}
+
+function isEmpty({ minute, day }: PlanRow): boolean {
+  return minute === null && day === null;
 }
 
 /** The fields `minute` and `day` of a plan as text. A value of another type has no limits, as far as anybody can tell. */

@@ -16,7 +16,7 @@ export const enterprisePlan = 'enterprise';
 
 /** Not a plan for keys: the limit of each address for requests without a valid key; `minute` alone. */
 export const anonymousPlan = 'anonymous';
-export const defaultAnonymousMinute = 60;
+const defaultAnonymousMinute = 60;
 
 /** Writes the defaults where Redis has no value yet. Never overwrites what operators have set. */
 export async function seedPlans(redis: Redis): Promise<void> {

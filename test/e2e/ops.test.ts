@@ -4,51 +4,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';
+import { type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
 import { runProgram, startGateway, startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('the ops command', () => {
-  let kit: GatewayKit;
+  let kit: OpsKit;
   let redis: Redis;
 
   beforeAll(async () => {
-    kit = await startGatewayKit();
+    kit = await startOpsKit();
     redis = kit.redis;
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  const run = (...args: string[]) =>
-    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: kit.server.url });
-  const json = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(...args, '--json');
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    expect(stdout.endsWith('\n') && !stdout.trimEnd().includes('\n')).toBe(true);
-    return JSON.parse(stdout) as Record<string, unknown>;
-  };
-  const pets = (key: unknown) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) });
-  async function contentOf(key: string): Promise<unknown> {
-    const type = await redis.type(key);
-    switch (type) {
-      case 'string':
-        return redis.get(key);
-      case 'hash':
-        return redis.hgetall(key);
-      case 'set':
-        return (await redis.smembers(key)).toSorted();
-      case 'zset':
-        return redis.zrange(key, '0', '-1', 'WITHSCORES');
-      default:
-        throw new Error(`${key} is a ${type}`);
-    }
-  }
-  /** All of Redis but what the clock writes. */
-  const snapshot = async () => {
-    const keys = (await redis.keys('*')).filter((key) => key !== 'gw:instances');
-    return Promise.all(keys.toSorted().map(async (key) => [key, await contentOf(key)]));
-  };
+  const run: OpsKit['run'] = (...args) => kit.run(...args);
+  const json: OpsKit['json'] = (...args) => kit.json(...args);
+  const pets: OpsKit['pets'] = (key) => kit.pets(key);
 
   test('keys issue shows the key once, and it works at once', async () => {
     const issued = await json('keys', 'issue', '--plan', 'pro', '--name', 'ACME GmbH');
@@ -187,7 +161,7 @@ describe('the ops command', () => {
       const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       await json('keys', 'revoke', String(revoked['id']));
-      const before = await snapshot();
+      const before = await snapshot(redis);
       const wrong: [string[], RegExp][] = [
         [
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01'],
@@ -228,6 +202,31 @@ describe('the ops command', () => {
         [['plans', 'set', 'gold', '--minute', '1'], /a plan needs both limits/],
         [['plans', 'set', 'gold', '--minute', '-1', '--day', '1'], /'-1' is invalid|argument missing/],
         [['plans', 'set', 'anonymous', '--minute', '1', '--day', '1'], /anonymous has a minute limit only/],
+        [['plans', 'set', 'gold', '--minute', '1', '--dry-run'], /a plan needs both limits/],
+        [['plans', 'set', 'anonymous', '--minute', '1', '--dry-run'], /no API key is on anonymous/],
+        [['keys', 'set', String(id), '--expires', '2020-01-01'], /the expiry is in the past/],
+        [['keys', 'set', String(id), '--name', '\u{1B}[2J'], /without control characters/],
+        [['keys', 'rotate', 'key_none'], /there is no API key/],
+        [['keys', 'rotate', String(id), '--grace', '5'], /'5' is invalid.*duration/],
+        [['keys', 'rotate', String(revoked['id'])], /is revoked: issue a new one/],
+        [['keys', 'list', '--after', 'key_none'], /there is no API key/],
+        [['keys', 'list', '--limit', '0'], /'0' is invalid/],
+        [['keys', 'issue', '--from', '/nowhere.csv'], /can't read \/nowhere\.csv/],
+        [['keys', 'issue', '--from', 'x.csv', '--plan', 'free'], /--from takes everything from the file/],
+        [['keys', 'import', '/nowhere.jsonl'], /can't read \/nowhere\.jsonl/],
+        [['usage', 'key_none'], /there is no API key/],
+        [['top', '--count', '0'], /'0' is invalid/],
+        [['bans', 'add', String(id), '--for', '1h'], /required option '--reason <text>'/],
+        [['bans', 'add', String(id), '--for', 'ever', '--reason', 'x'], /'ever' is invalid.*duration/],
+        [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
+        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A number alone is no reason/],
+        [['bans', 'add', 'key_none', '--for', '1h', '--reason', 'x'], /there is no API key/],
+        [['bans', 'lift', String(id)], /is not banned/],
+        [['policy', 'set'], /nothing to set/],
+        [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
+        [['policy', 'set', '--violations', '70'], /violations is more than windowSeconds/],
+        [['policy', 'set', '--max-ban-seconds', '5'], /maxBanSeconds is less than banSeconds/],
+        [['audit', '--count', 'all'], /'all' is invalid/],
         [['tokens', 'issue', 'billing', '--ttl', '0'], /'0' is invalid.*seconds/],
         [['keys', 'frobnicate'], /unknown command 'frobnicate'/],
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
@@ -239,7 +238,7 @@ describe('the ops command', () => {
         expect(stderr).toMatch(message);
         expect(stderr).toMatch(/^ops: [^\n]+\n$/);
       }
-      expect(await snapshot()).toEqual(before);
+      expect(await snapshot(redis)).toEqual(before);
     },
   );
 
@@ -263,7 +262,8 @@ describe('the ops command', () => {
   });
 
   test('--help works everywhere', async () => {
-    for (const args of [[], ['keys'], ['keys', 'issue'], ['plans', 'set'], ['tokens', 'issue']]) {
+    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens'];
+    for (const args of [[], ...nouns.map((noun) => [noun]), ['keys', 'issue'], ['bans', 'add']]) {
       const { code, stdout } = await run(...args, '--help');
       expect(code).toBe(0);
       expect(stdout).toMatch(/^Usage: ops/);

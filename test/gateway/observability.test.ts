@@ -164,7 +164,7 @@ describe('what operators see of an instance', () => {
       const { key } = await kit.issue();
       kit.upstream.answer = answerPets;
       const seriesOf = async () =>
-        (await metrics()).split('\n').filter((line) => !line.startsWith('#')).length;
+        (await metrics()).split('\n').filter((line) => line.startsWith('gateway_')).length;
       await pets(key, '/v1/pets/1');
       await pets(key, '/v1/x');
       await send(`${kit.gateway.url}/v1/pets`, { method: 'PROPFIND', key });

@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import { createApiKeyStore, type NewApiKey } from '../../gateway/api-keys/api-key-store.ts';
+import { createAuditLog } from '../../gateway/audit-log.ts';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createRedis } from '../../gateway/redis/redis.ts';
 import { pino } from 'pino';
@@ -19,7 +20,8 @@ export async function connectRedis(url: string): Promise<Redis> {
 
 /** Issues keys as the ops command does. */
 export function keyIssuer(redis: Redis) {
-  const store = createApiKeyStore({ redis, now: Date.now });
+  const audit = createAuditLog({ redis, who: 'tests' });
+  const store = createApiKeyStore({ redis, audit, now: Date.now });
   return {
     store,
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {

@@ -1,0 +1,177 @@
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import type { RecordChange } from '../audit-log.ts';
+import { maxLimit } from '../quota/limits.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import {
+  type ApiKeyRecord,
+  apiKeyState,
+  expiryOf,
+  formatApiKeyRecord,
+  parseApiKeyRecord,
+} from './api-key-record.ts';
+import type { ListedApiKey } from './api-key-store.ts';
+import { assertLimits, listPlan } from './key-limits.ts';
+import { StoreRefusal } from './store-refusal.ts';
+
+/** A record outside of Redis. It holds the hash of the key and not the key, so it is no secret to sign in with. */
+export interface TransferredKey extends ApiKeyRecord {
+  sha256: string;
+}
+
+/** What became of the records of a file. */
+export interface ImportResult {
+  added: number;
+  /** Here already, and the same. */
+  unchanged: number;
+  /** Here already, and changed since they were exported: left as they are. */
+  differing: number;
+  /** So long revoked or expired that records of that age are not kept any more. */
+  outdated: number;
+}
+
+/** @throws StoreRefusal for a record that was edited into something unusable */
+export function exportLine(key: ListedApiKey): string {
+  if (key.outcome === 'broken') {
+    throw new StoreRefusal(`the record of ${key.id} is unusable: ${key.faults.join('; ')}`);
+  }
+  return JSON.stringify({ sha256: key.sha, ...key.record } satisfies TransferredKey);
+}
+
+const limit = z.number().int().min(1).max(maxLimit).optional();
+const time = z.iso.datetime({ offset: true });
+const expiry = z.union([time, z.iso.date()]).optional();
+const filled = z.string().min(1);
+
+const lineSchema = z.strictObject({
+  sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
+  id: filled.max(100),
+  name: z.string().max(100),
+  plan: filled,
+  hint: z.string().max(100),
+  createdAt: z.union([time, z.literal('')]),
+  expiresAt: expiry,
+  minute: limit,
+  day: limit,
+  revokedAt: filled.optional(),
+  replaces: filled.optional(),
+  replacedBy: filled.optional(),
+  rev: z.number().int().min(0).max(999_999_999_999_999),
+});
+
+interface KeyImportDependencies {
+  redis: Redis;
+  audit: RecordChange;
+  now: () => number;
+}
+
+/**
+ * Puts exported records back. All lines are checked before the first one is written, so that a broken file
+ * changes nothing; what is here already stays as it is, so that importing twice is the same as once.
+ * @throws StoreRefusal that names the line
+ */
+export async function importKeys(
+  lines: AsyncIterable<string> | Iterable<string>,
+  { redis, audit, now }: KeyImportDependencies,
+): Promise<ImportResult> {
+  const index = createApiKeyIndex({ redis, now });
+  const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
+  const absent: TransferredKey[] = [];
+
+  const seen = new Map<string, number>();
+  for await (const { key, line } of parseLines(lines)) {
+    for (const name of [key.id, key.sha256]) {
+      const earlier = seen.get(name);
+      if (earlier !== undefined)
+        throw new StoreRefusal(`line ${line}: ${name} stands in line ${earlier} already`);
+      seen.set(name, line);
+    }
+    switch (await check(key, line)) {
+      case 'absent':
+        absent.push(key);
+        break;
+      case 'unchanged':
+        result.unchanged += 1;
+        break;
+      case 'differing':
+        result.differing += 1;
+        break;
+      case 'outdated':
+        result.outdated += 1;
+    }
+  }
+  for (let start = 0; start < absent.length; start += batchSize) {
+    await Promise.all(absent.slice(start, start + batchSize).map(add));
+  }
+  result.added = absent.length;
+  return result;
+
+  async function check(
+    { sha256, ...record }: TransferredKey,
+    line: number,
+  ): Promise<'absent' | 'unchanged' | 'differing' | 'outdated'> {
+    const [indexed, fields] = await Promise.all([
+      index.shaOf(record.id),
+      redis.hgetall(redisKeys.apiKey(sha256)),
+    ]);
+    if (indexed !== undefined && indexed !== sha256) {
+      throw new StoreRefusal(`line ${line}: ${record.id} is the id of another key here`);
+    }
+    const found = parseApiKeyRecord(fields);
+    if (found.outcome === 'broken') return 'differing';
+    if (found.outcome === 'record') {
+      if (found.record.id !== record.id) {
+        throw new StoreRefusal(`line ${line}: the key of ${record.id} is ${found.record.id} here`);
+      }
+      return isSame(found.record, record) ? 'unchanged' : 'differing';
+    }
+    const end = expiryOf(record);
+    if (end !== '' && end * 1000 <= now()) return 'outdated';
+    if (apiKeyState(record, now()) === 'valid') {
+      await assertLimits(redis, record).catch((error: unknown) => {
+        throw error instanceof StoreRefusal ? new StoreRefusal(`line ${line}: ${error.message}`) : error;
+      });
+    }
+    return 'absent';
+  }
+
+  async function add({ sha256, ...record }: TransferredKey): Promise<void> {
+    if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
+    const createdAtMs = Date.parse(record.createdAt);
+    await index.add(record.id, sha256, Number.isNaN(createdAtMs) ? now() : createdAtMs);
+    const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
+    const rev = await redis.changeRecord(redisKeys.apiKey(sha256), 0, expiryOf(record), ...fields);
+    if (rev === 0) throw new Error(`${record.id} is being changed by others at this moment`);
+    await audit({ action: 'keys.import', target: record.id, before: null, after: { ...record, rev } });
+  }
+}
+
+const batchSize = 200;
+
+async function* parseLines(
+  lines: AsyncIterable<string> | Iterable<string>,
+): AsyncGenerator<{ key: TransferredKey; line: number }> {
+  let line = 0;
+  for await (const text of lines) {
+    line += 1;
+    if (text.trim() === '') continue;
+    let json: unknown;
+    try {
+      json = JSON.parse(text);
+    } catch {
+      throw new StoreRefusal(`line ${line} is not JSON`);
+    }
+    const parsed = lineSchema.safeParse(json);
+    if (!parsed.success) {
+      const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`.trim());
+      throw new StoreRefusal(`line ${line}: ${faults.join('; ')}`);
+    }
+    yield { key: parsed.data, line };
+  }
+}
+
+/** But for `rev`, which is raised by writing. */
+function isSame(one: ApiKeyRecord, other: ApiKeyRecord): boolean {
+  return JSON.stringify(formatApiKeyRecord(one)) === JSON.stringify(formatApiKeyRecord(other));
+}

@@ -1,0 +1,93 @@
+import type { Redis } from 'ioredis';
+import { redisKeys } from './redis/redis-keys.ts';
+
+/** A change that an operator made. Never holds an API key: records have none. */
+export interface Change {
+  /** What was done, such as keys.revoke. */
+  action: string;
+  /** What it was done to: id of an API key, name of a plan. */
+  target: string;
+  /** Null where there was nothing. */
+  before: unknown;
+  /** Null where nothing is left. */
+  after: unknown;
+}
+
+export interface AuditEntry extends Change {
+  /** Of the entry in the stream; later entries have larger ones. */
+  id: string;
+  /** ISO 8601 in UTC, by Redis' clock. */
+  at: string;
+  who: string;
+}
+
+/** Notes a change that has been made. */
+export type RecordChange = (change: Change) => Promise<void>;
+
+/** About so many entries are kept; the oldest go first. */
+const keptEntries = 100_000;
+
+/** Changes go to a Redis stream, in the name of whoever makes them. */
+export function createAuditLog({ redis, who }: { redis: Redis; who: string }): RecordChange {
+  return async function recordChange({ action, target, before, after }) {
+    const fields = {
+      who,
+      action,
+      target,
+      before: JSON.stringify(before ?? null),
+      after: JSON.stringify(after ?? null),
+    };
+    await redis.xadd(redisKeys.audit, 'MAXLEN', '~', keptEntries, '*', ...Object.entries(fields).flat());
+  };
+}
+
+/** The newest entries, oldest of them first. */
+export async function readAudit(redis: Redis, count: number): Promise<AuditEntry[]> {
+  const entries = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', count);
+  return entries.map(parseEntry).toReversed();
+}
+
+const blockMs = 1000;
+const batchSize = 100;
+
+/** Entries from now on, as they come. Ends with the signal. */
+export async function* followAudit(
+  redis: Redis,
+  after: string,
+  signal: AbortSignal,
+): AsyncGenerator<AuditEntry> {
+  let last = after;
+  while (!signal.aborted) {
+    const streams = await redis.xread('COUNT', batchSize, 'BLOCK', blockMs, 'STREAMS', redisKeys.audit, last);
+    for (const entry of streams?.[0]?.[1] ?? []) {
+      const parsed = parseEntry(entry);
+      last = parsed.id;
+      yield parsed;
+    }
+  }
+}
+
+function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {
+  const values = new Map<string, string>();
+  for (let index = 0; index < fields.length; index += 2)
+    values.set(fields[index] ?? '', fields[index + 1] ?? '');
+  const text = (name: string) => values.get(name) ?? '';
+  return {
+    id,
+    at: new Date(Number(id.split('-')[0])).toISOString(),
+    who: text('who'),
+    action: text('action'),
+    target: text('target'),
+    before: parseJson(text('before')),
+    after: parseJson(text('after')),
+  };
+}
+
+/** An entry that somebody added by hand may hold anything. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,75 @@
+import { Command } from 'commander';
+import type { Redis } from 'ioredis';
+import { createApiKeyStore } from '../api-keys/api-key-store.ts';
+import type { RecordChange } from '../audit-log.ts';
+import { type ActiveBan, createBanStore } from '../quota/ban-store.ts';
+import { asOption, durationArgument, jsonOption, reasonArgument } from './options.ts';
+import { writeFields, writeJson, writeTable } from './output.ts';
+import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+
+const now = () => Date.now();
+
+export function bansCommand(): Command {
+  return new Command('bans')
+    .description('keys that are refused for a while')
+    .addCommand(listCommand())
+    .addCommand(addCommand())
+    .addCommand(liftCommand());
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('active bans, the one that ends first first')
+    .addOption(jsonOption())
+    .action(async ({ json }: { json?: true }) => {
+      const bans = await withRedis((redis) => banStore(redis, nothingChanges).list());
+      if (json) return writeJson(bans);
+      writeTable(
+        ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
+        bans.map(({ id, name, plan, endsAt, reason }) => [id, name, plan, endsAt, reason]),
+      );
+    });
+}
+
+interface AddOptions {
+  for: number;
+  reason: string;
+  as: string;
+  json?: true;
+}
+
+function addCommand(): Command {
+  return new Command('add')
+    .description('ban a key from its next request on')
+    .argument('<id>')
+    .requiredOption('--for <duration>', 'such as 15m, 24h or 7d', durationArgument)
+    .requiredOption('--reason <text>', 'for other operators, not for the client', reasonArgument)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { for: durationMs, reason, as, json }: AddOptions) => {
+      writeBan(
+        await withChanges(as, ({ redis, audit }) => banStore(redis, audit).add(id, durationMs, reason)),
+        json,
+      );
+    });
+}
+
+function liftCommand(): Command {
+  return new Command('lift')
+    .description('end a ban within a second, and forget what led to it')
+    .argument('<id>')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string, { as, json }: { as: string; json?: true }) => {
+      writeBan(await withChanges(as, ({ redis, audit }) => banStore(redis, audit).lift(id)), json);
+    });
+}
+
+function banStore(redis: Redis, audit: RecordChange) {
+  return createBanStore({ redis, audit, keys: createApiKeyStore({ redis, audit, now }), now });
+}
+
+function writeBan(ban: ActiveBan, json: true | undefined): void {
+  if (json) writeJson(ban);
+  else writeFields({ ...ban });
+}

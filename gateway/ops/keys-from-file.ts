@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises';
+import { SingleBar } from 'cli-progress';
+import { InvalidArgumentError } from 'commander';
+import { CsvError, parse } from 'csv-parse/sync';
+import { type ApiKeyStore, createApiKeyStore, type NewApiKey } from '../api-keys/api-key-store.ts';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { limitArgument, nameArgument, timeArgument } from './options.ts';
+import { write, writeJsonArray } from './output.ts';
+import { withChanges } from './redis-connection.ts';
+import { shownRecord } from './shown-key.ts';
+
+const now = () => Date.now();
+const batchSize = 100;
+const columns = ['name', 'plan', 'expires', 'minute', 'day'];
+
+/**
+ * Makes a key for each line of a CSV file and prints them as CSV, or as a JSON array. All lines are checked before
+ * the first key is made.
+ * @throws StoreRefusal that names the line
+ */
+export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
+  const wanted = parseFile(await readText(path));
+  const bar = new SingleBar({ format: '{bar} {value} of {total} keys', stream: process.stderr });
+  await withChanges(who, async (changing) => {
+    const store = createApiKeyStore({ ...changing, now });
+    await checkAll(store, wanted);
+    bar.start(wanted.length, 0);
+    try {
+      const issued = issueAll(store, wanted, (count) => bar.update(count));
+      if (json) await writeJsonArray(issued);
+      else await writeCsv(issued);
+    } finally {
+      bar.stop();
+    }
+  });
+}
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new StoreRefusal(`can't read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+interface WantedLine {
+  line: number;
+  key: NewApiKey;
+}
+
+function parseFile(text: string): WantedLine[] {
+  let rows: { info: { lines: number }; record: Record<string, string> }[];
+  try {
+    rows = parse(text, { columns: checkColumns, bom: true, trim: true, skipEmptyLines: true, info: true });
+  } catch (error) {
+    if (error instanceof CsvError) throw new StoreRefusal(`not a CSV file: ${error.message}`);
+    throw error;
+  }
+  if (rows.length === 0) throw new StoreRefusal('the file has no keys in it');
+  return rows.map(({ info: { lines: line }, record }) => {
+    const { name = '', plan = '', expires = '', minute = '', day = '' } = record;
+    if (plan === '') throw new StoreRefusal(`line ${line}: plan is empty`);
+    const cell = <T>(column: string, value: string, read: (text: string) => T): T => {
+      try {
+        return read(value);
+      } catch (error) {
+        if (!(error instanceof InvalidArgumentError)) throw error;
+        throw new StoreRefusal(`line ${line}: ${column} "${value}": ${error.message}`);
+      }
+    };
+    const optional = <T>(column: string, value: string, read: (text: string) => T): T | undefined =>
+      value === '' ? undefined : cell(column, value, read);
+    return {
+      line,
+      key: {
+        name: cell('name', name, nameArgument),
+        plan,
+        expiresAt: optional('expires', expires, timeArgument),
+        minute: optional('minute', minute, limitArgument),
+        day: optional('day', day, limitArgument),
+      },
+    };
+  });
+}
+
+function checkColumns(header: string[]): string[] {
+  const unknown = header.filter((name) => !columns.includes(name));
+  if (unknown.length > 0) {
+    throw new StoreRefusal(`unknown column ${JSON.stringify(unknown[0])}; there are ${columns.join(', ')}`);
+  }
+  for (const name of ['name', 'plan']) {
+    if (!header.includes(name))
+      throw new StoreRefusal(`the first line has to name the columns, ${name} among them`);
+  }
+  return header;
+}
+
+async function checkAll(store: ApiKeyStore, wanted: readonly WantedLine[]): Promise<void> {
+  for (let start = 0; start < wanted.length; start += batchSize) {
+    await Promise.all(
+      wanted.slice(start, start + batchSize).map(({ line, key }) =>
+        store.check(key).catch((error: unknown) => {
+          throw error instanceof StoreRefusal ? new StoreRefusal(`line ${line}: ${error.message}`) : error;
+        }),
+      ),
+    );
+  }
+}
+
+/** In the order of the file. What is yielded exists: should it end early, nothing else does. */
+async function* issueAll(
+  store: ApiKeyStore,
+  wanted: readonly WantedLine[],
+  onProgress: (count: number) => void,
+) {
+  for (let start = 0; start < wanted.length; start += batchSize) {
+    const issued = await Promise.all(
+      wanted.slice(start, start + batchSize).map(({ key }) => store.issue(key)),
+    );
+    yield issued.map(({ key, record }) => {
+      const { id, ...rest } = shownRecord(record, now());
+      return { id, key, ...rest };
+    });
+    onProgress(start + issued.length);
+  }
+}
+
+async function writeCsv(pages: ReturnType<typeof issueAll>): Promise<void> {
+  await write('id,name,plan,key\n');
+  for await (const page of pages) {
+    await write(page.map(({ id, name, plan, key }) => `${id},${csvCell(name)},${plan},${key}\n`).join(''));
+  }
+}
+
+function csvCell(text: string): string {
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,55 @@
+import { Command } from 'commander';
+import type { BanPolicy } from '../quota/ban-policy.ts';
+import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
+import { asOption, booleanArgument, countArgument, jsonOption } from './options.ts';
+import { writeFields, writeJson } from './output.ts';
+import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+
+export function policyCommand(): Command {
+  return new Command('policy')
+    .description('when keys are banned, and for how long')
+    .addCommand(showCommand())
+    .addCommand(setCommand());
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('the ban policy in force')
+    .addOption(jsonOption())
+    .action(async ({ json }: { json?: true }) => {
+      writePolicy(
+        await withRedis((redis) => createBanPolicyStore({ redis, audit: nothingChanges }).show()),
+        json,
+      );
+    });
+}
+
+/** Larger than any field may be: which is too large, the policy itself knows. */
+const number = countArgument(999_999_999);
+
+interface SetOptions extends Partial<BanPolicy> {
+  as: string;
+  json?: true;
+}
+
+function setCommand(): Command {
+  return new Command('set')
+    .description('change the ban policy; in force on all gateways within a second')
+    .option('--enabled <boolean>', 'false bans nobody any more', booleanArgument)
+    .option('--violations <n>', 'refused requests that lead to a ban; one counts a second', number)
+    .option('--window-seconds <n>', 'within how many seconds', number)
+    .option('--ban-seconds <n>', 'length of the first ban; each further one is twice as long', number)
+    .option('--max-ban-seconds <n>', 'length of the longest ban', number)
+    .option('--reset-seconds <n>', 'time without a ban after which the next one is a first one again', number)
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ as, json, ...change }: SetOptions, command: Command) => {
+      if (Object.keys(change).length === 0) command.error('error: nothing to set: see --help');
+      writePolicy(await withChanges(as, (changing) => createBanPolicyStore(changing).set(change)), json);
+    });
+}
+
+function writePolicy(policy: BanPolicy, json: true | undefined): void {
+  if (json) writeJson(policy);
+  else writeFields({ ...policy, enabled: String(policy.enabled) });
+}

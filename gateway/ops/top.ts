@@ -1,0 +1,69 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Command } from 'commander';
+import type { Redis } from 'ioredis';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
+import { createUsageReader, type KeyUsage } from './key-usage.ts';
+import { countArgument, jsonOption } from './options.ts';
+import { writeJson, writeTable } from './output.ts';
+import { withRedis } from './redis-connection.ts';
+
+const refreshMs = 2000;
+
+/** Top left corner, and away with all below. */
+const clearScreen = '\u{1B}[H\u{1B}[J';
+
+export function topCommand(): Command {
+  return new Command('top')
+    .description('the keys with most requests in the last minute; refreshed on a terminal until Ctrl-C')
+    .option('--count <n>', 'how many', countArgument(1000), 15)
+    .addOption(jsonOption())
+    .action(async ({ count, json }: { count: number; json?: true }) => {
+      await withRedis(async (redis) => {
+        if (json) return writeJson(await readTop(redis, count));
+        if (!process.stdout.isTTY) return writeTop(await readTop(redis, count));
+        for (;;) {
+          const rows = await readTop(redis, count);
+          process.stdout.write(clearScreen);
+          writeTop(rows);
+          await sleep(refreshMs);
+        }
+      });
+    });
+}
+
+type TopRow = Pick<BusyKey, 'requests' | 'refused'> & KeyUsage;
+
+async function readTop(redis: Redis, count: number): Promise<TopRow[]> {
+  const reader = await createUsageReader(redis);
+  const busiest = await readBusiest(redis, count, Date.now());
+  const rows = await Promise.all(
+    busiest.map(async ({ id, requests, refused }) => {
+      try {
+        const usage = await reader.read(id);
+        return Object.assign(usage, { requests, refused });
+      } catch (error) {
+        // Its record is gone or can't be read.
+        if (error instanceof StoreRefusal) return undefined;
+        throw error;
+      }
+    }),
+  );
+  return rows.filter((row) => row !== undefined);
+}
+
+function writeTop(rows: readonly TopRow[]): void {
+  writeTable(
+    ['ID', 'NAME', 'PLAN', 'REQUESTS/MIN', 'REFUSED', 'MINUTE', 'DAY', 'STATE'],
+    rows.map(({ id, name, plan, requests, refused, minute, day, state }) => [
+      id,
+      name,
+      plan,
+      requests,
+      refused,
+      `${minute.used}/${minute.limit}`,
+      `${day.used}/${day.limit}`,
+      state,
+    ]),
+  );
+}

@@ -1,0 +1,104 @@
+import type { Redis } from 'ioredis';
+import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
+import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import type { RecordChange } from '../audit-log.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { indexBan } from './ban-index.ts';
+
+export interface ActiveBan {
+  /** Of the API key. */
+  id: string;
+  name: string;
+  plan: string;
+  /** What led to it: refused requests, or what an operator gave as the reason. */
+  reason: string;
+  /** ISO 8601 in UTC. */
+  endsAt: string;
+}
+
+export interface BanStore {
+  /** All bans that gateways have met or operators have made, the one that ends first first. */
+  list(): Promise<ActiveBan[]>;
+  /** @returns undefined for a key that is not banned */
+  find(sha: string): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined>;
+  /**
+   * Bans a key until then, in place of any other ban. In force from its next request on.
+   * @throws StoreRefusal where there is no such key
+   */
+  add(id: string, durationMs: number, reason: string): Promise<ActiveBan>;
+  /**
+   * Ends a ban within a second, and forgets what led to it.
+   * @throws StoreRefusal where there is no such key, or it is not banned
+   */
+  lift(id: string): Promise<ActiveBan>;
+}
+
+interface BanStoreDependencies {
+  redis: Redis;
+  keys: Pick<ApiKeyStore, 'show'>;
+  audit: RecordChange;
+  now: () => number;
+}
+
+export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies): BanStore {
+  async function find(sha: string): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
+    const [leftMs, value] = await Promise.all([
+      redis.pttl(redisKeys.ban(sha)),
+      redis.get(redisKeys.ban(sha)).catch(() => 'not a text'),
+    ]);
+    if (leftMs === -2 || value === null) return undefined;
+    // Set by hand without an expiry: the next request of the key gives it one.
+    const endsAt = leftMs < 0 ? '' : new Date(now() + leftMs).toISOString();
+    return { reason: reasonOf(value), endsAt };
+  }
+
+  async function describe(id: string): Promise<{ sha: string; ban: ActiveBan | undefined }> {
+    const { sha, record } = await keys.show(id);
+    const found = await find(sha);
+    const { name, plan } = record;
+    return { sha, ban: found === undefined ? undefined : { id, name, plan, ...found } };
+  }
+
+  return {
+    find,
+    async list() {
+      const ids = await redis.zrange(redisKeys.bans, '0', '-1');
+      const bans = await Promise.all(
+        ids.map(async (id) => {
+          try {
+            return (await describe(id)).ban;
+          } catch (error) {
+            // The key is gone, or its record can't be read: then it is refused for that.
+            if (error instanceof StoreRefusal) return undefined;
+            throw error;
+          }
+        }),
+      );
+      const over = ids.filter((_id, index) => bans[index] === undefined);
+      if (over.length > 0) await redis.zrem(redisKeys.bans, ...over);
+      return bans.filter((ban) => ban !== undefined);
+    },
+    async add(id, durationMs, reason) {
+      const { sha, ban: before = null } = await describe(id);
+      await redis.set(redisKeys.ban(sha), reason, 'PX', durationMs);
+      await indexBan(redis, id, now() + durationMs, now());
+      const { ban } = await describe(id);
+      if (ban === undefined) throw new Error(`the ban of ${id} was gone again at once`);
+      await audit({ action: 'bans.add', target: id, before, after: ban });
+      return ban;
+    },
+    async lift(id) {
+      const { sha, ban } = await describe(id);
+      if (ban === undefined) throw new StoreRefusal(`the key ${id} is not banned`);
+      await redis.del(redisKeys.ban(sha), redisKeys.violations(sha));
+      await redis.zrem(redisKeys.bans, id);
+      await audit({ action: 'bans.lift', target: id, before: ban, after: null });
+      return ban;
+    },
+  };
+}
+
+/** The gateways write which ban in a row it is; operators write why. */
+function reasonOf(value: string): string {
+  return /^\d{1,9}$/.test(value) ? `went on after 429 (ban ${value} in a row)` : value;
+}

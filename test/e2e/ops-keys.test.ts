@@ -1,0 +1,300 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { keyIssuer } from '../support/keys.ts';
+import { type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
+import { hasRedisServer, needsRedisServer, startAnyRedis } from '../support/redis-server.ts';
+import { runProgram } from '../support/service.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+
+interface ShownKey {
+  id: string;
+  key: string;
+  name: string;
+  plan: string;
+  state: string;
+  expiresAt: string | null;
+  replaces: string | null;
+  replacedBy: string | null;
+}
+
+describe('the life of keys', () => {
+  let kit: OpsKit;
+  let directory: TemporaryDirectory;
+
+  beforeAll(async () => {
+    kit = await startOpsKit();
+    directory = await temporaryDirectory();
+  });
+
+  afterAll(async () => {
+    await kit[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
+  });
+
+  const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
+
+  async function fileOf(text: string): Promise<string> {
+    const path = join(directory.path, `${crypto.randomUUID()}.txt`);
+    await writeFile(path, text);
+    return path;
+  }
+
+  describe('keys rotate', () => {
+    test('makes a key like the old one, which works until the grace ends', async () => {
+      const old = await kit.json<ShownKey>(
+        'keys',
+        'issue',
+        '--plan',
+        'pro',
+        '--name',
+        'ACME',
+        '--minute',
+        '77',
+      );
+      const before = Date.now();
+      const fresh = await kit.json<ShownKey>('keys', 'rotate', old.id, '--grace', '3s');
+      expect(fresh).toMatchObject({
+        name: 'ACME',
+        plan: 'pro',
+        minute: 77,
+        expiresAt: null,
+        replaces: old.id,
+      });
+      expect(fresh.key).not.toBe(old.key);
+      for (const key of [old.key, fresh.key])
+        expect((await kit.pets(key)).header('RateLimit-Policy')).toContain('q=77;w=60');
+      const shown = await kit.json<ShownKey>('keys', 'show', old.id);
+      expect(shown.replacedBy).toBe(fresh.id);
+      expect(Date.parse(shown.expiresAt ?? '')).toBeGreaterThanOrEqual(before + 3000);
+      await expect.poll(() => codeOf(old.key)).toBe('expired_api_key');
+      expect((await kit.pets(fresh.key)).status).toBe(200);
+    });
+
+    test('never lets the old key live past its own expiry, which the new one has too', async () => {
+      const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+      const wanted = ['--plan', 'free', '--name', 'x', '--expires', expiresAt];
+      const old = await kit.json<ShownKey>('keys', 'issue', ...wanted);
+      const fresh = await kit.json<ShownKey>('keys', 'rotate', old.id, '--grace', '7d');
+      expect(fresh.expiresAt).toBe(expiresAt);
+      expect((await kit.json<ShownKey>('keys', 'show', old.id)).expiresAt).toBe(expiresAt);
+    });
+
+    test('with no grace ends the old key at once, and replaces a key only once', async () => {
+      const old = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+      expect((await kit.pets(old.key)).status).toBe(200);
+      const again = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+      await kit.json('keys', 'rotate', old.id, '--grace', '0');
+      expect(await codeOf(old.key)).toBe('expired_api_key');
+      await kit.json('keys', 'rotate', again.id);
+      const { code, stderr } = await kit.run('keys', 'rotate', again.id);
+      expect(code).toBe(2);
+      expect(stderr).toMatch(/has been replaced by key_\w+ already/);
+    });
+  });
+
+  test('keys set changes name and expiry, on the next request', async () => {
+    const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+    expect((await kit.pets(key)).status).toBe(200);
+    const soon = new Date(Date.now() + 1500).toISOString();
+    const changed = await kit.json<ShownKey>('keys', 'set', id, '--name', 'New name', '--expires', soon);
+    expect(changed).toMatchObject({ name: 'New name', expiresAt: soon });
+    await expect.poll(() => codeOf(key)).toBe('expired_api_key');
+    expect((await kit.json<ShownKey>('keys', 'set', id, '--expires', 'never')).expiresAt).toBeNull();
+    expect((await kit.pets(key)).status).toBe(200);
+    expect(await kit.redis.ttl(redisKeys.apiKey((await keyIssuer(kit.redis).store.show(id)).sha))).toBe(-1);
+  });
+
+  describe('keys export and keys import', () => {
+    test('bring keys into a Redis that has lost them; importing again changes nothing', async () => {
+      await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
+      const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');
+      const revoked = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Revoked');
+      await kit.json('keys', 'revoke', revoked.id);
+      const { stdout: exported, code } = await kit.run('keys', 'export');
+      expect(code).toBe(0);
+      const lines = exported.trimEnd().split('\n');
+      expect(JSON.parse(lines.find((line) => line.includes(own.id)) ?? '')).toMatchObject({
+        id: own.id,
+        plan: 'gold',
+        day: 9,
+        sha256: expect.stringMatching(/^[\da-f]{64}$/) as string,
+      });
+      for (const { key } of [own, revoked]) expect(exported).not.toContain(key.slice(9));
+
+      await using other = await startAnyRedis();
+      const file = await fileOf(exported);
+      const run = (...args: string[]) =>
+        runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
+      const early = await run('keys', 'import', file);
+      expect(early.code).toBe(2);
+      expect(early.stderr).toMatch(/^ops: line \d+: there is no plan named "gold"/);
+      expect((await other.redis.keys('gw:key*')).length).toBe(0);
+
+      await run('plans', 'set', 'gold', '--minute', '5', '--day', '50');
+      const first = await run('keys', 'import', file, '--json');
+      expect(JSON.parse(first.stdout)).toEqual({
+        added: lines.length,
+        unchanged: 0,
+        differing: 0,
+        outdated: 0,
+      });
+      const imported = await snapshot(other.redis);
+      const second = await run('keys', 'import', file, '--json');
+      expect(JSON.parse(second.stdout)).toMatchObject({ added: 0, unchanged: lines.length });
+      expect(await snapshot(other.redis)).toEqual(imported);
+      const list = async (runs: typeof run) =>
+        JSON.parse(
+          (await runs('keys', 'list', '--json')).stdout.replaceAll(/"rev":\d+/g, '"rev":0'),
+        ) as unknown;
+      expect(await list(run)).toEqual(await list(kit.run));
+    });
+
+    test('leave what has changed since as it is', async () => {
+      const { id } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Before');
+      const file = await fileOf((await kit.run('keys', 'export')).stdout);
+      await kit.json('keys', 'set', id, '--name', 'After');
+      expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 0, differing: 1 });
+      expect((await kit.json<ShownKey>('keys', 'show', id)).name).toBe('After');
+    });
+
+    test('a broken line is named, and nothing is changed', async () => {
+      const good = {
+        sha256: 'a'.repeat(64),
+        id: 'key_new',
+        name: 'New',
+        plan: 'free',
+        hint: '',
+        createdAt: new Date().toISOString(),
+        rev: 1,
+      };
+      const [known = ''] = (await kit.run('keys', 'export')).stdout.split('\n');
+      const { id, sha256 } = JSON.parse(known) as { id: string; sha256: string };
+      const broken: [object | string, RegExp][] = [
+        ['{', /line 2 is not JSON/],
+        [{ ...good, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
+        [{ ...good, minute: 0 }, /line 2: minute /],
+        [{ ...good, minute: '60' }, /line 2: minute /],
+        [{ ...good, expiresAt: 'soon' }, /line 2: expiresAt /],
+        [{ ...good, plan: 'nope' }, /line 2: there is no plan named "nope"/],
+        [{ ...good, key: 'pets_secret' }, /line 2: .*"key"/],
+        [{ ...good, id }, /line 2: key_\w+ is the id of another key here/],
+        [{ ...good, sha256 }, /line 2: the key of key_new is key_\w+ here/],
+        [{ ...good, id: 'key_first' }, /line 2: a{64} stands in line 1 already/],
+      ];
+      const before = await snapshot(kit.redis);
+      for (const [line, message] of broken) {
+        const second = typeof line === 'string' ? line : JSON.stringify(line);
+        const first = JSON.stringify(
+          second.includes('key_first') ? good : { ...good, id: 'key_1', sha256: 'b'.repeat(64) },
+        );
+        const { code, stderr } = await kit.run('keys', 'import', await fileOf(`${first}\n${second}\n`));
+        expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) as string });
+      }
+      expect(await snapshot(kit.redis)).toEqual(before);
+    });
+  });
+
+  describe('keys issue --from', () => {
+    test('makes a key for each line, and all work', async () => {
+      const file = await fileOf(
+        'plan,name,minute,expires\nfree,"Smith, Jones & Co",,\npro,Second,42,2099-01-01\n',
+      );
+      const issued = await kit.json<ShownKey[]>('keys', 'issue', '--from', file);
+      expect(issued).toMatchObject([
+        { name: 'Smith, Jones & Co', plan: 'free', minute: null },
+        { name: 'Second', plan: 'pro', minute: 42, expiresAt: '2099-01-01T00:00:00.000Z' },
+      ]);
+      for (const { key } of issued) expect((await kit.pets(key)).status).toBe(200);
+      const { stdout } = await kit.run('keys', 'issue', '--from', file);
+      expect(stdout).toMatch(
+        /^id,name,plan,key\nkey_\w+,"Smith, Jones & Co",free,pets_\w{38}\nkey_\w+,Second,pro,pets_\w{38}\n$/,
+      );
+    });
+
+    test('a wrong line is named, and no key is made', { timeout: 60_000 }, async () => {
+      const wrong: [string, RegExp][] = [
+        ['', /the file has no keys in it|name the columns/],
+        ['name,plan\n', /the file has no keys in it/],
+        ['name\nx\n', /the first line has to name the columns, plan among them/],
+        ['name,plan,colour\nx,free,red\n', /unknown column "colour"/],
+        ['name,plan\ngood,free\nx,nope\n', /line 3: there is no plan named "nope"/],
+        ['name,plan\ngood,free\n,free\n', /line 3: name "".*1 to 100 characters/],
+        ['name,plan\ngood,free\nx,\n', /line 3: plan is empty/],
+        ['name,plan,minute\ngood,free,\nx,free,many\n', /line 3: minute "many": It is not a whole number/],
+        ['name,plan,expires\ngood,free,\nx,free,2020-01-01\n', /line 3: the expiry is in the past/],
+        ['name,plan\ngood,free\n"x,free\n', /not a CSV file/],
+        ['name,plan\ngood,free,1,2\n', /not a CSV file/],
+      ];
+      const before = await snapshot(kit.redis);
+      for (const [text, message] of wrong) {
+        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await fileOf(text));
+        expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
+        expect(stderr).toMatch(message);
+        expect(stderr).toMatch(/^ops: [^\n]+\n$/);
+      }
+      expect(await snapshot(kit.redis)).toEqual(before);
+    });
+
+    test('takes 10,000 lines', { timeout: 120_000 }, async () => {
+      const many = hasRedisServer ? 10_000 : 500;
+      const rows = Array.from({ length: many }, (_, index) => `Customer ${index},free`);
+      const file = await fileOf(`name,plan\n${rows.join('\n')}\n`);
+      const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', file);
+      // The progress bar is for terminals.
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      const lines = stdout.trimEnd().split('\n').slice(1);
+      expect(new Set(lines.map((line) => line.split(',')[3])).size).toBe(many);
+      expect(lines[many - 1]).toContain(`Customer ${many - 1},free`);
+      expect((await kit.pets(lines[many - 1]?.split(',')[3])).status).toBe(200);
+    });
+  });
+
+  test.skipIf(needsRedisServer('the first page of thousands of keys'))(
+    'keys list prints the first page after a few commands, however many keys there are, and never scans',
+    async () => {
+      const total = await kit.redis.zcard(redisKeys.apiKeysByCreation);
+      expect(total).toBeGreaterThan(10_000);
+      await kit.server.redis.config('RESETSTAT');
+      const page = await kit.json<ShownKey[]>('keys', 'list', '--limit', '20');
+      expect(page).toHaveLength(20);
+      const stats = await kit.server.redis.info('commandstats');
+      expect(stats).not.toMatch(/cmdstat_(scan|keys|hscan|zscan|sscan):/);
+      expect(Number(/cmdstat_hgetall:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(60);
+      const next = await kit.json<ShownKey[]>('keys', 'list', '--limit', '5', '--after', page[14]?.id ?? '');
+      expect(next.map(({ id }) => id)).toEqual(page.slice(15).map(({ id }) => id));
+      // All of them, once each and in order.
+      const all = await kit.json<ShownKey[]>('keys', 'list');
+      expect(new Set(all.map(({ id }) => id)).size).toBe(total);
+      const { stdout } = await kit.run('keys', 'list');
+      expect(stdout.trimEnd().split('\n')).toHaveLength(total + 1);
+      const { code } = await runProgram(
+        ['--input-type=module', '-e', headProgram, join(import.meta.dirname, '../../gateway/ops/main.ts')],
+        { REDIS_URL: kit.server.url },
+      );
+      expect(code).toBe(0);
+    },
+  );
+
+  test('the help of every command is in the README', async () => {
+    const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
+    const { stdout: help } = await kit.run('--help');
+    const nouns = Array.from(help.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, noun = '']) => noun);
+    expect(nouns).toContain('keys');
+    for (const noun of nouns.filter((name) => name !== 'help')) {
+      const { stdout } = await kit.run(noun, '--help');
+      const verbs = Array.from(stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, verb = '']) => verb);
+      for (const verb of verbs.filter((name) => name !== 'help')) expect(readme).toContain(`${noun} ${verb}`);
+      expect(readme).toContain(`\`${noun}`);
+    }
+  });
+});
+
+/** `ops keys list | head -c 10`: whoever reads goes away early, and that is no fault. */
+const headProgram = `
+  import { spawn } from 'node:child_process';
+  const child = spawn(process.execPath, [process.argv[1], 'keys', 'list'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.once('data', () => child.stdout.destroy());
+  child.on('exit', (code) => process.exit(code ?? 1));
+`;

@@ -1,0 +1,391 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect, createServer, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { userInfo } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { type OpsKit, startOpsKit } from '../support/ops-kit.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+import { runProgram, startGateway } from '../support/service.ts';
+import { hasScript, runOnTerminal } from '../support/terminal.ts';
+
+interface Usage {
+  state: string;
+  minute: { used: number; limit: number; remaining: number; resetsAt: string };
+  day: { used: number; limit: number; remaining: number; resetsAt: string };
+  violations: number;
+  ban: { reason: string; endsAt: string } | null;
+}
+
+interface Entry {
+  id: string;
+  at: string;
+  who: string;
+  action: string;
+  target: string;
+  before: Record<string, unknown> | null;
+  after: Record<string, unknown> | null;
+}
+
+describe('steering a running gateway', () => {
+  let kit: OpsKit;
+
+  beforeAll(async () => {
+    kit = await startOpsKit({ LOG_LEVEL: 'warn' });
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
+
+  describe('usage', () => {
+    test('shows both windows, violations and the ban of a key', async () => {
+      const { key, id, sha } = await kit.issue({ minute: 3 });
+      for (let index = 0; index < 4; index += 1) await kit.pets(key);
+      const usage = await kit.json<Usage>('usage', id);
+      expect(usage).toMatchObject({
+        id,
+        name: 'test',
+        plan: 'free',
+        state: 'valid',
+        minute: { used: 3, limit: 3, remaining: 0 },
+        day: { used: 3, limit: 1000, remaining: 997 },
+        violations: 1,
+        ban: null,
+      });
+      const leftMs = Date.parse(usage.minute.resetsAt) - Date.now();
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThanOrEqual(60_000);
+      expect(usage.day.resetsAt).toMatch(/T00:00:00\.000Z$/);
+      await kit.redis.set(redisKeys.ban(sha), '2', 'PX', 60_000);
+      expect(await kit.json<Usage>('usage', id)).toMatchObject({
+        state: 'banned',
+        ban: { reason: 'went on after 429 (ban 2 in a row)' },
+      });
+    });
+
+    test('says that a plan was edited into something unusable', async () => {
+      const { id } = await kit.issue({ plan: 'pro' });
+      await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
+      const { code, stderr } = await kit.run('usage', id);
+      await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
+      expect({ code, stderr }).toEqual({
+        code: 2,
+        stderr: 'ops: the plan "pro" has no usable limits; see: ops plans list\n',
+      });
+    });
+  });
+
+  test('top shows the busiest keys of all gateways, with what was refused', async () => {
+    const second = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      LOG_LEVEL: 'fatal',
+    });
+    const busy = await kit.issue({ plan: 'pro', minute: 30 });
+    const calm = await kit.issue({ plan: 'pro' });
+    for (let index = 0; index < 20; index += 1) {
+      await kit.pets(busy.key);
+      await fetch(`${second.url}/v1/pets`, { headers: { authorization: `Bearer ${busy.key}` } });
+    }
+    await kit.pets(calm.key);
+    const top = () => kit.json<(Usage & { id: string; requests: number; refused: number })[]>('top');
+    await expect
+      .poll(async () => (await top()).find(({ id }) => id === busy.id)?.requests, { timeout: 8000 })
+      .toBe(40);
+    const rows = await top();
+    expect(rows[0]).toMatchObject({
+      id: busy.id,
+      requests: 40,
+      refused: 10,
+      minute: { used: 30, limit: 30 },
+    });
+    expect(rows.find(({ id }) => id === calm.id)).toMatchObject({ requests: 1, refused: 0 });
+    expect(await kit.json<unknown[]>('top', '--count', '1')).toHaveLength(1);
+    const { stdout } = await kit.run('top');
+    expect(stdout).toMatch(/^ID +NAME +PLAN +REQUESTS\/MIN +REFUSED +MINUTE +DAY +STATE\nkey_/);
+    await second[Symbol.asyncDispose]();
+  });
+
+  describe('bans', () => {
+    test('are added with a reason, listed, and lifted within a second', async () => {
+      const { key, id } = await kit.issue({ name: 'Abuser' });
+      expect((await kit.pets(key)).status).toBe(200);
+      const ban = { id, name: 'Abuser', plan: 'free', reason: 'scrapes the catalogue' };
+      expect(await kit.json('bans', 'add', id, '--for', '15m', '--reason', ban.reason)).toMatchObject(ban);
+      const refused = await kit.pets(key);
+      expect(refused.status).toBe(429);
+      expect(refused.json).toMatchObject({ code: 'api_key_banned' });
+      expect(JSON.stringify(refused.json)).not.toContain('catalogue');
+      const wait = Number(refused.header('Retry-After'));
+      expect(wait).toBeGreaterThan(890);
+      expect(wait).toBeLessThanOrEqual(900);
+      expect(await kit.json('bans', 'list')).toEqual([expect.objectContaining(ban)]);
+      expect(await kit.json('bans', 'lift', id)).toMatchObject(ban);
+      await expect.poll(async () => (await kit.pets(key)).status, { timeout: 1500 }).toBe(200);
+      expect(await kit.json('bans', 'list')).toEqual([]);
+    });
+
+    test('that gateways make, or that redis-cli sets, are listed too', async () => {
+      await kit.json('policy', 'set', '--violations', '1');
+      const hammering = await kit.issue({ minute: 1 });
+      await expect.poll(() => codeOf(hammering.key)).toBe('api_key_banned');
+      const byHand = await kit.issue();
+      await kit.redis.set(redisKeys.ban(byHand.sha), 'leaked', 'EX', 100);
+      expect(await codeOf(byHand.key)).toBe('api_key_banned');
+      const listed = async () =>
+        (await kit.json<{ id: string; reason: string }[]>('bans', 'list')).map(({ id, reason }) => [
+          id,
+          reason,
+        ]);
+      await expect.poll(listed).toEqual([
+        [hammering.id, 'went on after 429 (ban 1 in a row)'],
+        [byHand.id, 'leaked'],
+      ]);
+      await kit.redis.del(redisKeys.ban(byHand.sha));
+      expect(await listed()).toEqual([[hammering.id, 'went on after 429 (ban 1 in a row)']]);
+      await kit.json('policy', 'set', '--violations', '10');
+    });
+  });
+
+  test('plans set --dry-run says how many keys are over the limits, and changes nothing', async () => {
+    await kit.json('plans', 'set', 'silver', '--minute', '100', '--day', '1000');
+    const [busy, calm, own] = await Promise.all([
+      kit.issue({ plan: 'silver' }),
+      kit.issue({ plan: 'silver' }),
+      kit.issue({ plan: 'silver', minute: 50, day: 500 }),
+    ]);
+    for (let index = 0; index < 5; index += 1) {
+      await kit.pets(busy.key);
+      await kit.pets(own.key);
+    }
+    await kit.pets(calm.key);
+    const tryOut = (minute: number, day: number) =>
+      kit.json('plans', 'set', 'silver', '--minute', String(minute), '--day', String(day), '--dry-run');
+    expect(await tryOut(5, 1000)).toEqual({
+      name: 'silver',
+      minute: 5,
+      day: 1000,
+      keys: 3,
+      overMinute: 1,
+      overDay: 0,
+      over: 1,
+    });
+    expect(await tryOut(5, 1)).toMatchObject({ overMinute: 1, overDay: 2, over: 2 });
+    expect(await tryOut(6, 6)).toMatchObject({ over: 0 });
+    expect(await kit.redis.hgetall(redisKeys.plan('silver'))).toEqual({ minute: '100', day: '1000' });
+  });
+
+  test('policy set holds within a second, one field at a time', async () => {
+    const policy = await kit.json('policy', 'show');
+    expect(policy).toEqual({
+      enabled: true,
+      violations: 10,
+      windowSeconds: 60,
+      banSeconds: 60,
+      maxBanSeconds: 3600,
+      resetSeconds: 86_400,
+    });
+    expect(await kit.json('policy', 'set', '--violations', '1', '--ban-seconds', '7')).toEqual({
+      ...policy,
+      violations: 1,
+      banSeconds: 7,
+    });
+    await sleep(1000);
+    const { key } = await kit.issue({ minute: 1 });
+    await kit.pets(key);
+    expect((await kit.pets(key)).header('Retry-After')).toBe('7');
+    expect(await kit.json('policy', 'set', '--violations', '10', '--ban-seconds', '60')).toEqual(policy);
+  });
+
+  describe('the audit log', () => {
+    test('has who changed what, when, before and after, and no key', async () => {
+      const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
+      const id = String(issued['id']);
+      await kit.json('keys', 'set', id, '--plan', 'pro', '--as', 'Alice A.');
+      await kit.json('keys', 'revoke', id, '--as', 'bob');
+      await kit.json('keys', 'revoke', id, '--as', 'nobody: it is revoked already');
+      await kit.json('plans', 'set', 'audited', '--minute', '1', '--day', '2');
+      await kit.json('policy', 'set', '--violations', '11', '--as', 'eve');
+      await kit.json('policy', 'set', '--violations', '10');
+      const entries = await kit.json<Entry[]>('audit', '--count', '6');
+      const os = userInfo().username;
+      expect(entries.map(({ who, action, target }) => [who, action, target])).toEqual([
+        [os, 'keys.issue', id],
+        ['Alice A.', 'keys.set', id],
+        ['bob', 'keys.revoke', id],
+        [os, 'plans.set', 'audited'],
+        ['eve', 'policy.set', 'gw:ban-policy'],
+        [os, 'policy.set', 'gw:ban-policy'],
+      ]);
+      expect(entries[0]).toMatchObject({ before: null, after: { id, plan: 'free', name: 'Audited' } });
+      expect(entries[1]).toMatchObject({ before: { plan: 'free', rev: 1 }, after: { plan: 'pro', rev: 2 } });
+      expect(entries[2]?.before).not.toHaveProperty('revokedAt');
+      expect(entries[2]?.after).toHaveProperty('revokedAt');
+      expect(entries[3]).toMatchObject({ before: null, after: { minute: 1, day: 2 } });
+      expect(entries[4]).toMatchObject({ before: { violations: 10 }, after: { violations: 11 } });
+      for (const { at } of entries) expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(60_000);
+      expect(JSON.stringify(entries)).not.toContain(String(issued['key']).slice(9));
+      const { stdout } = await kit.run('audit', '--count', '2');
+      expect(stdout).toMatch(/^AT +WHO +ACTION +TARGET +CHANGE\n/);
+      expect(stdout).toMatch(/eve +policy\.set +gw:ban-policy +violations: 10 -> 11\n/);
+    });
+
+    test('is followed as changes come', async () => {
+      const child: ChildProcess = spawn(
+        process.execPath,
+        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json'],
+        {
+          cwd: fileURLToPath(new URL('../..', import.meta.url)),
+          env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
+      onTestFinished(() => {
+        child.kill('SIGKILL');
+      });
+      let output = '';
+      child.stdout?.on('data', (chunk: Buffer) => {
+        output += chunk.toString();
+      });
+      await expect.poll(() => output).toMatch(/\n$/);
+      // Longer than one wait for news.
+      await sleep(1500);
+      await kit.json('plans', 'set', 'followed', '--minute', '1', '--day', '2', '--as', 'carol');
+      await expect.poll(() => output).toContain('"who":"carol"');
+      expect(
+        output
+          .trimEnd()
+          .split('\n')
+          .map((line) => (JSON.parse(line) as Entry).action),
+      ).toHaveLength(2);
+    });
+
+    test('stays of a bounded length', async () => {
+      const now = Date.now();
+      const pipeline = kit.redis.pipeline();
+      for (let index = 0; index < 100_500; index += 1)
+        pipeline.xadd(redisKeys.audit, `${now + 1000}-${index + 1}`, 'who', 'filler');
+      await pipeline.exec();
+      await kit.json('plans', 'set', 'followed', '--minute', '2', '--day', '2');
+      expect(await kit.redis.xlen(redisKeys.audit)).toBeLessThan(100_300);
+      const [last] = (await kit.json<Entry[]>('audit', '--count', '1')).slice(-1);
+      expect(last).toMatchObject({ action: 'plans.set' });
+    });
+  });
+
+  describe('on a terminal', () => {
+    if (!hasScript) console.warn('the program script is not installed: nothing is tried on a terminal');
+
+    test.skipIf(!hasScript)(
+      'top refreshes, and states are in colour unless NO_COLOR says otherwise',
+      async () => {
+        const { key, id, sha } = await kit.issue({ name: 'Shown' });
+        await kit.redis.set(redisKeys.ban(sha), 'shown', 'PX', 60_000);
+        await kit.pets(key);
+        const shown = (env: Record<string, string>) =>
+          runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>
+            (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(id),
+          );
+        expect(await shown({})).toContain('\u{1B}[31mbanned\u{1B}[39m');
+        expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
+        expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
+      },
+    );
+
+    test.skipIf(!hasScript)('services write lines for people', async () => {
+      const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
+      const output = await runOnTerminal(['gateway/server.ts'], env, (text) =>
+        text.includes('gateway listens'),
+      );
+      expect(output).toMatch(/gateway: gateway listens on port \d+/);
+      expect(output).not.toContain('{"level"');
+    });
+  });
+});
+
+describe.skipIf(needsRedisServer('changes that wait for the disk of Redis'))(
+  'a change is on the disk first',
+  () => {
+    test.each([
+      {
+        name: 'a server that confirms at the second try',
+        answers: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
+        code: 0,
+        stderr: /^$/,
+      },
+      {
+        name: 'a server that never confirms',
+        answers: ['*2\r\n:0\r\n:0\r\n'],
+        code: 1,
+        stderr: /^ops: the change is made, but Redis does not confirm that it is on its disk\n$/,
+      },
+      {
+        name: 'a server that keeps nothing on disk',
+        answers: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
+        code: 0,
+        stderr: /^ops: warning: this Redis keeps no append-only file, so the change is lost with it\n$/,
+      },
+      {
+        name: 'an old server that cannot be asked',
+        answers: ["-ERR unknown command 'WAITAOF'\r\n"],
+        code: 0,
+        stderr: /^$/,
+      },
+    ])('$name', async ({ answers, code, stderr }) => {
+      const kit = await startOpsKit();
+      const asked: string[] = [];
+      const waitAof = await startWaitAofProxy(kit.server.port, (command) => {
+        asked.push(command);
+        return answers[Math.min(asked.length, answers.length) - 1] ?? '';
+      });
+      const ended = await runProgram(
+        ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
+        { REDIS_URL: waitAof.url },
+      );
+      expect(ended.code).toBe(code);
+      expect(ended.stderr).toMatch(stderr);
+      expect(asked.length).toBeGreaterThanOrEqual(1);
+      expect(asked[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
+      // Only what is on the disk is shown.
+      expect(ended.stdout.includes('"key":"pets_')).toBe(code === 0);
+      waitAof.close();
+      await kit[Symbol.asyncDispose]();
+    });
+  },
+);
+
+/**
+ * Stands before a real redis-server and answers WAITAOF in its place, which the server that Debian 12 has does not
+ * know. Everything else passes.
+ */
+async function startWaitAofProxy(port: number, answer: (command: string) => string) {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+    }
+    client.on('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(answer(text.toUpperCase()));
+      else upstream.write(chunk);
+    });
+    upstream.pipe(client);
+    client.on('close', () => upstream.destroy());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  return {
+    url: `redis://127.0.0.1:${address.port}`,
+    close() {
+      server.close();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}

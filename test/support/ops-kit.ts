@@ -1,0 +1,58 @@
+import type { Redis } from 'ioredis';
+import { expect } from 'vitest';
+import { type GatewayKit, startGatewayKit } from './gateway-kit.ts';
+import { type Answer, send } from './http.ts';
+import { type Ended, runProgram } from './service.ts';
+
+/** A gateway with its Redis, and the ops command for it. */
+export interface OpsKit extends GatewayKit {
+  /** Runs the ops command to its end. */
+  run(...args: string[]): Promise<Ended>;
+  /** The same with --json: what it printed, once it has ended well and with one line. */
+  json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
+  pets(key: unknown): Promise<Answer>;
+}
+
+export async function startOpsKit(env: Record<string, string> = {}): Promise<OpsKit> {
+  const kit = await startGatewayKit(env);
+  const run = (...args: string[]) =>
+    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: kit.server.url });
+  return {
+    ...kit,
+    run,
+    async json<T>(...args: string[]) {
+      const { code, stdout, stderr } = await run(...args, '--json');
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect(stdout.endsWith('\n') && !stdout.trimEnd().includes('\n')).toBe(true);
+      return JSON.parse(stdout) as T;
+    },
+    pets: (key) => send(`${kit.gateway.url}/v1/pets`, { key: String(key) }),
+  };
+}
+
+/** All of Redis but what the clock writes. */
+export async function snapshot(redis: Redis): Promise<[key: string, content: unknown][]> {
+  const keys = (await redis.keys('*')).filter(
+    (key) => key !== 'gw:instances' && !key.startsWith('gw:{busy}'),
+  );
+  const contents = await Promise.all(keys.toSorted().map((key) => contentOf(redis, key)));
+  return keys.toSorted().map((key, index) => [key, contents[index]]);
+}
+
+async function contentOf(redis: Redis, key: string): Promise<unknown> {
+  const type = await redis.type(key);
+  switch (type) {
+    case 'string':
+      return redis.get(key);
+    case 'hash':
+      return redis.hgetall(key);
+    case 'set':
+      return (await redis.smembers(key)).toSorted();
+    case 'zset':
+      return redis.zrange(key, '0', '-1', 'WITHSCORES');
+    case 'stream':
+      return redis.xrange(key, '-', '+');
+    default:
+      throw new Error(`${key} is a ${type}`);
+  }
+}
