@@ -1,17 +1,31 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+
+const root = fileURLToPath(new URL('.', import.meta.url));
+
+const shared = {
+  root,
+  // Tests start real servers, and mostly wait for them: two files at a time, however many cores there are, lest
+  // they starve each other.
+  maxWorkers: 2,
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+  // A test without an expectation shows nothing.
+  expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
+};
+
+export function project(name: string, include: string[], groupOrder: number): TestProjectInlineConfiguration {
+  return { test: { ...shared, name, include, sequence: { groupOrder } } };
+}
 
 export default defineConfig({
   test: {
-    root: fileURLToPath(new URL('.', import.meta.url)),
-    include: ['**/*.test.ts'],
-    globalSetup: ['support/stores.setup.ts'],
-    // Tests start real servers, and mostly wait for them: two files at a time, however many cores there are, lest
-    // they starve each other.
-    maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // A test without an expectation shows nothing.
-    expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
+    root,
+    globalSetup: ['support/suite.setup.ts'],
+    projects: [
+      project('suite', ['{unit,gateway,pets-service,contract,e2e}/**/*.test.ts'], 0),
+      // Looks at what all others have left behind.
+      project('afterwards', ['afterwards/**/*.test.ts'], 1),
+    ],
   },
 });

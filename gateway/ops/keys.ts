@@ -106,7 +106,6 @@ function listCommand(): Command {
 
 async function* shownPages(store: ApiKeyStore, after: string | undefined, limit = Number.POSITIVE_INFINITY) {
   let left = limit;
-  // The first page is a small one, so that there is something to read at once.
   for await (const page of store.list(after, Math.min(left, 500))) {
     const shown = page.slice(0, left).map((key) => shownKey(key, now()));
     yield shown;

@@ -60,7 +60,7 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     if (missing !== undefined) return;
     stores = await start();
     directory = await temporaryDirectory();
-    env = { ...stores.env, DATA_DIR: directory.path, LOG_LEVEL: 'fatal' };
+    env = { ...stores.env, DATA_DIR: directory.path };
     petsService = await startPetsService(env);
     gateway = await startGateway({
       ...env,

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { keepOutput, keepSecrets } from '../support/evidence.ts';
 import { freePort } from '../support/free-port.ts';
 import { postJson, send } from '../support/http.ts';
 import { hasRedisServer } from '../support/redis-server.ts';
@@ -124,8 +125,9 @@ describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run 
     const child = spawn(program === 'node' ? process.execPath : program, [...args, ...extraArguments], {
       cwd: root,
       env: { PATH: process.env['PATH'], ...env },
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 'pipe', 'inherit'],
     });
+    child.stdout?.on('data', (chunk: Buffer) => keepOutput(chunk.toString()));
     running.push(child);
     return child;
   }
@@ -202,6 +204,7 @@ describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run 
         env: { REDIS_URL: local('redis://redis:6379'), DATA_DIR: directory.path },
       },
     );
+    keepSecrets(ops.stdout);
     const { key } = JSON.parse(ops.stdout) as { key: string };
     const pets = `http://127.0.0.1:${local('8080')}/v1/pets`;
     expect((await send(pets, { key })).json).toEqual([]);

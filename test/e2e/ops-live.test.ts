@@ -32,7 +32,7 @@ describe('steering a running gateway', () => {
   let kit: OpsKit;
 
   beforeAll(async () => {
-    kit = await startOpsKit({ LOG_LEVEL: 'warn' });
+    kit = await startOpsKit();
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
@@ -81,7 +81,6 @@ describe('steering a running gateway', () => {
     const second = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
-      LOG_LEVEL: 'fatal',
     });
     const busy = await kit.issue({ plan: 'pro', minute: 30 });
     const calm = await kit.issue({ plan: 'pro' });

@@ -5,7 +5,7 @@ import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
-import { type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
+import { inTurns, type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
 import { runProgram, startGateway, startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -232,12 +232,12 @@ describe('the ops command', () => {
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
         [['frobnicate'], /unknown command 'frobnicate'/],
       ];
-      for (const [args, message] of wrong) {
+      await inTurns(wrong, async ([args, message]) => {
         const { code, stdout, stderr } = await run(...args, '--json');
         expect({ code, stdout }, `${args.join(' ')}: ${stderr}`).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
         expect(stderr).toMatch(/^ops: [^\n]+\n$/);
-      }
+      });
       expect(await snapshot(redis)).toEqual(before);
     },
   );
@@ -275,7 +275,7 @@ describe('the ops command without REDIS_URL', () => {
   test('uses the private Redis of the gateway on the same data directory', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path, PATH: '' };
-    const gateway = await startGateway({ ...env, LOG_LEVEL: 'fatal' });
+    const gateway = await startGateway({ ...env });
     const issue = ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
     const issued = await runProgram(issue, env);
     expect(issued.code).toBe(0);
@@ -301,7 +301,7 @@ describe('the ops command without REDIS_URL', () => {
   test('issues tokens that the pets service accepts until they expire', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path };
-    const service = await startPetsService({ ...env, LOG_LEVEL: 'fatal' });
+    const service = await startPetsService({ ...env });
     const { code, stdout } = await runProgram(
       ['gateway/ops/main.ts', 'tokens', 'issue', 'billing', '--ttl', '60', '--json'],
       env,

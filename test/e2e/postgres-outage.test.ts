@@ -28,7 +28,6 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
         DATA_DIR: directory.path,
         DATABASE_URL: databaseUrl,
         DATABASE_POOL_SIZE: '2',
-        LOG_LEVEL: 'error',
       }),
     );
     token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);

@@ -90,7 +90,6 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
     const second = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
-      LOG_LEVEL: 'fatal',
     });
     const { key } = await kit.issue({ minute: 20 });
     const both = [kit.gateway.url, second.url];
@@ -183,7 +182,6 @@ describe.skipIf(skip)('Redis cannot be used at the start', () => {
     const late = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
-      LOG_LEVEL: 'warn',
     });
     expect((await send(`${late.url}/v1/pets`, { key })).status).toBe(503);
     expect(late.output()).toMatch(/READONLY|replica/);
@@ -203,7 +201,6 @@ describe.skipIf(skip)('Redis cannot be used at the start', () => {
     const late = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
-      LOG_LEVEL: 'warn',
     });
     const answer = await send(`${late.url}/v1/pets`, { key });
     expect(answer.status).toBe(503);

@@ -83,7 +83,6 @@ describe('SIGTERM', () => {
     const env = {
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
-      LOG_LEVEL: 'warn',
       SHUTDOWN_DELAY_MS: '1000',
     };
     await using stack = new AsyncDisposableStack();
@@ -158,7 +157,7 @@ describe('SIGTERM to the pets service', () => {
 
   test('ends it with 0, and what it stored is there at the next start', async () => {
     await using directory = await temporaryDirectory();
-    const env = { DATA_DIR: directory.path, LOG_LEVEL: 'warn' };
+    const env = { DATA_DIR: directory.path };
     const first = await startPetsService(env);
     expect(await first.stop()).toBe(0);
     const second = await startPetsService(env);

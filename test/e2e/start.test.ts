@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { keepOutput, keepSecrets } from '../support/evidence.ts';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 import { hasRedisServer, needsRedisServer, startRedisServer } from '../support/redis-server.ts';
@@ -61,6 +62,9 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
+      // What is printed for people holds the demo key, and is meant to.
+      keepOutput(chunk.toString().replaceAll(/^(?!\{).*$/gm, ''));
+      keepSecrets(chunk.toString());
     });
   }
   const exited = new Promise<number | null>((resolve) => {

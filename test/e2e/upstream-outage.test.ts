@@ -21,7 +21,7 @@ describe('the pets service is killed in the middle of an answer', () => {
 
   beforeAll(async () => {
     port = await freePort();
-    kit = await startGatewayKit({ PETS_SERVICE_URL: `http://127.0.0.1:${port}`, LOG_LEVEL: 'fatal' });
+    kit = await startGatewayKit({ PETS_SERVICE_URL: `http://127.0.0.1:${port}` });
     ({ key } = await kit.issue());
   });
 

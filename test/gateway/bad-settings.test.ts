@@ -13,7 +13,7 @@ describe('values in Redis that were edited by hand', () => {
   let gateway: Service;
 
   beforeAll(async () => {
-    kit = await startGatewayKit({ LOG_LEVEL: 'error' });
+    kit = await startGatewayKit();
     ({ redis, gateway } = kit);
   });
 

@@ -312,7 +312,7 @@ describe('proxying', () => {
           /gateway_requests_total\{route="\/v1\/pets",method="GET",status="aborted",plan="business"\} 1/,
         );
       // It is the client that ended it: nothing is wrong with the upstream.
-      expect(kit.gateway.output().slice(outputBefore)).toBe('');
+      expect(kit.gateway.output().slice(outputBefore)).not.toMatch(/"level":[456]0/);
     });
 
     test('an answer before the body is read reaches the client', async () => {
@@ -342,7 +342,6 @@ describe('proxying', () => {
       PETS_SERVICE_URL: kit.upstream.url,
       UPSTREAM_CONNECTIONS: '2',
       UPSTREAM_TIMEOUT_MS: '1000',
-      LOG_LEVEL: 'fatal',
     });
     const before = kit.upstream.seen.length;
     const held: (() => void)[] = [];
@@ -365,7 +364,6 @@ describe('proxying', () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
-      LOG_LEVEL: 'fatal',
     });
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     await gateway[Symbol.asyncDispose]();
@@ -378,7 +376,6 @@ describe('proxying', () => {
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
       TRUST_PROXY: '127.0.0.0/8',
-      LOG_LEVEL: 'fatal',
     });
     const headers = {
       'x-forwarded-for': '192.0.2.9',

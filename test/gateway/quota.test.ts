@@ -19,7 +19,7 @@ describe.skipIf(needsRedisServer('quotas over three gateways'))(
     beforeAll(async () => {
       server = await startRedisServer();
       upstream = await startUpstream();
-      const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, LOG_LEVEL: 'warn' };
+      const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
       gateways = await Promise.all([startGateway(env), startGateway(env), startGateway(env)]);
       redis = await connectRedis(server.url);
     });

@@ -23,7 +23,7 @@ export async function startGatewayKit(env: Record<string, string> = {}): Promise
   const redis = await connectRedis(server.url);
   stack.defer(() => redis.disconnect());
   const gateway = stack.use(
-    await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, LOG_LEVEL: 'warn', ...env }),
+    await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }),
   );
   const disposables = stack.move();
   return {

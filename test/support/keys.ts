@@ -4,6 +4,7 @@ import { createAuditLog } from '../../gateway/audit-log.ts';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createRedis } from '../../gateway/redis/redis.ts';
 import { pino } from 'pino';
+import { keepSecrets } from './evidence.ts';
 
 export interface IssuedKey {
   key: string;
@@ -26,6 +27,7 @@ export function keyIssuer(redis: Redis) {
     store,
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
       const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
+      keepSecrets(key);
       return { key, id: record.id, sha: hashApiKey(key) };
     },
   };

@@ -56,3 +56,12 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
       throw new Error(`${key} is a ${type}`);
   }
 }
+
+/** Does something for each item, a few at a time: most of what a command takes is starting a process. */
+export async function inTurns<T>(items: readonly T[], use: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await use(item);
+  };
+  await Promise.all([worker(), worker(), worker()]);
+}

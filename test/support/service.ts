@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { keepOutput, keepSecrets } from './evidence.ts';
+import { send } from './http.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -38,13 +40,15 @@ export async function runProgram(args: string[], env: Record<string, string> = {
   const code = await new Promise<number | null>((resolve) => {
     child.on('close', resolve);
   });
+  keepSecrets(stdout);
   return { code, stdout, stderr };
 }
 
 function spawnNode(args: string[], env: Record<string, string>, ipc = false): ChildProcess {
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd: root,
-    env: { ...cleanEnvironment(), ...env },
+    // All of what can be logged, so that secrets would show (test/afterwards/).
+    env: { ...cleanEnvironment(), LOG_LEVEL: 'debug', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
   });
 }
@@ -67,6 +71,7 @@ async function startService(script: string, env: Record<string, string>): Promis
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
+      keepOutput(chunk.toString());
     });
   }
   const exited = new Promise<number | null>((resolve) => {
@@ -93,11 +98,20 @@ async function startService(script: string, env: Record<string, string>): Promis
     stop,
     async [Symbol.asyncDispose]() {
       child.kill('SIGCONT');
+      if (ready.adminPort !== undefined) keepOutput(await metricsOf(ready.adminPort));
       const hardStop = setTimeout(() => child.kill('SIGKILL'), 5000);
       await stop();
       clearTimeout(hardStop);
     },
   };
+}
+
+/** Nothing where it does not answer any more. */
+async function metricsOf(adminPort: number): Promise<string> {
+  return send(`http://127.0.0.1:${adminPort}/metrics`).then(
+    ({ text }) => text,
+    () => '',
+  );
 }
 
 /** A gateway in a process of its own, on free ports. */

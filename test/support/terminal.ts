@@ -18,15 +18,19 @@ export async function runOnTerminal(
     env: { PATH: process.env['PATH'], TERM: 'xterm', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   });
+  child.stdin.on('error', () => {});
   let output = '';
+  let ended = false;
   const exited = new Promise<void>((resolve) => {
     child.on('exit', () => resolve());
   });
   const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
+    if (ended || !enough(output)) return;
+    ended = true;
     // Ctrl-C, as the terminal's driver sees it.
-    if (enough(output)) child.stdin.write('\u{3}');
+    child.stdin.write('\u{3}');
   });
   await exited;
   clearTimeout(patience);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { keepSecrets } from './evidence.ts';
 
 export interface SeenRequest {
   method: string;
@@ -33,6 +34,7 @@ export async function startUpstream(): Promise<Upstream> {
     req.on('end', () => {
       const { method = '', url = '', rawHeaders, headers } = req;
       const body = Buffer.concat(chunks).toString();
+      keepSecrets(headers.authorization ?? '');
       seen.push({ method, url, rawHeaders, headers, body });
       upstream.answer(req, res, body);
     });
