@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
+import { createMetrics } from '../../gateway/metrics.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -23,4 +24,13 @@ test('the README lists every error code, and no other', () => {
   expect(firstCells('Error codes').toSorted()).toEqual(
     [...new Set([...gatewayCodes, ...petsCodes])].toSorted(),
   );
+});
+
+test('the README lists every metric of the gateway, and no other', () => {
+  const section = readme.split('\n### Metrics and logs\n')[1]?.split('\n### ')[0] ?? '';
+  const listed = Array.from(section.matchAll(/`(gateway_\w+)`/g), ([, name]) => name);
+  const registered = createMetrics()
+    .registry.getMetricsAsArray()
+    .flatMap(({ name }) => (name.startsWith('gateway_') ? [name] : []));
+  expect(listed.toSorted()).toEqual(registered.toSorted());
 });
