@@ -7,10 +7,14 @@ export interface BanMemory {
   /**
    * The remembered ban of a key, or else what `decide` says, of which a ban is remembered.
    * @param trustFully while Redis can't be asked, a ban is believed until its end and not for a second only
+   * @param onMet told of each ban once, when this process meets it
    */
-  recall(sha: string, trustFully: boolean, decide: () => Promise<QuotaDecision>): Promise<QuotaDecision>;
-  /** Whether this process has met the present ban of a key before. */
-  knows(sha: string): boolean;
+  recall(
+    sha: string,
+    trustFully: boolean,
+    decide: () => Promise<QuotaDecision>,
+    onMet?: (ban: Ban) => void,
+  ): Promise<QuotaDecision>;
 }
 
 interface RememberedBan {
@@ -27,11 +31,23 @@ const trustMs = 1000;
 export function createBanMemory({ now }: { now: () => number }): BanMemory {
   const remembered = new LRUCache<string, RememberedBan>({ max: rememberedBans });
 
-  async function decideAndRemember(sha: string, decide: () => Promise<QuotaDecision>) {
+  async function decideAndRemember(
+    sha: string,
+    decide: () => Promise<QuotaDecision>,
+    onMet: ((ban: Ban) => void) | undefined,
+  ) {
     const decision = await decide();
-    if (decision.outcome === 'banned') remembered.set(sha, { ban: decision, readAtMs: now() });
-    else if (decision.outcome !== 'stale') remembered.delete(sha);
+    if (decision.outcome === 'banned') {
+      const met = !decision.isNew && isBanned(sha);
+      remembered.set(sha, { ban: decision, readAtMs: now() });
+      if (!met) onMet?.(decision);
+    } else if (decision.outcome !== 'stale') remembered.delete(sha);
     return decision;
+  }
+
+  function isBanned(sha: string): boolean {
+    const known = remembered.get(sha);
+    return known !== undefined && remaining(known).remainingMs > 0;
   }
 
   function remaining({ ban, readAtMs }: RememberedBan): Ban {
@@ -45,22 +61,20 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
   }
 
   return {
-    knows(sha) {
+    async recall(sha, trustFully, decide, onMet) {
       const known = remembered.get(sha);
-      return known !== undefined && remaining(known).remainingMs > 0;
-    },
-    async recall(sha, trustFully, decide) {
-      const known = remembered.get(sha);
-      if (known === undefined) return decideAndRemember(sha, decide);
+      if (known === undefined) return decideAndRemember(sha, decide, onMet);
       const ban = remaining(known);
-      if (ban.remainingMs <= 0) return decideAndRemember(sha, decide);
+      if (ban.remainingMs <= 0) return decideAndRemember(sha, decide, onMet);
       if (trustFully || now() - known.readAtMs < trustMs) return ban;
       if (known.renewal !== undefined) {
         const renewed = await known.renewal;
         // Only a ban can be shared: anything else was counted for the request that asked.
-        return renewed.outcome === 'banned' ? renewed : decideAndRemember(sha, decide);
+        return renewed.outcome === 'banned'
+          ? { ...renewed, isNew: false }
+          : decideAndRemember(sha, decide, onMet);
       }
-      known.renewal = decideAndRemember(sha, decide).finally(() => {
+      known.renewal = decideAndRemember(sha, decide, onMet).finally(() => {
         known.renewal = undefined;
       });
       return known.renewal;

@@ -46,7 +46,6 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     const key = redisKeys.apiKey(caller.sha);
     try {
       const decision = await consumeQuota(redis, gate, caller, limitsOf(caller), banPolicy.current());
-      if (decision.outcome === 'banned') tellOperators(caller, decision);
       // Other faults of the record are for those to take back who read it.
       if (stumbled.delete(caller.sha)) faults.report(key, []);
       return decision;
@@ -60,9 +59,8 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     }
   }
 
-  /** Of a ban that is new, or was made by hand and is met for the first time. */
-  function tellOperators({ id, sha }: Caller, { remainingMs, nowMs, isNew }: Ban): void {
-    if (!isNew && bans.knows(sha)) return;
+  /** Of a ban that is new, or was made elsewhere and is met for the first time. */
+  function tellOperators({ id }: Caller, { remainingMs, nowMs }: Ban): void {
     log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
     // Where this gets lost, the ban is in force all the same and is only missing in the list.
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
@@ -78,6 +76,12 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   return {
-    decide: (caller) => bans.recall(caller.sha, !gate.open, () => decideInRedis(caller)),
+    decide: (caller) =>
+      bans.recall(
+        caller.sha,
+        !gate.open,
+        () => decideInRedis(caller),
+        (ban) => tellOperators(caller, ban),
+      ),
   };
 }

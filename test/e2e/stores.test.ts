@@ -97,6 +97,23 @@ describe.each(storesKinds)('the whole service on $name', ({ name, start, missing
     expect(code).toBe('api_key_banned');
   });
 
+  onStores('both services log a request under the same id, with who asked', async () => {
+    const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
+    const answer = await pets(key);
+    const requestId = answer.header('X-Request-Id') ?? '';
+    const lineOf = (output: string) => output.split('\n').find((line) => line.includes(requestId));
+    for (const service of [gateway, petsService])
+      await expect.poll(() => lineOf(service.output())).toBeDefined();
+    expect(JSON.parse(lineOf(gateway.output()) ?? '')).toMatchObject({ keyId: id, status: 200 });
+    expect(JSON.parse(lineOf(petsService.output()) ?? '')).toMatchObject({
+      service: 'pets-service',
+      method: 'GET',
+      status: 200,
+      issuer: 'gateway',
+      caller: id,
+    });
+  });
+
   onStores('neither service has written a key or a token', async () => {
     const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
     await pets(key);

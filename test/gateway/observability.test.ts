@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { postJson, send } from '../support/http.ts';
+import { startGateway } from '../support/service.ts';
 import { answerPets } from '../support/upstream.ts';
 
 interface LogLine {
@@ -87,6 +89,19 @@ describe('what operators see of an instance', () => {
       const requestId = answer.header('X-Request-Id') ?? '';
       expect(requestId).toMatch(/^[\da-f-]{36}$/);
       expect(await lineOf(requestId)).toMatchObject(expected);
+    });
+
+    test('is left out from LOG_LEVEL=warn on, and what goes wrong is not', async () => {
+      const quiet = await startGateway({
+        REDIS_URL: kit.server.url,
+        PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
+        LOG_LEVEL: 'warn',
+      });
+      const { key } = await kit.issue();
+      expect((await send(`${quiet.url}/v1/pets`, { key })).status).toBe(503);
+      await quiet[Symbol.asyncDispose]();
+      expect(quiet.output()).not.toContain('"level":30');
+      expect(quiet.output()).toContain('"code":"upstream_unavailable"');
     });
 
     test('never holds a path, a query, a body or a key', async () => {

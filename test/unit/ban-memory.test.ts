@@ -5,12 +5,12 @@ import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 const limits = { minute: 60, day: 1000 };
 const redisMs = 1_795_176_000_000;
 
-const banned = (remainingMs: number): QuotaDecision => ({
+const banned = (remainingMs: number, isNew = true): QuotaDecision => ({
   outcome: 'banned',
   limits,
   remainingMs,
   nowMs: redisMs,
-  isNew: true,
+  isNew,
 });
 
 const allowed: QuotaDecision = {
@@ -50,6 +50,20 @@ describe('a ban', () => {
       // It was new to the request that led to it.
       isNew: false,
     });
+  });
+
+  test('is told of once, however many requests meet it together, and so is the next one', async () => {
+    const met: number[] = [];
+    const recall = (decision: QuotaDecision) =>
+      bans.recall('a', false, saying(decision), ({ remainingMs }) => met.push(remainingMs));
+    const madeElsewhere = banned(60_000, false);
+    await Promise.all([recall(madeElsewhere), recall(madeElsewhere), recall(madeElsewhere)]);
+    nowMs += 1000;
+    await recall(banned(59_000, false));
+    expect(met).toEqual([60_000]);
+    nowMs += 59_000;
+    await recall(banned(120_000));
+    expect(met).toEqual([60_000, 120_000]);
   });
 
   test('is asked about again after a second', async () => {
