@@ -3,17 +3,12 @@ import type { Redis } from 'ioredis';
 import type { RecordChange } from '../audit-log.ts';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
-import {
-  type ApiKeyRecord,
-  apiKeyState,
-  expiryOf,
-  formatApiKeyRecord,
-  parseApiKeyRecord,
-} from './api-key-record.ts';
+import { type ApiKeyRecord, expiryOf, formatApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { rotateKey } from './rotate-key.ts';
 import { StoreRefusal } from './store-refusal.ts';
+import { createStoredKeys, maxAttempts, type StoredApiKey } from './stored-keys.ts';
 
 export interface NewApiKey {
   name: string;
@@ -31,11 +26,6 @@ export interface ApiKeyChange {
   minute?: number | null | undefined;
   day?: number | null | undefined;
 }
-
-/** A key as it is in Redis: its record, or what is wrong with one that was edited by hand. */
-export type StoredApiKey =
-  | { outcome: 'record'; record: ApiKeyRecord }
-  | { outcome: 'broken'; id: string; faults: string[]; revoked: boolean };
 
 /** With the hash that all its Redis keys are named after. */
 export type ListedApiKey = StoredApiKey & { sha: string };
@@ -78,7 +68,6 @@ export interface ApiKeyStore {
   findByKey(key: string): Promise<ApiKeyRecord | undefined>;
 }
 
-const maxAttempts = 5;
 const defaultPageSize = 500;
 
 interface ApiKeyStoreDependencies {
@@ -89,65 +78,7 @@ interface ApiKeyStoreDependencies {
 
 export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies): ApiKeyStore {
   const index = createApiKeyIndex({ redis, now });
-
-  async function readFields(
-    sha: string,
-  ): Promise<{ rev: string; fields: Record<string, string> | 'no hash' }> {
-    try {
-      const fields = await redis.hgetall(redisKeys.apiKey(sha));
-      return { rev: fields['rev'] ?? '0', fields };
-    } catch (error) {
-      if (isWrongType(error)) return { rev: '', fields: 'no hash' };
-      throw error;
-    }
-  }
-
-  async function look(id: string, sha: string): Promise<{ rev: string; key: StoredApiKey } | undefined> {
-    const { rev, fields } = await readFields(sha);
-    if (fields === 'no hash') {
-      const faults = [`${redisKeys.apiKey(sha)} is not a hash any more: DEL it`];
-      return { rev, key: { outcome: 'broken', id, faults, revoked: false } };
-    }
-    const parsed = parseApiKeyRecord(fields);
-    if (parsed.outcome === 'absent') return undefined;
-    return { rev, key: parsed.outcome === 'broken' ? { ...parsed, id } : parsed };
-  }
-
-  async function mustLook(id: string): Promise<{ sha: string; rev: string; key: StoredApiKey }> {
-    const sha = await index.shaOf(id);
-    const found = sha === undefined ? undefined : await look(id, sha);
-    if (sha === undefined || found === undefined) {
-      throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(id)}`);
-    }
-    return { sha, ...found };
-  }
-
-  async function show(id: string): Promise<{ sha: string; record: ApiKeyRecord }> {
-    const { sha, key } = await mustLook(id);
-    if (key.outcome === 'record') return { sha, record: key.record };
-    throw new StoreRefusal(
-      `the record ${redisKeys.apiKey(sha)} was edited into something unusable: ${key.faults.join('; ')}`,
-    );
-  }
-
-  /** Read, decide, write if nobody wrote in between; else once more. */
-  async function update(
-    id: string,
-    action: string,
-    edit: (record: ApiKeyRecord) => Promise<ApiKeyRecord>,
-  ): Promise<ApiKeyRecord> {
-    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const { sha, record: before } = await show(id);
-      const edited = await edit(before);
-      const fields = formatApiKeyRecord(edited);
-      const rev = await redis.changeRecord(redisKeys.apiKey(sha), before.rev, expiryOf(edited), ...fields);
-      if (rev === 0) continue;
-      const after = { ...edited, rev };
-      await audit({ action, target: id, before, after });
-      return after;
-    }
-    throw new Error(`the key ${id} is being changed by others all the time`);
-  }
+  const { look, find, show, update } = createStoredKeys({ redis, index, audit });
 
   async function check(wanted: NewApiKey): Promise<void> {
     assertFuture(wanted.expiresAt, now());
@@ -186,7 +117,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   async function revoke(id: string): Promise<StoredApiKey> {
     let before: unknown;
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const { sha, rev, key } = await mustLook(id);
+      const { sha, rev, key } = await find(id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) {
         if (before !== undefined)
           await audit({ action: 'keys.revoke', target: id, before, after: audited(key) });
@@ -204,31 +135,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   return {
     issue,
     check,
-    async rotate(id, graceMs) {
-      const { record } = await show(id);
-      const state = apiKeyState(record, now());
-      if (state !== 'valid') throw new StoreRefusal(`the key ${id} is ${state}: issue a new one`);
-      if (record.replacedBy !== undefined) {
-        throw new StoreRefusal(`the key ${id} has been replaced by ${record.replacedBy} already`);
-      }
-      const { name, plan, minute, day, expiresAt } = record;
-      const ownEnd = expiresAt === undefined ? undefined : new Date(expiresAt);
-      const issued = await issue({ name, plan, minute, day, expiresAt: ownEnd, replaces: id });
-      try {
-        const old = await update(id, 'keys.rotate', (current) =>
-          Promise.resolve({
-            ...current,
-            expiresAt: earlier(current.expiresAt, now() + graceMs),
-            replacedBy: issued.record.id,
-          }),
-        );
-        return { ...issued, old };
-      } catch (error) {
-        // Nobody is told of the new key, so nobody should be able to use it.
-        await revoke(issued.record.id);
-        throw error;
-      }
-    },
+    rotate: (id, graceMs) => rotateKey(id, graceMs, { show, update, issue, revoke, now }),
     async *list(after, pageSize = defaultPageSize) {
       for await (const page of index.pages(after, pageSize)) {
         const found = await Promise.all(
@@ -286,9 +193,4 @@ function assertFuture(expiresAt: Date | null | undefined, nowMs: number): void {
   if (expiresAt instanceof Date && expiresAt.getTime() <= nowMs) {
     throw new StoreRefusal('the expiry is in the past');
   }
-}
-
-function earlier(expiresAt: string | undefined, ms: number): string {
-  const time = new Date(ms).toISOString();
-  return expiresAt !== undefined && Date.parse(expiresAt) <= ms ? expiresAt : time;
 }

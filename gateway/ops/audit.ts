@@ -1,13 +1,12 @@
 import { Command } from 'commander';
 import { type AuditEntry, followAudit, readAudit } from '../audit-log.ts';
-import { countArgument, jsonOption } from './options.ts';
+import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { writeJson, writeTable } from './output.ts';
 import { withRedis } from './redis-connection.ts';
 
-interface AuditOptions {
+interface AuditOptions extends JsonOption {
   count: number;
   follow?: true;
-  json?: true;
 }
 
 export function auditCommand(): Command {

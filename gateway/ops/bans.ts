@@ -3,7 +3,14 @@ import type { Redis } from 'ioredis';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { type ActiveBan, createBanStore } from '../quota/ban-store.ts';
-import { asOption, durationArgument, jsonOption, reasonArgument } from './options.ts';
+import {
+  asOption,
+  durationArgument,
+  jsonOption,
+  reasonArgument,
+  type ChangeOptions,
+  type JsonOption,
+} from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
 import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
 
@@ -21,7 +28,7 @@ function listCommand(): Command {
   return new Command('list')
     .description('active bans, the one that ends first first')
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json }: JsonOption) => {
       const bans = await withRedis((redis) => banStore(redis, nothingChanges).list());
       if (json) return writeJson(bans);
       writeTable(
@@ -31,11 +38,9 @@ function listCommand(): Command {
     });
 }
 
-interface AddOptions {
+interface AddOptions extends ChangeOptions {
   for: number;
   reason: string;
-  as: string;
-  json?: true;
 }
 
 function addCommand(): Command {
@@ -60,7 +65,7 @@ function liftCommand(): Command {
     .argument('<id>')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (id: string, { as, json }: { as: string; json?: true }) => {
+    .action(async (id: string, { as, json }: ChangeOptions) => {
       writeBan(await withChanges(as, ({ redis, audit }) => banStore(redis, audit).lift(id)), json);
     });
 }

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { exportLine, importKeys } from '../api-keys/key-transfer.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
-import { asOption, jsonOption } from './options.ts';
+import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { write, writeFields, writeJson } from './output.ts';
 import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
 
@@ -30,7 +30,7 @@ export function keysImportCommand(): Command {
     .argument('<file>', 'of JSON lines, or - for standard input')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (file: string, { as, json }: { as: string; json?: true }) => {
+    .action(async (file: string, { as, json }: ChangeOptions) => {
       const result = await withChanges(as, (changing) => importKeys(linesOf(file), { ...changing, now }));
       if (json) writeJson(result);
       else writeFields({ ...result });

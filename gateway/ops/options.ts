@@ -3,6 +3,15 @@ import { z } from 'zod';
 import { userInfo } from 'node:os';
 import { maxLimit, parseLimit } from '../quota/limits.ts';
 
+export interface JsonOption {
+  json?: true;
+}
+
+/** Options of every command that changes something. */
+export interface ChangeOptions extends JsonOption {
+  as: string;
+}
+
 /** `--json`, which every command has. */
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON on one line');

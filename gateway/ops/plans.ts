@@ -4,7 +4,7 @@ import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import type { Limits } from '../quota/limits.ts';
 import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
 import { assertPlan, createPlanStore } from '../quota/plan-store.ts';
-import { asOption, jsonOption, limitArgument } from './options.ts';
+import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
 import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
 
@@ -21,7 +21,7 @@ function listCommand(): Command {
   return new Command('list')
     .description('all plans; enterprise has its limits on each key, anonymous is the limit of an address')
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json }: JsonOption) => {
       const rows = await withRedis((redis) => createPlanStore({ redis, audit: nothingChanges }).list());
       if (json) return writeJson(rows);
       writeTable(
@@ -31,12 +31,10 @@ function listCommand(): Command {
     });
 }
 
-interface SetOptions {
+interface SetOptions extends ChangeOptions {
   minute?: number;
   day?: number;
   dryRun?: true;
-  as: string;
-  json?: true;
 }
 
 function setCommand(): Command {

@@ -1,7 +1,14 @@
 import { Command } from 'commander';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
-import { asOption, booleanArgument, countArgument, jsonOption } from './options.ts';
+import {
+  asOption,
+  booleanArgument,
+  countArgument,
+  jsonOption,
+  type ChangeOptions,
+  type JsonOption,
+} from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
 
@@ -16,7 +23,7 @@ function showCommand(): Command {
   return new Command('show')
     .description('the ban policy in force')
     .addOption(jsonOption())
-    .action(async ({ json }: { json?: true }) => {
+    .action(async ({ json }: JsonOption) => {
       writePolicy(
         await withRedis((redis) => createBanPolicyStore({ redis, audit: nothingChanges }).show()),
         json,
@@ -27,10 +34,7 @@ function showCommand(): Command {
 /** Larger than any field may be: which is too large, the policy itself knows. */
 const number = countArgument(999_999_999);
 
-interface SetOptions extends Partial<BanPolicy> {
-  as: string;
-  json?: true;
-}
+type SetOptions = Partial<BanPolicy> & ChangeOptions;
 
 function setCommand(): Command {
   return new Command('set')

@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
-import type { StoredApiKey } from '../api-keys/api-key-store.ts';
+import type { StoredApiKey } from '../api-keys/stored-keys.ts';
 
 /** A record as every command prints it: each field in each answer, null for what a key does not have. */
 export function shownRecord(record: ApiKeyRecord, nowMs: number) {

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { createUsageReader } from './key-usage.ts';
-import { jsonOption } from './options.ts';
+import { jsonOption, type JsonOption } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 import { withRedis } from './redis-connection.ts';
 
@@ -9,7 +9,7 @@ export function usageCommand(): Command {
     .description('what a key has used of both windows, and whether it is banned')
     .argument('<id>')
     .addOption(jsonOption())
-    .action(async (id: string, { json }: { json?: true }) => {
+    .action(async (id: string, { json }: JsonOption) => {
       const { policy, usage } = await withRedis(async (redis) => {
         const reader = await createUsageReader(redis);
         return { policy: reader.policy, usage: await reader.read(id) };

@@ -1,0 +1,27 @@
+import { type ApiKeyStore, createApiKeyStore, type IssuedApiKey } from '../api-keys/api-key-store.ts';
+import type { StoredApiKey } from '../api-keys/stored-keys.ts';
+import { writeFields, writeJson } from './output.ts';
+import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+import { shownKey, shownRecord } from './shown-key.ts';
+
+const now = () => Date.now();
+
+export function readKeys<T>(use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
+  return withRedis((redis) => use(createApiKeyStore({ redis, audit: nothingChanges, now })));
+}
+
+export function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
+  return withChanges(who, (changing) => use(createApiKeyStore({ ...changing, now })));
+}
+
+export function writeIssued({ key, record }: IssuedApiKey, json: true | undefined): void {
+  const { id, ...rest } = shownRecord(record, now());
+  if (json) writeJson({ id, key, ...rest });
+  else writeFields({ id, key, ...rest });
+}
+
+export function writeKey(key: StoredApiKey, json: true | undefined): void {
+  const shown = shownKey(key, now());
+  if (json) writeJson(shown);
+  else writeFields(shown);
+}
