@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
 import type { Metrics } from './metrics.ts';
@@ -11,11 +11,12 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
     // Requests of one connection are served one after another, so all it writes until the end is this answer.
     const bytesBefore = socket.bytesWritten;
     res.once('close', () => {
-      const { requestId, caller, decision, errorCode, upstreamMs, route = 'unmatched' } = res.locals;
+      const { requestId, caller, decision, errorCode, upstreamMs } = res.locals;
+      const route = res.locals.route?.pattern ?? 'unmatched';
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
       const durationMs = performance.now() - startedAt;
       const labels = { route, method: knownMethods.has(method) ? method : 'other' };
-      metrics.requests.inc({ ...labels, status: statusClass(status), plan: caller?.plan ?? 'none' });
+      metrics.requests.inc({ ...labels, status: outcomeOf(res), plan: caller?.plan ?? 'none' });
       metrics.requestSeconds.observe(labels, durationMs / 1000);
       if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
       if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
@@ -47,7 +48,7 @@ export function recordRawAnswer(
   error: GatewayError,
 ): void {
   const { code, status } = error;
-  metrics.requests.inc({ route: 'none', method: 'other', status: statusClass(status), plan: 'none' });
+  metrics.requests.inc({ route: 'none', method: 'other', status: classOf(status), plan: 'none' });
   metrics.errors.inc({ code });
   log.info({ status, code }, 'not a request');
 }
@@ -58,8 +59,14 @@ const clientClosedRequest = 499;
 /** A client may invent methods, and a metric must not grow with them. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-function statusClass(status: number): string {
-  return status === clientClosedRequest ? 'aborted' : `${Math.floor(status / 100)}xx`;
+/** Class of the status; or aborted by the client, or cut off by us, since what was behind us broke off. */
+function outcomeOf(res: Response): string {
+  if (res.writableFinished) return classOf(res.statusCode);
+  return res.locals.errorCode === undefined ? 'aborted' : 'cut_off';
+}
+
+function classOf(status: number): string {
+  return `${Math.floor(status / 100)}xx`;
 }
 
 function round(ms: number): number {

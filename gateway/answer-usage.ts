@@ -6,7 +6,7 @@ import type { RefuseAnonymous } from './api-keys/refuse-anonymous.ts';
 import { usageHeaders } from './quota/rate-limit-headers.ts';
 import type { UsedWindow } from './quota/usage.ts';
 import type { LookUpUsage } from './quota/usage-lookup.ts';
-import { assertWellFormed } from './reject-request.ts';
+import { assertSmallBody, assertWellFormed } from './reject-request.ts';
 
 interface AnswerUsageDependencies {
   apiKeys: ApiKeys;
@@ -15,10 +15,12 @@ interface AnswerUsageDependencies {
 }
 
 /** Tells a client its plan and what it has used. Costs no quota, so that it can be asked for even after a 429. */
-export function answerUsage(route: string, dependencies: AnswerUsageDependencies): RequestHandler {
+export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandler {
   const { apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
   return async function answerUsage(req, res) {
     assertWellFormed(req);
+    assertSmallBody(req);
+    res.locals.decision = 'free';
     const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
     if (current.outcome === 'refused') {
       delete res.locals.caller;
@@ -27,7 +29,6 @@ export function answerUsage(route: string, dependencies: AnswerUsageDependencies
     const { caller, result: usage } = current;
     const { minute, day, banMs, nowMs } = usage;
     res.locals.caller = caller;
-    res.locals.route = route;
     res.set(usageHeaders(usage));
     res.json({
       plan: caller.plan,

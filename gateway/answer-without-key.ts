@@ -11,7 +11,7 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
     const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
     if (!isDescription) return next();
     assertWellFormed(req);
-    res.locals.route = '/openapi.json';
+    res.locals.decision = 'free';
     res.type('application/json').send(json);
   };
 }
@@ -26,11 +26,10 @@ interface AnswerOptionsDependencies {
 export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDependencies): RequestHandler {
   return async function answerOptions(req, res, next) {
     if (req.method !== 'OPTIONS') return next();
-    // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
-    const route = req.url === '*' ? api.everything : api.match(req.path);
+    const { route } = res.locals;
     if (route === undefined) return next();
     assertWellFormed(req);
-    res.locals.route = route.pattern;
+    res.locals.decision = 'free';
     if (req.path.startsWith(`${api.basePath}/`)) {
       res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }

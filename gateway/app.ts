@@ -22,7 +22,7 @@ import { createQuota } from './quota/quota.ts';
 import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
 import type { RedisState } from './redis-state.ts';
 import { createRefuseAnonymous } from './api-keys/refuse-anonymous.ts';
-import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
+import { matchRoute, rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import { assignRequestId } from './request-id.ts';
 
@@ -64,7 +64,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);
-  const usageRoute = `${basePath}/usage`;
   const mintToken = createMintToken(dependencies.privateKey);
 
   const app = express();
@@ -75,14 +74,15 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 
   // Order matters: each step may rely on every step above it.
   app.use(assignRequestId());
+  app.use(matchRoute(api));
   app.use(recordAccess({ log, metrics }));
   app.use(serveDescription(api));
   app.use(answerOptions({ api, anonymousLimit, now }));
   app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
-  app.get(usageRoute, answerUsage(usageRoute, { apiKeys, lookUpUsage, refuseAnonymous }));
+  app.get(`${basePath}/usage`, answerUsage({ apiKeys, lookUpUsage, refuseAnonymous }));
   app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, busyKeys, metrics }));
   app.use(rejectMalformed());
-  app.use(rejectUnknownRoute(api));
+  app.use(rejectUnknownRoute());
   app.use(rejectLargeBody());
   app.use(proxyToPets({ ...dependencies, mintToken, trustsPeer }));
   app.use(renderError({ basePath, anonymousLimit, log, now }));

@@ -19,6 +19,7 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
   return async function renderError(thrown, req, res, _next) {
     const error = expectedError(thrown);
     logCause(error, res);
+    res.locals.errorCode = error.code;
     if (res.headersSent) {
       res.destroy();
       return;
@@ -27,7 +28,6 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     if (underBasePath && !res.hasHeader('X-RateLimit-Limit')) {
       res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
-    res.locals.errorCode = error.code;
     res.set(error.headers);
     sendError(req, res, error);
   };

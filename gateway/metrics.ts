@@ -6,13 +6,13 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
  */
 export interface Metrics {
   registry: Registry;
-  /** Answered requests. `status` is a class such as 2xx, or aborted where the client went away first. */
+  /** Answered requests. `status` is a class such as 2xx; aborted where the client went away first, cut_off where we broke off. */
   requests: Counter<'route' | 'method' | 'status' | 'plan'>;
-  /** From the first byte of a request's headers being read to the last byte of its answer being written. */
+  /** From the first step of the journey to the last byte of the answer being written. */
   requestSeconds: Histogram<'route' | 'method'>;
-  /** From sending a command or script to its answer. */
+  /** From sending a command or script that a request waits for to its answer, or to giving it up. */
   redisSeconds: Histogram;
-  /** From sending a request to the pets service to the end of its answer. */
+  /** From the pets service having a request to the end of its answer. */
   upstreamSeconds: Histogram;
   /** Error answers by their code, those of the gateway itself. */
   errors: Counter<'code'>;
@@ -44,7 +44,7 @@ export function createMetrics(): Metrics {
     registry,
     requests: new Counter({
       name: 'gateway_requests_total',
-      help: 'Answered requests, by class of status; aborted: the client went away before the answer',
+      help: 'Answered requests, by class of status; aborted by the client, or cut off by us',
       labelNames: ['route', 'method', 'status', 'plan'],
       registers,
     }),
@@ -57,13 +57,13 @@ export function createMetrics(): Metrics {
     }),
     redisSeconds: new Histogram({
       name: 'gateway_redis_duration_seconds',
-      help: 'Time that Redis took to answer a command or script',
+      help: 'Time that requests waited for an answer of Redis',
       buckets: redisBuckets,
       registers,
     }),
     upstreamSeconds: new Histogram({
       name: 'gateway_upstream_duration_seconds',
-      help: 'Time that the pets service took for a request, answer included',
+      help: 'Time that the pets service took once it had a request, answer included',
       buckets: requestBuckets,
       registers,
     }),

@@ -72,7 +72,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
   const refresher = setInterval(() => {
     if (!gate.open) return;
     // Without traffic, nobody else would notice that Redis is gone.
-    gate.send(() => redis.ping()).catch(() => {});
+    void gate.check();
     void refresh();
     // What was decided locally in the very moment in which Redis came back.
     if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});
@@ -80,6 +80,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
 
   const busyReporter = setInterval(() => {
     if (gate.open) void busyKeys.report();
+    else busyKeys.forget();
   }, busyReportMs);
 
   return {

@@ -33,12 +33,20 @@ export function assertWellFormed({ httpVersion, headers, rawHeaders }: IncomingM
   }
 }
 
-/** 404 and 405, by the OpenAPI document. Notes the route for logs and metrics. */
-export function rejectUnknownRoute(api: ApiDescription): RequestHandler {
+/** Notes which route of the OpenAPI document is asked for. First of all, so that refusals are counted by route too. */
+export function matchRoute(api: ApiDescription): RequestHandler {
+  return function matchRoute(req, res, next) {
+    // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
+    res.locals.route = req.url === '*' ? api.everything : api.match(req.path);
+    next();
+  };
+}
+
+/** 404 and 405, by the OpenAPI document. */
+export function rejectUnknownRoute(): RequestHandler {
   return function rejectUnknownRoute(req, res, next) {
-    const route = api.match(req.path);
+    const { route } = res.locals;
     if (route === undefined) throw new GatewayError('not_found');
-    res.locals.route = route.pattern;
     if (!route.allow.includes(req.method)) {
       throw new GatewayError('method_not_allowed', { headers: { Allow: route.allow.join(', ') } });
     }
@@ -49,10 +57,14 @@ export function rejectUnknownRoute(api: ApiDescription): RequestHandler {
 /** A body that says itself that it is too large is refused before any of it is read. */
 export function rejectLargeBody(): RequestHandler {
   return function rejectLargeBody(req, _res, next) {
-    if (Number(req.headers['content-length'] ?? 0) > maxBodyBytes)
-      throw new GatewayError('payload_too_large');
+    assertSmallBody(req);
     next();
   };
+}
+
+/** @throws GatewayError payload_too_large */
+export function assertSmallBody({ headers }: IncomingMessage): void {
+  if (Number(headers['content-length'] ?? 0) > maxBodyBytes) throw new GatewayError('payload_too_large');
 }
 
 function countHeader(rawHeaders: readonly string[], wanted: string): number {

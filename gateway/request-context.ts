@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
+import type { ApiRoute } from './api-routes.ts';
 import type { Caller } from './api-keys/api-keys.ts';
 import type { ErrorCode } from './errors.ts';
 import type { QuotaDecision } from './quota/quota-decision.ts';
@@ -10,10 +11,16 @@ declare module 'express-serve-static-core' {
     requestId: string;
     /** Set by authenticate. */
     caller?: Caller;
-    /** Set by enforceQuota. */
-    decision?: QuotaDecision['outcome'] | 'anonymous';
-    /** Path pattern of the operation, such as /v1/pets/{petId}; never the path itself. */
-    route?: string;
+    /**
+     * What was decided about the quota, for the access log:
+     * - allowed, limited, banned: of a valid key
+     * - unauthenticated: no valid key; address_limited: too often from this address
+     * - undecided: nobody could tell whether the key is valid
+     * - free: costs no quota
+     */
+    decision?: QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
+    /** Undefined for a path that the API does not have. Its pattern is logged, never the path itself. */
+    route?: ApiRoute | undefined;
     /** Code of the error that was answered. */
     errorCode?: ErrorCode;
     /** Milliseconds from sending the request upstream to the end of its answer. */

@@ -2,13 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
 
 const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
+/** An API key that somebody sends in the wrong header must not get into logs. */
+const apiKey = /pets_[0-9A-Za-z]{38}/;
 
 /** Names the request in logs, upstream and in the response; a client's own X-Request-Id is kept if well-formed. */
 export function assignRequestId(): RequestHandler {
   return function assignRequestId(req, res, next) {
     const offered = req.headers['x-request-id'];
-    res.locals.requestId = typeof offered === 'string' && wellFormed.test(offered) ? offered : randomUUID();
+    res.locals.requestId = isRequestId(offered) ? offered : randomUUID();
     res.setHeader('X-Request-Id', res.locals.requestId);
     next();
   };
+}
+
+function isRequestId(offered: string | string[] | undefined): offered is string {
+  return typeof offered === 'string' && wellFormed.test(offered) && !apiKey.test(offered);
 }

@@ -24,6 +24,7 @@ export interface PetsServiceDependencies {
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createPetsService(dependencies: PetsServiceDependencies): Express {
   const { store, verifyToken, drain, log, now } = dependencies;
+  const ping = createPing(store);
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
@@ -34,13 +35,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   });
   // Database trouble shows in the body and not in the status: it must not take every instance out at once.
   app.get('/readyz', async (_req, res) => {
-    const database = await Promise.race([
-      store.ping().then(
-        () => 'ok',
-        () => 'unavailable',
-      ),
-      sleep(pingTimeoutMs, 'unavailable', { ref: false }),
-    ]);
+    const database = await Promise.race([ping(), sleep(pingTimeoutMs, 'unavailable', { ref: false })]);
     res.status(drain.draining ? 503 : 200).json({ status: drain.draining ? 'draining' : 'ok', database });
   });
   app.use(recordAccess(log));
@@ -51,4 +46,21 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   });
   app.use(renderError({ log }));
   return app;
+}
+
+/** However many ask while the database hangs, one connection of the pool waits for it. */
+function createPing(store: Pick<PetStore, 'ping'>): () => Promise<'ok' | 'unavailable'> {
+  let pending: Promise<'ok' | 'unavailable'> | undefined;
+  return function ping() {
+    pending ??= store
+      .ping()
+      .then(
+        () => 'ok' as const,
+        () => 'unavailable' as const,
+      )
+      .finally(() => {
+        pending = undefined;
+      });
+    return pending;
+  };
 }

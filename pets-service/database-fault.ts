@@ -45,6 +45,8 @@ const sqlStates: Record<string, DatabaseFault> = {
   // Statements that were cancelled by statement_timeout or lock_timeout, and rolled back.
   '57014': 'refused',
   '55P03': 'refused',
+  // A server that only reads, as a standby before it is promoted.
+  '25006': 'refused',
   // Too many connections, out of memory, disk full.
   '53': 'refused',
   // Not accepting connections yet.

@@ -19,6 +19,7 @@ export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDe
   return async function refuseAnonymous(req, res, error) {
     if (error.status === 503) {
       // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
+      res.locals.decision = 'undecided';
       res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
       throw error;
     }
@@ -26,9 +27,9 @@ export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDe
     res.set(addressLimitHeaders(window, now()));
     // RFC 6750 section 3: a 401 names the scheme to use.
     if (error.status === 401) res.set('WWW-Authenticate', 'Bearer');
+    res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
     if (allowed) throw error;
     res.removeHeader('WWW-Authenticate');
-    res.locals.decision = 'anonymous';
     throw new GatewayError('rate_limit_exceeded', {
       message: 'Too many requests without a valid API key from this address.',
       headers: retryAfter(window.resetMs),

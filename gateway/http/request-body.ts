@@ -34,6 +34,10 @@ export function countedBody(req: IncomingMessage): Transform {
   // The exchange with the upstream learns of a failure while it lasts; afterwards nobody needs to.
   counted.on('error', () => {});
   onRequestFault(req, (fault) => counted.destroy(fault));
+  // A client that goes away in the middle never ends its body, and piping would not say so.
+  req.once('close', () => {
+    if (!req.complete) counted.destroy();
+  });
   counted.on('close', () => {
     req.unpipe(counted);
     // What is left of the body is read and dropped, so that the client can finish and read the answer.

@@ -1,8 +1,6 @@
 import type { Redis } from 'ioredis';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-const keptSeconds = 40 * 86_400;
-
 /**
  * Notes a ban where operators look for bans. Bans themselves are a key each, beside the other keys of their API
  * key, and Redis Cluster lets no script write to both places.
@@ -14,6 +12,5 @@ export async function indexBan(redis: Redis, id: string, endsAtMs: number, nowMs
   await Promise.all([
     redis.zadd(redisKeys.bans, endsAtMs, id),
     redis.zremrangebyscore(redisKeys.bans, '-inf', nowMs),
-    redis.expire(redisKeys.bans, keptSeconds),
   ]);
 }

@@ -6,6 +6,8 @@ export interface BusyKeys {
   note(id: string, refused: boolean): void;
   /** Adds what was noted of the busiest keys to what other instances have seen. Never rejects. */
   report(): Promise<void>;
+  /** What was busy during an outage is of no interest after it. */
+  forget(): void;
 }
 
 /** Requests of one key within the time that {@link readBusiest} looks back on. */
@@ -22,7 +24,7 @@ const keptSeconds = 120;
 /** Of each instance and report. A key that is spread over many instances and busy on none may be missed. */
 const reportedKeys = 50;
 /** Keys beyond are not noted until the next report: memory stays bounded, whoever sends what. */
-const notedKeys = 100_000;
+const notedKeys = 10_000;
 
 /** Which keys are busy now, counted beside the quotas and without a Redis command a request. */
 export function createBusyKeys({ redis, now }: { redis: Redis; now: () => number }): BusyKeys {
@@ -54,8 +56,11 @@ export function createBusyKeys({ redis, now }: { redis: Redis; now: () => number
           redis.expire(refusedKey, keptSeconds),
         ]);
       } catch {
-        // Redis is away. What was busy meanwhile is of no interest once it is back.
+        // Redis is away: see forget.
       }
+    },
+    forget() {
+      noted = new Map();
     },
   };
 }

@@ -4,6 +4,7 @@ import { indexBan } from './ban-index.ts';
 import { createBanMemory } from './ban-memory.ts';
 import { GatewayError } from '../errors.ts';
 import type { QuotaDecision } from './quota-decision.ts';
+import { knownLimits } from './known-limits.ts';
 import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { consumeQuota } from './redis-quota.ts';
@@ -23,14 +24,14 @@ interface QuotaDependencies extends RedisState {
   log: Logger;
   /** Counts decisions taken without Redis, for the metric. */
   onLocalDecision: (plan: string) => void;
-  now: () => number;
 }
 
 /** Where a decision comes from: a ban that is remembered, else Redis, else this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, log, onLocalDecision, now } =
+  const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, log, onLocalDecision } =
     dependencies;
-  const bans = createBanMemory({ now });
+  // A clock that is set back must not prolong a ban.
+  const bans = createBanMemory({ now: () => performance.now() });
   /** Hashes of keys whose record the script stumbled over, such as one of the wrong type. */
   const stumbled = new Set<string>();
 
@@ -66,14 +67,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
   }
 
-  function limitsOf(caller: Caller) {
-    const limits = plans.limitsOf(caller);
-    if (limits !== undefined) return limits;
-    throw new GatewayError('service_unavailable', {
-      message: 'The limits of this API key are not set up. Please contact the operator.',
-      cause: `no limits known for key ${caller.id} on plan ${caller.plan}`,
-    });
-  }
+  const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
   return {
     decide: (caller) =>

@@ -43,10 +43,19 @@ export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHea
 
 /** Headers of a request without a valid key, which draws on the limit of its address alone. */
 export function addressLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
+  return singleWindow('ip', 60, window, nowMs);
+}
+
+/** Headers of a look at one's usage that comes too soon after others. */
+export function lookupLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
+  return singleWindow('usage', 1, window, nowMs);
+}
+
+function singleWindow(name: string, seconds: number, window: WindowState, nowMs: number): RateLimitHeaders {
   return {
     ...shownWindow(window, nowMs),
-    'RateLimit-Policy': `"ip";q=${window.limit};w=60`,
-    RateLimit: `"ip";r=${window.remaining};t=${wholeSeconds(window.resetMs)}`,
+    'RateLimit-Policy': `"${name}";q=${window.limit};w=${seconds}`,
+    RateLimit: `"${name}";r=${window.remaining};t=${wholeSeconds(window.resetMs)}`,
   };
 }
 

@@ -9,6 +9,8 @@ import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
 const restartDelayMs = 500;
+/** Writing the last of the append-only file takes a moment; one that is stuck is not waited for. */
+const stopTimeoutMs = 5000;
 
 interface NativeRedisOptions {
   /** Path of redis-server or valkey-server. */
@@ -45,23 +47,32 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     // A process group of its own: Ctrl-C reaches the gateway, which stops Redis last, after what is in flight.
     const child = spawn(program, args, { detached: true, stdio: 'ignore' });
-    child.on('error', (error) => log.error({ err: error }, `can't run ${program}`));
+    child.on('error', (error) => {
+      log.error({ err: error }, `can't run ${program}`);
+      relaunch();
+    });
     child.on('exit', (code, signal) => {
       if (closing) return;
       log.error({ code, signal }, 'the private Redis stopped by itself, starting it again');
-      setTimeout(() => {
-        if (!closing) server = launch();
-      }, restartDelayMs);
+      relaunch();
     });
     return child;
   }
 
+  function relaunch(): void {
+    setTimeout(() => {
+      if (!closing) server = launch();
+    }, restartDelayMs);
+  }
+
   async function close(signal: NodeJS.Signals): Promise<void> {
     closing = true;
-    if (server.exitCode !== null || server.signalCode !== null) return;
+    if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
     const exited = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
+    const hardStop = setTimeout(() => server.kill('SIGKILL'), stopTimeoutMs);
     await exited;
+    clearTimeout(hardStop);
   }
 
   announce(url);
@@ -121,7 +132,9 @@ async function untilAnswering(url: string, directory: string): Promise<void> {
     for (;;) {
       try {
         if (redis.status !== 'ready') await redis.connect();
-        await redis.ping();
+        // Somebody else may have been given the port in the moment before ours took it.
+        const [, dir] = await redis.config('GET', 'dir');
+        if (dir !== directory) throw new Error('another Redis answers on the port');
         return;
       } catch (error) {
         const loading = error instanceof Error && error.message.startsWith('LOADING');

@@ -15,6 +15,8 @@ export interface RedisGate {
    * Errors that Redis itself answers with, such as WRONGTYPE, are passed on and leave the gate open.
    */
   send<T>(command: () => Promise<T>): Promise<T>;
+  /** Sends a PING, so that an outage is noticed without traffic. Never rejects. */
+  check(): Promise<void>;
   /** Runs before the gate opens again, and when it opens for the first time. */
   beforeOpening(step: () => Promise<void>): void;
   close(): void;
@@ -27,7 +29,7 @@ interface RedisGateDependencies {
   log: Logger;
   /** Told at each change: true when Redis is used, false when decisions are local. */
   onChange?: (open: boolean) => void;
-  /** Told how long each answer took. */
+  /** Told how long each command took, whether it was answered or given up. */
   onAnswer?: (ms: number) => void;
   timeoutMs?: number;
 }
@@ -127,13 +129,17 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       if (!open) throw new RedisUnavailable('given up on for the moment');
       const startedAt = performance.now();
       try {
-        const answer = await withinTime(command);
-        onAnswer?.(performance.now() - startedAt);
-        return answer;
+        return await withinTime(command);
       } catch (error) {
         if (error instanceof RedisUnavailable) shut(error);
         throw error;
+      } finally {
+        onAnswer?.(performance.now() - startedAt);
       }
+    },
+    async check() {
+      if (!open) return;
+      await withinTime(ping).catch(shut);
     },
     beforeOpening(step) {
       openingSteps.push(step);

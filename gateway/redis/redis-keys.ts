@@ -17,7 +17,7 @@ export const redisKeys = {
   violations: (sha: string) => `gw:violations:{${sha}}`,
   /** String with expiry: marks one report of locally served requests as added to the day counter. */
   dayReport: (sha: string, reportId: string) => `gw:day-report:{${sha}}:${reportId}`,
-  /** Sorted set: ids of keys that are or were banned, by the end of the ban in Unix milliseconds. */
+  /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds; those that ended are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest keys in ten seconds; all share a slot, to be added up. */
   busy: (slot: number) => `gw:{busy}:${slot}`,

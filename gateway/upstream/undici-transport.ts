@@ -13,7 +13,7 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   queueTimeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
-  /** Told how long the upstream took, whatever came of it. */
+  /** Told how long the upstream took from having the whole request, whatever came of it. */
   onSettled: (res: Res, ms: number) => void;
   /** Throws where the upstream's answer is none that a client may see. */
   checkResponse: (status: number, headers: ResponseHeaders) => void;
@@ -65,7 +65,6 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   options: UndiciTransportOptions<Req, Res>,
 ): Promise<void> {
   const { dispatcher, queueTimeoutMs, requestHeaders, onSettled, checkResponse } = options;
-  const startedAt = performance.now();
   const method = req.method ?? 'GET';
   // A body has no meaning with GET and HEAD (RFC 9110 section 9.3.1): it is dropped and not passed on.
   const safe = method === 'GET' || method === 'HEAD';
@@ -75,6 +74,8 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   let queueTimer: NodeJS.Timeout | undefined;
   let attempts = 0;
   let settled = false;
+  /** When the upstream had the request: sent, body included. */
+  let sentAt: number | undefined;
   /** An answer that waits until it is whole. */
   let held: { status: number; headers: ResponseHeaders; chunks: Buffer[] } | undefined;
 
@@ -82,7 +83,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     settled = true;
     clearTimeout(queueTimer);
     res.off('close', onClientGone);
-    onSettled(res, performance.now() - startedAt);
+    if (sentAt !== undefined) onSettled(res, performance.now() - sentAt);
     if (error === undefined) resolve();
     else reject(error);
   }
@@ -94,12 +95,18 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   }
 
   function onQueueTimeout(): void {
-    settle(new GatewayError('upstream_unavailable', { cause: 'no connection to the upstream became free' }));
+    settle(
+      new GatewayError('upstream_unavailable', {
+        headers: { 'Retry-After': '1' },
+        cause: 'no connection to the upstream became free',
+      }),
+    );
     body?.destroy();
   }
 
   function send(): void {
     attempts += 1;
+    controller = undefined;
     const headers = requestHeaders(req, res);
     // undici would close the connection after a HEAD, for servers that answer it with a body.
     const request = { origin, path: req.url ?? '/', method, headers, body, reset: false };
@@ -113,6 +120,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     onRequestStart(started) {
       clearTimeout(queueTimer);
       controller = started;
+      sentAt = performance.now();
       if (settled) started.abort(new Error('nobody waits for the answer any more'));
     },
     onResponseStart(_controller, status, headers) {
@@ -128,7 +136,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     onResponseData(started, chunk) {
       if (held !== undefined) {
         held.chunks.push(chunk);
-      } else if (!res.write(chunk)) {
+      } else if (!res.write(chunk) && !res.destroyed) {
         started.pause();
         res.once('drain', () => started.resume());
       }
@@ -146,12 +154,20 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
       if (settled) return;
       const nothingCame = held === undefined && !res.headersSent;
       if (safe && nothingCame && attempts < maxAttempts && isConnectionLoss(error)) send();
-      else settle(upstreamFault(error));
+      else settle(upstreamFault(error, { safe }));
     },
   };
 
+  if (res.destroyed) {
+    // The client went away while its key or its quota was looked up: nobody will tell us again.
+    onClientGone();
+    return promise;
+  }
   // Before the listener of the access log, which is older.
   res.prependListener('close', onClientGone);
+  body?.once('end', () => {
+    sentAt = performance.now();
+  });
   send();
   return promise;
 }

@@ -19,8 +19,12 @@ const tooSlow = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETI
 
 const retryShortly = { 'Retry-After': '1' };
 
-/** What the client is told of a failed exchange with the upstream: 503 unreachable, 504 too slow, 502 broken. */
-export function upstreamFault(error: unknown): GatewayError {
+/**
+ * What the client is told of a failed exchange with the upstream: 503 unreachable, 504 too slow, 502 broken.
+ * @param safe whether the request can be sent again without harm; of one that cannot, and that may have been carried
+ * out, nobody is told to retry
+ */
+export function upstreamFault(error: unknown, { safe }: { safe: boolean }): GatewayError {
   if (error instanceof GatewayError) return error;
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
@@ -28,7 +32,7 @@ export function upstreamFault(error: unknown): GatewayError {
     return new GatewayError('upstream_unavailable', { headers: retryShortly, cause: error });
   }
   if (tooSlow.has(code)) return new GatewayError('upstream_timeout', { cause: error });
-  return new GatewayError('upstream_error', { headers: retryShortly, cause: error });
+  return new GatewayError('upstream_error', { headers: safe ? retryShortly : {}, cause: error });
 }
 
 /** The connection was closed before an answer came: on a kept-alive one the request may never have been seen. */

@@ -233,13 +233,16 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     expect(contract.unseen()).not.toContain('getPet 500');
   });
 
-  onStores('getUsage: 200, 400, 401, 417, 431', async () => {
+  onStores('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
     const answer = await send(url('/usage'), { key });
     contract.check('getUsage', answer);
     expect(answer.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
     const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
     contract.check('getUsage', await rawAnswer(withoutHost));
     contract.check('getUsage', await send(url('/usage')));
+    contract.check('getUsage', await rawAnswer(head('GET /v1/usage').slice(0, -1)));
+    const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
+    contract.check('getUsage', await rawAnswer(large));
     contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
     contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
     expect(contract.unseen()).not.toContain('getUsage 431');

@@ -82,8 +82,13 @@ describe('what operators see of an instance', () => {
     });
 
     test.each([
-      ['a request without a key', {}, { status: 401, code: 'missing_api_key' }],
+      [
+        'a request without a key',
+        {},
+        { status: 401, code: 'missing_api_key', route: '/v1/pets', decision: 'unauthenticated' },
+      ],
       ['a request id that is none', { 'x-request-id': 'a b\tc' }, { status: 401 }],
+      ['an API key in the wrong header', { 'x-request-id': generateApiKey() }, { status: 401 }],
     ])('%s', async (_name, headers, expected) => {
       const answer = await send(`${kit.gateway.url}/v1/pets`, { headers });
       const requestId = answer.header('X-Request-Id') ?? '';
@@ -111,7 +116,8 @@ describe('what operators see of an instance', () => {
         categoryId: 1,
       });
       await lineOf(answer.header('X-Request-Id') ?? '');
-      await pets(key, '/v1/hush');
+      const unknown = await pets(key, '/v1/hush');
+      await lineOf(unknown.header('X-Request-Id') ?? '');
       expect(kit.gateway.output()).not.toMatch(/hush/i);
       expect(kit.gateway.output()).not.toContain(key.slice(9));
     });
@@ -130,6 +136,39 @@ describe('what operators see of an instance', () => {
       await expect.poll(() => value(served)).toBe((before[0] ?? 0) + 1);
       await expect.poll(() => value(missing)).toBe((before[1] ?? 0) + 1);
       await expect.poll(() => value(anonymous)).toBe((before[2] ?? 0) + 1);
+    });
+
+    test('count refusals by route as well', async () => {
+      const { key } = await kit.issue({ plan: 'business', minute: 1 });
+      await pets(key, '/v1/pets/7');
+      const refused =
+        'gateway_requests_total{route="/v1/pets/{petId}",method="GET",status="4xx",plan="business"}';
+      const before = await value(refused);
+      expect((await pets(key, '/v1/pets/7')).status).toBe(429);
+      await expect.poll(() => value(refused)).toBe(before + 1);
+    });
+
+    test('tell an answer that was cut off from one that a client left', async () => {
+      const { key } = await kit.issue({ plan: 'business' });
+      const series = (status: string) =>
+        `gateway_requests_total{route="/v1/pets",method="GET",status="${status}",plan="business"}`;
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(200, { 'content-type': 'application/json' });
+        res.write('[', () => setTimeout(() => res.destroy(), 100));
+      };
+      await expect(pets(key)).rejects.toThrow(/closed|terminated|aborted/);
+      await expect.poll(() => value(series('cut_off'))).toBe(1);
+      kit.upstream.answer = (_req, res) => {
+        res.writeHead(200, { 'content-type': 'application/json' });
+        res.write('[');
+      };
+      const headers = { authorization: `Bearer ${key}` };
+      const controller = new AbortController();
+      const begun = await fetch(`${kit.gateway.url}/v1/pets`, { headers, signal: controller.signal });
+      expect(begun.status).toBe(200);
+      controller.abort();
+      await expect.poll(() => value(series('aborted'))).toBe(1);
+      kit.upstream.answer = answerPets;
     });
 
     test('measure the request, Redis and the pets service', async () => {
@@ -167,11 +206,20 @@ describe('what operators see of an instance', () => {
           return codes.at(-1);
         })
         .toBe('api_key_banned');
-      await pets(key);
+      const burst = await Promise.all(Array.from({ length: 50 }, () => pets(key)));
+      expect(new Set(burst.map(({ status }) => status))).toEqual(new Set([429]));
+      await kit.redis.hset(redisKeys.banPolicy, { violations: 10 });
       expect(await value('gateway_bans_total{plan="business"}')).toBe(1);
       expect(await value('gateway_banned_requests_total{plan="business"}')).toBeGreaterThanOrEqual(2);
       const told = logLines().filter(({ msg }) => msg === 'API key is banned');
       expect(told).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
+      // Nor is one that was made elsewhere told more than once, however many meet it together.
+      const elsewhere = await kit.issue();
+      await kit.redis.set(redisKeys.ban(elsewhere.sha), 'leaked', 'PX', 60_000);
+      await Promise.all(Array.from({ length: 100 }, () => pets(elsewhere.key)));
+      expect(
+        logLines().filter(({ msg, keyId }) => msg === 'API key is banned' && keyId === elsewhere.id),
+      ).toHaveLength(1);
       expect(Number(await kit.redis.zscore(redisKeys.bans, id))).toBeGreaterThan(Date.now());
     });
 

@@ -230,9 +230,14 @@ describe('proxying', () => {
     test('one that closes without an answer is a 502; a GET was tried twice, a POST once', async () => {
       kit.upstream.answer = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
-      expectError(await send(pets, { key }), 502, 'upstream_error');
+      const read = await send(pets, { key });
+      expectError(read, 502, 'upstream_error');
+      expect(read.header('Retry-After')).toBe('1');
       expect(kit.upstream.seen.length - before).toBe(2);
-      expectError(await postJson(pets, key, {}), 502, 'upstream_error');
+      const written = await postJson(pets, key, {});
+      expectError(written, 502, 'upstream_error');
+      // It may have been carried out: sending it again might do so twice.
+      expect(written.header('Retry-After')).toBeUndefined();
       expect(kit.upstream.seen.length - before).toBe(3);
     });
 
@@ -314,6 +319,38 @@ describe('proxying', () => {
       // It is the client that ended it: nothing is wrong with the upstream.
       expect(kit.gateway.output().slice(outputBefore)).not.toMatch(/"level":[456]0/);
     });
+
+    test.each(['GET', 'POST'])(
+      'clients that go away while their %s is being decided on leave nothing behind',
+      async (method) => {
+        const gateway = await startGateway({
+          REDIS_URL: kit.server.url,
+          PETS_SERVICE_URL: kit.upstream.url,
+          UPSTREAM_CONNECTIONS: '2',
+          UPSTREAM_TIMEOUT_MS: '2000',
+        });
+        // Larger than what is held back until it is whole.
+        const large = JSON.stringify(Array(5000).fill('a'.repeat(40)));
+        kit.upstream.answer = (_req, res) => {
+          res.writeHead(200, json).end(large);
+        };
+        for (let index = 0; index < 200; index += 1) {
+          const socket = connect(gateway.port, '127.0.0.1');
+          socket.on('error', () => {});
+          const length = method === 'POST' ? 'Content-Length: 100\r\n' : '';
+          socket.write(
+            `${method} /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${length}\r\n`,
+          );
+          await new Promise((resolve) => {
+            socket.once('connect', () => setTimeout(resolve, index % 3));
+          });
+          socket.resetAndDestroy();
+        }
+        for (let index = 0; index < 5; index += 1)
+          expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+        await gateway[Symbol.asyncDispose]();
+      },
+    );
 
     test('an answer before the body is read reaches the client', async () => {
       const controller = new AbortController();

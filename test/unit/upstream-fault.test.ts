@@ -38,19 +38,27 @@ describe('the client is told', () => {
     ['400 for headers that are no HTTP', 'UND_ERR_INVALID_ARG', 400, 'bad_request', {}],
   ])('%s', (_name, errorCode, status, code, headers) => {
     const cause = coded(errorCode);
-    const fault = upstreamFault(cause);
+    const fault = upstreamFault(cause, { safe: true });
     expect(fault).toBeInstanceOf(GatewayError);
     expect(fault).toMatchObject({ status, code, headers });
     expect(fault.cause).toBe(cause);
   });
 
   test.each([['a text'], [undefined], [null], [new Error('no code')]])('502 for %s as an error', (thrown) => {
-    expect(upstreamFault(thrown)).toMatchObject({ status: 502, code: 'upstream_error' });
+    expect(upstreamFault(thrown, { safe: true })).toMatchObject({ status: 502, code: 'upstream_error' });
+  });
+
+  test('to retry what may have been carried out only where that does no harm', () => {
+    const unsafe = { safe: false };
+    expect(upstreamFault(coded('UND_ERR_SOCKET'), unsafe)).toMatchObject({ status: 502, headers: {} });
+    // It was never sent.
+    expect(upstreamFault(coded('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
   });
 
   test('nothing of the error itself', () => {
     const { body } = upstreamFault(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
+      { safe: true },
     );
     expect(body).toEqual({
       code: 'upstream_unavailable',
@@ -61,12 +69,12 @@ describe('the client is told', () => {
 
   test('what was decided before, unchanged', () => {
     const decided = new GatewayError('payload_too_large');
-    expect(upstreamFault(decided)).toBe(decided);
+    expect(upstreamFault(decided, { safe: false })).toBe(decided);
   });
 
   test('503 where all addresses of the upstream refuse', () => {
     const all = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]);
-    expect(upstreamFault(all)).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    expect(upstreamFault(all, { safe: true })).toMatchObject({ status: 503, code: 'upstream_unavailable' });
   });
 });
 
