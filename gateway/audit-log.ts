@@ -21,7 +21,10 @@ export interface AuditEntry extends Change {
   who: string;
 }
 
-/** Notes a change that has been made. */
+/**
+ * Notes a change before it is made: a command that is killed in between leaves an entry too many, and never a change
+ * without one.
+ */
 export type RecordChange = (change: Change) => Promise<void>;
 
 /** About so many entries are kept; the oldest go first. */
@@ -74,13 +77,19 @@ function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {
   const text = (name: string) => values.get(name) ?? '';
   return {
     id,
-    at: new Date(Number(id.split('-')[0])).toISOString(),
+    at: timeOf(id),
     who: text('who'),
     action: text('action'),
     target: text('target'),
     before: parseJson(text('before')),
     after: parseJson(text('after')),
   };
+}
+
+/** The time within an entry's id; an id that was made by hand may hold none. */
+function timeOf(id: string): string {
+  const time = new Date(Number(id.split('-')[0]));
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
 /** An entry that somebody added by hand may hold anything. */

@@ -8,6 +8,7 @@ import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import type { Metrics } from './metrics.ts';
 import { createPlans, type Plans, seedPlans } from './quota/plans.ts';
+import { checkTypes } from './redis/index-types.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { createRedis } from './redis/redis.ts';
 
@@ -32,6 +33,8 @@ export interface RedisState {
 const refreshMs = 500;
 /** How far `ops top` is behind, at the most. */
 const busyReportMs = 2000;
+/** No request depends on these: only operators do. */
+const indexCheckMs = 5000;
 
 interface RedisStateDependencies {
   url: string;
@@ -78,6 +81,19 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});
   }, refreshMs);
 
+  async function checkIndexes(): Promise<void> {
+    try {
+      for (const { key, fault } of await checkTypes(redis))
+        faults.report(key, fault === undefined ? [] : [fault]);
+    } catch {
+      // Redis is away, and that is told elsewhere.
+    }
+  }
+
+  const indexChecker = setInterval(() => {
+    if (gate.open) void checkIndexes();
+  }, indexCheckMs);
+
   const busyReporter = setInterval(() => {
     if (gate.open) void busyKeys.report();
     else busyKeys.forget();
@@ -101,6 +117,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     async close() {
       clearInterval(refresher);
       clearInterval(busyReporter);
+      clearInterval(indexChecker);
       if (gate.open) {
         await instances.leave();
         await dayUsage.report().catch(() => {});

@@ -23,7 +23,10 @@ export interface ApiKeyRecord {
   rev: number;
 }
 
-const time = z.union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'is not an ISO 8601 time' });
+/** A time at which a key expires, as text. */
+export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date()], {
+  error: 'is not an ISO 8601 time',
+});
 
 const filled = z.string({ error: 'is missing' }).min(1, 'is missing');
 
@@ -33,7 +36,7 @@ const recordSchema = z.object({
   plan: filled,
   hint: z.string().default(''),
   createdAt: z.string().default(''),
-  expiresAt: time.optional(),
+  expiresAt: expiryText.optional(),
   minute: limitText.optional(),
   day: limitText.optional(),
   /** Whatever it says: a key that somebody meant to revoke stays revoked. */
@@ -98,11 +101,11 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
 }
 
 /** Revoked and expired records stay this long, so that clients are told which of the two it was. */
-const keptDays = 90;
+export const keptSeconds = 90 * 86_400;
 
 /** @returns Unix seconds at which the record may go, or '' where it stays for good. */
 export function expiryOf({ expiresAt, revokedAt }: Partial<ApiKeyRecord>): number | '' {
   const ends = [expiresAt, revokedAt].flatMap((time) => (time === undefined ? [] : [Date.parse(time)]));
   const known = ends.filter((end) => Number.isFinite(end));
-  return known.length === 0 ? '' : Math.ceil(Math.min(...known) / 1000) + keptDays * 86_400;
+  return known.length === 0 ? '' : Math.ceil(Math.min(...known) / 1000) + keptSeconds;
 }

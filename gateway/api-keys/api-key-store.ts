@@ -3,7 +3,13 @@ import type { Redis } from 'ioredis';
 import type { RecordChange } from '../audit-log.ts';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
-import { type ApiKeyRecord, expiryOf, formatApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
+import {
+  type ApiKeyRecord,
+  expiryOf,
+  formatApiKeyRecord,
+  keptSeconds,
+  parseApiKeyRecord,
+} from './api-key-record.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { rotateKey } from './rotate-key.ts';
@@ -105,31 +111,39 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     };
     const sha = hashApiKey(key);
     await listPlan(redis, record);
+    await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
     // The index first: should this end half-way, it points at nothing, and nobody holds a key that works.
     await index.add(record.id, sha, now());
     const fields = formatApiKeyRecord(record);
-    record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), ...fields);
+    record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), keptSeconds, ...fields);
     if (record.rev === 0) throw new StoreRefusal('this key exists already');
-    await audit({ action: 'keys.issue', target: record.id, before: null, after: record });
     return { key, record };
   }
 
   async function revoke(id: string): Promise<StoredApiKey> {
-    let before: unknown;
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { sha, rev, key } = await find(id);
-      if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) {
-        if (before !== undefined)
-          await audit({ action: 'keys.revoke', target: id, before, after: audited(key) });
-        return key;
-      }
+      if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
       const revokedAt = new Date(now()).toISOString();
+      const before = key.outcome === 'record' ? key.record : key;
+      await audit({ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } });
       const expiry = expiryOf(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
       // This one field, so that a record that can't be read can still be revoked.
-      const changed = await redis.changeRecord(redisKeys.apiKey(sha), rev, expiry, 'revokedAt', revokedAt);
-      if (changed > 0) before = audited(key);
+      await redis.changeRecord(redisKeys.apiKey(sha), rev, expiry, keptSeconds, 'revokedAt', revokedAt);
     }
     throw new Error(`the key ${id} is being changed by others all the time`);
+  }
+
+  /** Once more, since a key may have been imported while its page was read. */
+  async function forgetAll(ids: readonly string[]): Promise<void> {
+    const shas = await Promise.all(ids.map((id) => index.shaOf(id)));
+    const found = await Promise.all(
+      ids.map(async (id, position) => {
+        const sha = shas[position];
+        return sha === undefined ? undefined : look(id, sha);
+      }),
+    );
+    await index.forget(ids.filter((_id, position) => found[position] === undefined));
   }
 
   return {
@@ -147,7 +161,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
         yield found.flatMap(({ listed }) =>
           listed?.stored === undefined ? [] : [{ ...listed.stored.key, sha: listed.sha }],
         );
-        await index.forget(found.flatMap(({ id, listed }) => (listed?.stored === undefined ? [id] : [])));
+        await forgetAll(found.flatMap(({ id, listed }) => (listed?.stored === undefined ? [id] : [])));
       }
     },
     show,
@@ -173,11 +187,6 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       return parsed.outcome === 'record' ? parsed.record : undefined;
     },
   };
-}
-
-/** What the audit log holds of a key. */
-function audited(key: StoredApiKey): unknown {
-  return key.outcome === 'record' ? key.record : key;
 }
 
 function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {

@@ -7,8 +7,10 @@ import { createApiKeyIndex } from './api-key-index.ts';
 import {
   type ApiKeyRecord,
   apiKeyState,
+  expiryText,
   expiryOf,
   formatApiKeyRecord,
+  keptSeconds,
   parseApiKeyRecord,
 } from './api-key-record.ts';
 import type { ListedApiKey } from './api-key-store.ts';
@@ -31,33 +33,30 @@ export interface ImportResult {
   outdated: number;
 }
 
-/** @throws StoreRefusal for a record that was edited into something unusable */
-export function exportLine(key: ListedApiKey): string {
-  if (key.outcome === 'broken') {
-    throw new StoreRefusal(`the record of ${key.id} is unusable: ${key.faults.join('; ')}`);
-  }
+/** A line of a file that importKeys reads. */
+export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): string {
   return JSON.stringify({ sha256: key.sha, ...key.record } satisfies TransferredKey);
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
-const time = z.iso.datetime({ offset: true });
-const expiry = z.union([time, z.iso.date()]).optional();
-const filled = z.string().min(1);
+/** Writing raises it once more, and it has 15 digits at the most. */
+const maxRev = 999_999_999_999_998;
 
+/** As permissive as a record in Redis is: whatever can be exported can be imported. */
 const lineSchema = z.strictObject({
   sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
-  id: filled.max(100),
-  name: z.string().max(100),
-  plan: filled,
-  hint: z.string().max(100),
-  createdAt: z.union([time, z.literal('')]),
-  expiresAt: expiry,
+  id: z.string().min(1),
+  name: z.string(),
+  plan: z.string().min(1),
+  hint: z.string(),
+  createdAt: z.string(),
+  expiresAt: expiryText.optional(),
   minute: limit,
   day: limit,
-  revokedAt: filled.optional(),
-  replaces: filled.optional(),
-  replacedBy: filled.optional(),
-  rev: z.number().int().min(0).max(999_999_999_999_999),
+  revokedAt: z.string().min(1).optional(),
+  replaces: z.string().optional(),
+  replacedBy: z.string().optional(),
+  rev: z.number().int().min(0).max(maxRev),
 });
 
 interface KeyImportDependencies {
@@ -78,6 +77,7 @@ export async function importKeys(
   const index = createApiKeyIndex({ redis, now });
   const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
   const absent: TransferredKey[] = [];
+  const unindexed: TransferredKey[] = [];
 
   const seen = new Map<string, number>();
   for await (const { key, line } of parseLines(lines)) {
@@ -101,10 +101,11 @@ export async function importKeys(
         result.outdated += 1;
     }
   }
+  for (const { sha256, ...record } of unindexed) await addToIndex(record, sha256);
   for (let start = 0; start < absent.length; start += batchSize) {
-    await Promise.all(absent.slice(start, start + batchSize).map(add));
+    const added = await Promise.all(absent.slice(start, start + batchSize).map(add));
+    for (const outcome of added) result[outcome] += 1;
   }
-  result.added = absent.length;
   return result;
 
   async function check(
@@ -124,6 +125,8 @@ export async function importKeys(
       if (found.record.id !== record.id) {
         throw new StoreRefusal(`line ${line}: the key of ${record.id} is ${found.record.id} here`);
       }
+      // Half of an earlier import, or an index that was lost.
+      if (indexed === undefined) unindexed.push({ sha256, ...record });
       return isSame(found.record, record) ? 'unchanged' : 'differing';
     }
     const end = expiryOf(record);
@@ -136,14 +139,27 @@ export async function importKeys(
     return 'absent';
   }
 
-  async function add({ sha256, ...record }: TransferredKey): Promise<void> {
+  async function add({ sha256, ...record }: TransferredKey): Promise<'added' | 'unchanged'> {
     if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
-    const createdAtMs = Date.parse(record.createdAt);
-    await index.add(record.id, sha256, Number.isNaN(createdAtMs) ? now() : createdAtMs);
+    const after = { ...record, rev: record.rev + 1 };
+    await audit({ action: 'keys.import', target: record.id, before: null, after });
     const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
-    const rev = await redis.changeRecord(redisKeys.apiKey(sha256), 0, expiryOf(record), ...fields);
-    if (rev === 0) throw new Error(`${record.id} is being changed by others at this moment`);
-    await audit({ action: 'keys.import', target: record.id, before: null, after: { ...record, rev } });
+    // The record first: keys in the index without one are forgotten.
+    const rev = await redis.changeRecord(
+      redisKeys.apiKey(sha256),
+      0,
+      expiryOf(record),
+      keptSeconds,
+      ...fields,
+    );
+    await addToIndex(record, sha256);
+    // Somebody imports the same file at this moment.
+    return rev === 0 ? 'unchanged' : 'added';
+  }
+
+  async function addToIndex({ id, createdAt }: ApiKeyRecord, sha: string): Promise<void> {
+    const createdAtMs = Date.parse(createdAt);
+    await index.add(id, sha, Number.isNaN(createdAtMs) ? now() : createdAtMs);
   }
 }
 
@@ -158,7 +174,7 @@ async function* parseLines(
     if (text.trim() === '') continue;
     let json: unknown;
     try {
-      json = JSON.parse(text);
+      json = JSON.parse(line === 1 ? text.replace(/^\u{FEFF}/u, '') : text);
     } catch {
       throw new StoreRefusal(`line ${line} is not JSON`);
     }

@@ -16,14 +16,16 @@ export async function rotateKey(
   { show, update, issue, revoke, now }: RotateKeyDependencies,
 ): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
   const { record } = await show(id);
-  assertReplaceable(record, now());
-  const { name, plan, minute, day, expiresAt } = record;
+  const { name, plan, minute, day, expiresAt, replacedBy } = record;
+  assertValid(record, now());
+  if (replacedBy !== undefined && (await isValid(replacedBy))) throw replaced(record);
   const ownEnd = expiresAt === undefined ? undefined : new Date(expiresAt);
   const issued = await issue({ name, plan, minute, day, expiresAt: ownEnd, replaces: id });
   try {
     const old = await update(id, 'keys.rotate', (current) => {
       // Somebody else may have been at it since it was first read.
-      assertReplaceable(current, now());
+      assertValid(current, now());
+      if (current.replacedBy !== replacedBy) throw replaced(current);
       return Promise.resolve({
         ...current,
         expiresAt: earlier(current.expiresAt, now() + graceMs),
@@ -32,18 +34,30 @@ export async function rotateKey(
     });
     return { ...issued, old };
   } catch (error) {
-    // Nobody is told of the new key, so nobody should be able to use it.
+    // Nobody is told of the new key, so nobody should be able to use it. One that is left over where Redis is gone
+    // too is in the audit log.
     await revoke(issued.record.id);
     throw error;
   }
+
+  /** A replacement that was revoked or is gone is none. */
+  async function isValid(other: string): Promise<boolean> {
+    try {
+      return apiKeyState((await show(other)).record, now()) === 'valid';
+    } catch (error) {
+      if (error instanceof StoreRefusal) return false;
+      throw error;
+    }
+  }
 }
 
-function assertReplaceable(record: ApiKeyRecord, nowMs: number): void {
+function assertValid(record: ApiKeyRecord, nowMs: number): void {
   const state = apiKeyState(record, nowMs);
   if (state !== 'valid') throw new StoreRefusal(`the key ${record.id} is ${state}: issue a new one`);
-  if (record.replacedBy !== undefined) {
-    throw new StoreRefusal(`the key ${record.id} has been replaced by ${record.replacedBy} already`);
-  }
+}
+
+function replaced({ id, replacedBy }: ApiKeyRecord): StoreRefusal {
+  return new StoreRefusal(`the key ${id} has been replaced by ${replacedBy} already`);
 }
 
 function earlier(expiresAt: string | undefined, ms: number): string {

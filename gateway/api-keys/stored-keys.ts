@@ -3,7 +3,13 @@ import type { RecordChange } from '../audit-log.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyIndex } from './api-key-index.ts';
-import { type ApiKeyRecord, expiryOf, formatApiKeyRecord, parseApiKeyRecord } from './api-key-record.ts';
+import {
+  type ApiKeyRecord,
+  expiryOf,
+  formatApiKeyRecord,
+  keptSeconds,
+  parseApiKeyRecord,
+} from './api-key-record.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
 /** A key as it is in Redis: its record, or what is wrong with one that was edited by hand. */
@@ -89,12 +95,17 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { sha, record: before } = await show(id);
       const edited = await edit(before);
-      const fields = formatApiKeyRecord(edited);
-      const rev = await redis.changeRecord(redisKeys.apiKey(sha), before.rev, expiryOf(edited), ...fields);
-      if (rev === 0) continue;
-      const after = { ...edited, rev };
+      const after = { ...edited, rev: before.rev + 1 };
       await audit({ action, target: id, before, after });
-      return after;
+      const fields = formatApiKeyRecord(edited);
+      const rev = await redis.changeRecord(
+        redisKeys.apiKey(sha),
+        before.rev,
+        expiryOf(edited),
+        keptSeconds,
+        ...fields,
+      );
+      if (rev > 0) return { ...edited, rev };
     }
     throw new Error(`the key ${id} is being changed by others all the time`);
   }

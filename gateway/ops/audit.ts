@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { type AuditEntry, followAudit, readAudit } from '../audit-log.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
-import { writeJson, writeTable } from './output.ts';
+import { printable, writeJson, writeTable } from './output.ts';
 import { withRedis } from './redis-connection.ts';
 
 interface AuditOptions extends JsonOption {
@@ -16,7 +16,7 @@ export function auditCommand(): Command {
     .option('--follow', 'go on with new entries as they come, until Ctrl-C')
     .addOption(jsonOption())
     .action(async ({ count, follow, json }: AuditOptions) => {
-      await withRedis(async (redis) => {
+      await withRedis(async ({ redis }) => {
         const entries = await readAudit(redis, count);
         if (follow === undefined) {
           if (json) writeJson(entries);
@@ -34,7 +34,7 @@ export function auditCommand(): Command {
 /** With --follow there is no end to wait for, so each entry is a line of its own. */
 function writeEntry(entry: AuditEntry, json: true | undefined): void {
   if (json) writeJson(entry);
-  else process.stdout.write(`${row(entry).join('  ')}\n`);
+  else process.stdout.write(`${row(entry).map(printable).join('  ')}\n`);
 }
 
 function row({ at, who, action, target, before, after }: AuditEntry): string[] {

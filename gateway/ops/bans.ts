@@ -1,7 +1,5 @@
 import { Command } from 'commander';
-import type { Redis } from 'ioredis';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
-import type { RecordChange } from '../audit-log.ts';
 import { type ActiveBan, createBanStore } from '../quota/ban-store.ts';
 import {
   asOption,
@@ -12,9 +10,7 @@ import {
   type JsonOption,
 } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
-import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
-
-const now = () => Date.now();
+import { type Session, withChanges, withRedis } from './redis-connection.ts';
 
 export function bansCommand(): Command {
   return new Command('bans')
@@ -29,7 +25,7 @@ function listCommand(): Command {
     .description('active bans, the one that ends first first')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      const bans = await withRedis((redis) => banStore(redis, nothingChanges).list());
+      const bans = await withRedis((session) => banStore(session).list());
       if (json) return writeJson(bans);
       writeTable(
         ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
@@ -52,10 +48,7 @@ function addCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { for: durationMs, reason, as, json }: AddOptions) => {
-      writeBan(
-        await withChanges(as, ({ redis, audit }) => banStore(redis, audit).add(id, durationMs, reason)),
-        json,
-      );
+      writeBan(await withChanges(as, (session) => banStore(session).add(id, durationMs, reason)), json);
     });
 }
 
@@ -66,12 +59,12 @@ function liftCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      writeBan(await withChanges(as, ({ redis, audit }) => banStore(redis, audit).lift(id)), json);
+      writeBan(await withChanges(as, (session) => banStore(session).lift(id)), json);
     });
 }
 
-function banStore(redis: Redis, audit: RecordChange) {
-  return createBanStore({ redis, audit, keys: createApiKeyStore({ redis, audit, now }), now });
+function banStore(session: Session) {
+  return createBanStore({ ...session, keys: createApiKeyStore(session) });
 }
 
 function writeBan(ban: ActiveBan, json: true | undefined): void {

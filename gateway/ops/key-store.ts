@@ -1,17 +1,17 @@
 import { type ApiKeyStore, createApiKeyStore, type IssuedApiKey } from '../api-keys/api-key-store.ts';
 import type { StoredApiKey } from '../api-keys/stored-keys.ts';
 import { writeFields, writeJson } from './output.ts';
-import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+import { withChanges, withRedis } from './redis-connection.ts';
 import { shownKey, shownRecord } from './shown-key.ts';
 
 const now = () => Date.now();
 
 export function readKeys<T>(use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
-  return withRedis((redis) => use(createApiKeyStore({ redis, audit: nothingChanges, now })));
+  return withRedis((session) => use(createApiKeyStore(session)));
 }
 
 export function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<T>): Promise<T> {
-  return withChanges(who, (changing) => use(createApiKeyStore({ ...changing, now })));
+  return withChanges(who, (session) => use(createApiKeyStore(session)));
 }
 
 export function writeIssued({ key, record }: IssuedApiKey, json: true | undefined): void {

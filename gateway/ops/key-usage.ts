@@ -1,17 +1,15 @@
 import type { Redis } from 'ioredis';
-import { nothingChanges } from './redis-connection.ts';
 import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
-import { type ApiKeyStore, createApiKeyStore } from '../api-keys/api-key-store.ts';
+import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { anyRev } from '../api-keys/api-keys.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
-import { type BanPolicy } from '../quota/ban-policy.ts';
+import { type BanPolicy, defaultBanPolicy } from '../quota/ban-policy.ts';
 import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
 import { createBanStore } from '../quota/ban-store.ts';
-import { type Limits, parseLimit } from '../quota/limits.ts';
+import { maxLimit, parseLimit } from '../quota/limits.ts';
 import { readPlanLimits } from '../quota/plan-store.ts';
 import { readUsage, type UsedWindow } from '../quota/usage.ts';
-
-const now = () => Date.now();
+import type { Session } from './redis-connection.ts';
 
 /** What operators see of a key's use. */
 export interface KeyUsage {
@@ -28,57 +26,83 @@ export interface KeyUsage {
 
 interface ShownWindow {
   used: number;
-  limit: number;
-  remaining: number;
+  /** Null where it was edited into something unusable. */
+  limit: number | null;
+  remaining: number | null;
   /** ISO 8601 in UTC. */
   resetsAt: string;
 }
 
-/** Reads the use of keys, one by one, with the policy read once. */
-export async function createUsageReader(redis: Redis) {
-  const keys = createApiKeyStore({ redis, audit: nothingChanges, now });
-  const bans = createBanStore({ redis, keys, audit: nothingChanges, now });
-  const policy = await createBanPolicyStore({ redis, audit: nothingChanges }).show();
-  return { policy, read: (id: string) => readKeyUsage(redis, keys, bans, policy, id) };
+export interface UsageReader {
+  /** Undefined where it was edited into something unusable; gateways then go on with the last good one. */
+  policy: BanPolicy | undefined;
+  /** @throws StoreRefusal where there is no such key, or its record can't be read */
+  read(id: string): Promise<KeyUsage>;
 }
 
-async function readKeyUsage(
-  redis: Redis,
-  keys: ApiKeyStore,
-  bans: Pick<ReturnType<typeof createBanStore>, 'find'>,
-  policy: BanPolicy,
-  id: string,
-): Promise<KeyUsage> {
-  const { sha, record } = await keys.show(id);
-  const limits = await limitsOf(redis, record);
-  const [usage, ban] = await Promise.all([
-    readUsage(redis, { sha, rev: anyRev, limits, banPolicy: policy }),
-    bans.find(sha),
-  ]);
-  if (usage === undefined) throw new Error('read-usage-5.lua compared a rev that it was told not to');
-  const { minute, day, violations, nowMs } = usage;
+/** Reads the use of keys, one by one, with the policy read once. */
+export async function createUsageReader(session: Session): Promise<UsageReader> {
+  const { redis, now } = session;
+  const keys = createApiKeyStore(session);
+  const bans = createBanStore({ ...session, keys });
+  const policy = await unlessRefused(createBanPolicyStore(session).show());
+
   return {
-    id,
-    name: record.name,
-    plan: record.plan,
-    state: ban === undefined ? apiKeyState(record, now()) : 'banned',
-    minute: shownWindow(minute, nowMs),
-    day: shownWindow(day, nowMs),
-    violations,
-    ban: ban ?? null,
+    policy,
+    async read(id) {
+      const { sha, record } = await keys.show(id);
+      const limits = await limitsOf(redis, record);
+      const [usage, ban] = await Promise.all([
+        readUsage(redis, {
+          sha,
+          rev: anyRev,
+          limits: { minute: limits.minute ?? maxLimit, day: limits.day ?? maxLimit },
+          banPolicy: policy ?? defaultBanPolicy,
+        }),
+        bans.find(sha),
+      ]);
+      if (usage === undefined) throw new Error('read-usage-5.lua compared a rev that it was told not to');
+      const { minute, day, violations, nowMs } = usage;
+      const state = apiKeyState(record, now());
+      return {
+        id,
+        name: record.name,
+        plan: record.plan,
+        // Lifting the ban of a key that is revoked would not help it.
+        state: state === 'valid' && ban !== undefined ? 'banned' : state,
+        minute: shownWindow(minute, limits.minute, nowMs),
+        day: shownWindow(day, limits.day, nowMs),
+        violations,
+        ban: ban ?? null,
+      };
+    },
   };
 }
 
-/** @throws StoreRefusal where the plan has no usable limits, as after an edit by hand */
-async function limitsOf(redis: Redis, { plan, minute, day }: ApiKeyRecord): Promise<Limits> {
-  const [minuteText, dayText] = await readPlanLimits(redis, plan);
-  const limits = { minute: minute ?? parseLimit(minuteText), day: day ?? parseLimit(dayText) };
-  if (limits.minute === undefined || limits.day === undefined) {
-    throw new StoreRefusal(`the plan ${JSON.stringify(plan)} has no usable limits; see: ops plans list`);
+async function unlessRefused<T>(result: Promise<T>): Promise<T | undefined> {
+  try {
+    return await result;
+  } catch (error) {
+    if (error instanceof StoreRefusal) return undefined;
+    throw error;
   }
-  return { minute: limits.minute, day: limits.day };
 }
 
-function shownWindow({ used, limit, remaining, resetMs }: UsedWindow, nowMs: number): ShownWindow {
-  return { used, limit, remaining, resetsAt: new Date(nowMs + resetMs).toISOString() };
+/** Undefined for a limit that was edited into something unusable; gateways then go on with the last good one. */
+async function limitsOf(redis: Redis, { plan, minute, day }: ApiKeyRecord) {
+  const [minuteText, dayText] = await readPlanLimits(redis, plan);
+  return { minute: minute ?? parseLimit(minuteText), day: day ?? parseLimit(dayText) };
+}
+
+function shownWindow(
+  { used, remaining, resetMs }: UsedWindow,
+  limit: number | undefined,
+  nowMs: number,
+): ShownWindow {
+  return {
+    used,
+    limit: limit ?? null,
+    remaining: limit === undefined ? null : remaining,
+    resetsAt: new Date(nowMs + resetMs).toISOString(),
+  };
 }

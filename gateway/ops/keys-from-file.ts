@@ -6,10 +6,9 @@ import { type ApiKeyStore, createApiKeyStore, type NewApiKey } from '../api-keys
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { write, writeJsonArray } from './output.ts';
-import { withChanges } from './redis-connection.ts';
+import { type ChangingSession, withChanges } from './redis-connection.ts';
 import { shownRecord } from './shown-key.ts';
 
-const now = () => Date.now();
 const batchSize = 100;
 const columns = ['name', 'plan', 'expires', 'minute', 'day'];
 
@@ -21,12 +20,12 @@ const columns = ['name', 'plan', 'expires', 'minute', 'day'];
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
   const wanted = parseFile(await readText(path));
   const bar = new SingleBar({ format: '{bar} {value} of {total} keys', stream: process.stderr });
-  await withChanges(who, async (changing) => {
-    const store = createApiKeyStore({ ...changing, now });
+  await withChanges(who, async (session) => {
+    const store = createApiKeyStore(session);
     await checkAll(store, wanted);
     bar.start(wanted.length, 0);
     try {
-      const issued = issueAll(store, wanted, (count) => bar.update(count));
+      const issued = issueAll(store, wanted, session, (count) => bar.update(count));
       if (json) await writeJsonArray(issued);
       else await writeCsv(issued);
     } finally {
@@ -37,7 +36,7 @@ export async function issueFromFile(path: string, who: string, json: true | unde
 
 async function readText(path: string): Promise<string> {
   try {
-    return await readFile(path, 'utf8');
+    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
     throw new StoreRefusal(`can't read ${path}: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -88,6 +87,8 @@ function checkColumns(header: string[]): string[] {
   if (unknown.length > 0) {
     throw new StoreRefusal(`unknown column ${JSON.stringify(unknown[0])}; there are ${columns.join(', ')}`);
   }
+  const repeated = header.find((name, index) => header.indexOf(name) !== index);
+  if (repeated !== undefined) throw new StoreRefusal(`the column ${repeated} is there twice`);
   for (const name of ['name', 'plan']) {
     if (!header.includes(name))
       throw new StoreRefusal(`the first line has to name the columns, ${name} among them`);
@@ -107,16 +108,18 @@ async function checkAll(store: ApiKeyStore, wanted: readonly WantedLine[]): Prom
   }
 }
 
-/** In the order of the file. What is yielded exists: should it end early, nothing else does. */
+/** In the order of the file. What is yielded exists, on the disk too; the audit log has what was made besides. */
 async function* issueAll(
   store: ApiKeyStore,
   wanted: readonly WantedLine[],
+  { durable, now }: ChangingSession,
   onProgress: (count: number) => void,
 ) {
   for (let start = 0; start < wanted.length; start += batchSize) {
     const issued = await Promise.all(
       wanted.slice(start, start + batchSize).map(({ key }) => store.issue(key)),
     );
+    await durable();
     yield issued.map(({ key, record }) => {
       const { id, ...rest } = shownRecord(record, now());
       return { id, key, ...rest };

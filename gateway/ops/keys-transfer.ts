@@ -5,23 +5,35 @@ import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { exportLine, importKeys } from '../api-keys/key-transfer.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { write, writeFields, writeJson } from './output.ts';
-import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
-
-const now = () => Date.now();
+import { write, writeFault, writeFields, writeJson } from './output.ts';
+import { OpsFailure, type Session, withChanges, withRedis } from './redis-connection.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
     .description('print all records as JSON lines, without secrets: hashes in place of keys')
     .addOption(jsonOption())
     .action(async () => {
-      await withRedis(async (redis) => {
-        const store = createApiKeyStore({ redis, audit: nothingChanges, now });
-        for await (const page of store.list()) {
-          await write(page.map((key) => `${exportLine(key)}\n`).join(''));
-        }
-      });
+      const unusable = await withRedis(exportAll);
+      if (unusable > 0) throw new OpsFailure(`${unusable} of the records are unusable and not in the export`);
     });
+}
+
+/** @returns how many records were left out */
+async function exportAll(session: Session): Promise<number> {
+  let unusable = 0;
+  for await (const page of createApiKeyStore(session).list()) {
+    const lines: string[] = [];
+    for (const key of page) {
+      if (key.outcome === 'record') {
+        lines.push(`${exportLine(key)}\n`);
+      } else {
+        unusable += 1;
+        writeFault(`warning: the record of ${key.id} is unusable: ${key.faults.join('; ')}`);
+      }
+    }
+    await write(lines.join(''));
+  }
+  return unusable;
 }
 
 export function keysImportCommand(): Command {
@@ -31,7 +43,7 @@ export function keysImportCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (file: string, { as, json }: ChangeOptions) => {
-      const result = await withChanges(as, (changing) => importKeys(linesOf(file), { ...changing, now }));
+      const result = await withChanges(as, (session) => importKeys(linesOf(file), session));
       if (json) writeJson(result);
       else writeFields({ ...result });
     });

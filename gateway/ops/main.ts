@@ -4,6 +4,7 @@ import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { keysCommand } from './keys.ts';
+import { writeFault } from './output.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
@@ -52,15 +53,22 @@ function report(error: unknown): number {
     if (error.code !== 'commander.help') writeFault(error.message.replace(/^error: /, ''));
     return 2;
   }
-  const message = error instanceof Error ? error.message : String(error);
-  writeFault(error instanceof ConfigError ? error.faults.join('; ') : message);
-  if (error instanceof StoreRefusal) return 2;
-  return 1;
+  writeFault(messageOf(error));
+  return error instanceof StoreRefusal ? 2 : 1;
 }
 
-/** One line, whatever the message holds. */
-function writeFault(message: string): void {
-  process.stderr.write(`ops: ${message.replaceAll(/\s*\n\s*/g, ' ')}\n`);
+function messageOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.faults.join('; ');
+  if (isConnectionLoss(error)) {
+    return 'Redis went away meanwhile; whether the last change was made is unknown, see: ops audit';
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Of ioredis, for commands that were sent when the connection ended. */
+function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.';
 }
 
 function descendants(command: Command): Command[] {

@@ -64,7 +64,7 @@ export function durationArgument(text: string): number {
 
 /** A duration that may be none at all: 0. */
 export function graceArgument(text: string): number {
-  return text === '0' ? 0 : durationArgument(text);
+  return text === '0' || text === '0s' ? 0 : durationArgument(text);
 }
 
 function parseDuration(text: string): number | undefined {

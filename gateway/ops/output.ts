@@ -5,11 +5,24 @@ import stringWidth from 'string-width';
 export type Cell = string | number | null | undefined;
 export type Row = readonly Cell[];
 
-// Whoever reads has seen enough, as in `ops keys list | head`.
+let everythingMustBeRead = false;
+
+/** From now on it is a failure where nobody reads to the end what is printed: it may be a key. */
+export function readersMatter(): void {
+  everythingMustBeRead = true;
+}
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  // Whoever reads has seen enough, as in `ops keys list | head`.
+  if (error.code === 'EPIPE' && !everythingMustBeRead) process.exit(0);
+  writeFault(`can't print the result (${error.code}); what has been changed is in: ops audit`);
+  process.exit(1);
 });
+
+/** One line on standard error, whatever the message holds. */
+export function writeFault(message: string): void {
+  process.stderr.write(`ops: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}\n`);
+}
 
 /** Waits for a slow reader, so that a long list does not pile up in memory. */
 export async function write(text: string): Promise<void> {
@@ -82,9 +95,13 @@ function formatLines(lines: readonly string[][], widths: readonly number[]): str
     .join('');
 }
 
-/** What was edited into Redis by hand must not command the terminal. */
 function cellText(cell: Cell): string {
-  return String(cell ?? '-').replaceAll(/\p{Cc}/gu, '\u{FFFD}');
+  return printable(String(cell ?? '-'));
+}
+
+/** What was edited into Redis or a file by hand must not command the terminal. */
+export function printable(text: string): string {
+  return text.replaceAll(/\p{Cc}/gu, '\u{FFFD}');
 }
 
 const colours = new Map<string, 'green' | 'yellow' | 'red'>([

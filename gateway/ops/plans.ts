@@ -6,9 +6,7 @@ import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
 import { assertPlan, createPlanStore } from '../quota/plan-store.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
-import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
-
-const now = () => Date.now();
+import { withChanges, withRedis } from './redis-connection.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
@@ -22,7 +20,7 @@ function listCommand(): Command {
     .description('all plans; enterprise has its limits on each key, anonymous is the limit of an address')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      const rows = await withRedis((redis) => createPlanStore({ redis, audit: nothingChanges }).list());
+      const rows = await withRedis((session) => createPlanStore(session).list());
       if (json) return writeJson(rows);
       writeTable(
         ['PLAN', 'MINUTE', 'DAY'],
@@ -49,19 +47,25 @@ function setCommand(): Command {
     .action(async (name: string, { minute, day, dryRun, as, json }: SetOptions) => {
       const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
       if (dryRun) return writeShown({ name, minute, day, ...(await tryLimits(name, limits)) }, json);
-      const row = await withChanges(as, (changing) => createPlanStore(changing).set(name, limits));
+      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits));
       writeShown({ ...row }, json);
     });
 }
 
 async function tryLimits(name: string, limits: Partial<Limits>): Promise<PlanImpact> {
-  return withRedis(async (redis) => {
+  return withRedis(async (session) => {
     assertPlan(name, limits);
     const { minute, day } = limits;
     // Only anonymous has no day limit.
     if (minute === undefined || day === undefined) throw new StoreRefusal(`no API key is on ${name}`);
-    const keys = createApiKeyStore({ redis, audit: nothingChanges, now });
-    return planImpact({ redis, keys, plan: name, limits: { minute, day }, nowMs: now() });
+    const keys = createApiKeyStore(session);
+    return planImpact({
+      redis: session.redis,
+      keys,
+      plan: name,
+      limits: { minute, day },
+      nowMs: session.now(),
+    });
   });
 }
 

@@ -10,7 +10,7 @@ import {
   type JsonOption,
 } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
-import { nothingChanges, withChanges, withRedis } from './redis-connection.ts';
+import { withChanges, withRedis } from './redis-connection.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
@@ -24,10 +24,7 @@ function showCommand(): Command {
     .description('the ban policy in force')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      writePolicy(
-        await withRedis((redis) => createBanPolicyStore({ redis, audit: nothingChanges }).show()),
-        json,
-      );
+      writePolicy(await withRedis((session) => createBanPolicyStore(session).show()), json);
     });
 }
 
@@ -49,7 +46,7 @@ function setCommand(): Command {
     .addOption(jsonOption())
     .action(async ({ as, json, ...change }: SetOptions, command: Command) => {
       if (Object.keys(change).length === 0) command.error('error: nothing to set: see --help');
-      writePolicy(await withChanges(as, (changing) => createBanPolicyStore(changing).set(change)), json);
+      writePolicy(await withChanges(as, (session) => createBanPolicyStore(session).set(change)), json);
     });
 }
 

@@ -6,6 +6,8 @@ import { loadConfig } from '../config.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
 import { seedPlans } from '../quota/plans.ts';
 import { createRedis } from '../redis/redis.ts';
+import { wrongTypes } from '../redis/index-types.ts';
+import { readersMatter } from './output.ts';
 
 /** The command can't be carried out here and now, though nothing is wrong with what was asked. */
 export class OpsFailure extends Error {
@@ -14,11 +16,26 @@ export class OpsFailure extends Error {
 
 const patienceMs = 3000;
 
+/** What a command works with. */
+export interface Session {
+  redis: Redis;
+  /** Fails for a command that only reads. */
+  audit: RecordChange;
+  /** Unix milliseconds by Redis' clock, which is the one that counts. */
+  now: () => number;
+}
+
+/** What a changing command works with. */
+export interface ChangingSession extends Session {
+  /** Resolves when all that was changed so far is on the disk of Redis. */
+  durable(): Promise<void>;
+}
+
 /**
- * Runs something on the Redis of the gateway, plans seeded as a gateway would.
+ * Reads something in the Redis of the gateway, plans seeded as a gateway would.
  * @throws OpsFailure where there is no Redis to be reached
  */
-export async function withRedis<T>(use: (redis: Redis) => Promise<T>): Promise<T> {
+export async function withRedis<T>(use: (session: Session) => Promise<T>): Promise<T> {
   const { redisUrl, dataDirectory } = loadConfig(process.env);
   const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
   if (url === undefined) {
@@ -30,32 +47,43 @@ export async function withRedis<T>(use: (redis: Redis) => Promise<T>): Promise<T
   try {
     await untilReady(redis, url);
     await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
-    return await use(redis);
+    const [seconds, micros] = await redis.time();
+    const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
+    return await use({ redis, audit: nothingChanges, now: () => Date.now() + aheadMs });
   } finally {
     redis.disconnect();
   }
 }
 
-/** The audit log of a command that only reads. */
-export const nothingChanges: RecordChange = () =>
+const nothingChanges: RecordChange = () =>
   Promise.reject(new Error('a command that only reads has changed something'));
-
-/** What a changing command works with. */
-export interface Changing {
-  redis: Redis;
-  audit: RecordChange;
-}
 
 /**
  * As withRedis, for a command that changes something: in whose name it does so, and on the disk of Redis before
  * it says so.
+ * @throws OpsFailure where the change could not be audited; then nothing is changed
  */
-export async function withChanges<T>(who: string, use: (changing: Changing) => Promise<T>): Promise<T> {
-  return withRedis(async (redis) => {
-    const result = await use({ redis, audit: createAuditLog({ redis, who }) });
-    await untilDurable(redis);
+export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
+  return withRedis(async ({ redis, now }) => {
+    await assertTypes(redis);
+    readersMatter();
+    const changed = new Set<string>();
+    const recordChange = createAuditLog({ redis, who });
+    const audit: RecordChange = (change) => {
+      changed.add(change.target);
+      return recordChange(change);
+    };
+    const durable = () => untilDurable(redis, changed);
+    const result = await use({ redis, audit, now, durable });
+    await durable();
     return result;
   });
+}
+
+/** @throws OpsFailure for a key that was edited into another type of value, before anything depends on it */
+async function assertTypes(redis: Redis): Promise<void> {
+  for (const { key, fault } of await wrongTypes(redis))
+    throw new OpsFailure(`${key} ${fault}: DEL or mend it first`);
 }
 
 /** Less than the connection lets an answer take. */
@@ -67,7 +95,7 @@ const durableAttempts = 4;
  * server can't be asked.
  * @throws OpsFailure where it does not get there
  */
-async function untilDurable(redis: Redis): Promise<void> {
+async function untilDurable(redis: Redis, changed: ReadonlySet<string>): Promise<void> {
   try {
     for (let attempt = 0; attempt < durableAttempts; attempt += 1) {
       const answer: unknown = await redis.call('WAITAOF', '1', '0', String(durableMs));
@@ -82,7 +110,9 @@ async function untilDurable(redis: Redis): Promise<void> {
     );
     return;
   }
-  throw new OpsFailure('the change is made, but Redis does not confirm that it is on its disk');
+  throw new OpsFailure(
+    `the change of ${[...changed].join(', ')} is made, but Redis does not confirm that it is on its disk`,
+  );
 }
 
 function untilReady(redis: Redis, url: string): Promise<void> {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import type { Redis } from 'ioredis';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { countArgument, jsonOption } from './options.ts';
 import { writeJson, writeTable } from './output.ts';
-import { withRedis } from './redis-connection.ts';
+import { type Session, withRedis } from './redis-connection.ts';
 
 const refreshMs = 2000;
 
@@ -19,11 +18,11 @@ export function topCommand(): Command {
     .option('--count <n>', 'how many', countArgument(1000), 15)
     .addOption(jsonOption())
     .action(async ({ count, json }: { count: number; json?: true }) => {
-      await withRedis(async (redis) => {
-        if (json) return writeJson(await readTop(redis, count));
-        if (!process.stdout.isTTY) return writeTop(await readTop(redis, count));
+      await withRedis(async (session) => {
+        if (json) return writeJson(await readTop(session, count));
+        if (!process.stdout.isTTY) return writeTop(await readTop(session, count));
         for (;;) {
-          const rows = await readTop(redis, count);
+          const rows = await readTop(session, count);
           process.stdout.write(clearScreen);
           writeTop(rows);
           await sleep(refreshMs);
@@ -34,9 +33,9 @@ export function topCommand(): Command {
 
 type TopRow = Pick<BusyKey, 'requests' | 'refused'> & KeyUsage;
 
-async function readTop(redis: Redis, count: number): Promise<TopRow[]> {
-  const reader = await createUsageReader(redis);
-  const busiest = await readBusiest(redis, count, Date.now());
+async function readTop(session: Session, count: number): Promise<TopRow[]> {
+  const reader = await createUsageReader(session);
+  const busiest = await readBusiest(session.redis, count, session.now());
   const rows = await Promise.all(
     busiest.map(async ({ id, requests, refused }) => {
       try {
@@ -61,8 +60,8 @@ function writeTop(rows: readonly TopRow[]): void {
       plan,
       requests,
       refused,
-      `${minute.used}/${minute.limit}`,
-      `${day.used}/${day.limit}`,
+      `${minute.used}/${minute.limit ?? '?'}`,
+      `${day.used}/${day.limit ?? '?'}`,
       state,
     ]),
   );

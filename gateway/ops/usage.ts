@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createUsageReader } from './key-usage.ts';
+import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 import { withRedis } from './redis-connection.ts';
@@ -10,18 +10,26 @@ export function usageCommand(): Command {
     .argument('<id>')
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const { policy, usage } = await withRedis(async (redis) => {
-        const reader = await createUsageReader(redis);
+      const { policy, usage } = await withRedis(async (session) => {
+        const reader = await createUsageReader(session);
         return { policy: reader.policy, usage: await reader.read(id) };
       });
       if (json) return writeJson(usage);
       const { minute, day, ban, violations, ...key } = usage;
       writeFields({
         ...key,
-        minute: `${minute.used} of ${minute.limit} used, ${minute.remaining} remaining, resets at ${minute.resetsAt}`,
-        day: `${day.used} of ${day.limit} used, ${day.remaining} remaining, resets at ${day.resetsAt}`,
-        violations: `${violations} of ${policy.violations} within ${policy.windowSeconds} s`,
+        minute: windowText(minute),
+        day: windowText(day),
+        violations:
+          policy === undefined
+            ? `${violations}; the ban policy is unusable, see: ops policy show`
+            : `${violations} of ${policy.violations} within ${policy.windowSeconds} s`,
         ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no time'}`,
       });
     });
+}
+
+function windowText({ used, limit, remaining, resetsAt }: KeyUsage['minute']): string {
+  if (limit === null) return `${used} used; the limit is unusable, see: ops plans list`;
+  return `${used} of ${limit} used, ${remaining} remaining, resets at ${resetsAt}`;
 }

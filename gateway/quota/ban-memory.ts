@@ -26,6 +26,8 @@ interface RememberedBan {
 
 const rememberedBans = 10_000;
 const trustMs = 1000;
+/** Two readings of the end of one ban may be so far apart. */
+const sameEndMs = 2000;
 
 /** A banned client that hammers costs Redis one call a second and process, however many requests it sends. */
 export function createBanMemory({ now }: { now: () => number }): BanMemory {
@@ -38,16 +40,17 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
   ) {
     const decision = await decide();
     if (decision.outcome === 'banned') {
-      const met = !decision.isNew && isBanned(sha);
+      const met = !decision.isNew && isSameBan(sha, decision);
       remembered.set(sha, { ban: decision, readAtMs: now() });
       if (!met) onMet?.(decision);
     } else if (decision.outcome !== 'stale') remembered.delete(sha);
     return decision;
   }
 
-  function isBanned(sha: string): boolean {
+  /** One that operators have prolonged or shortened is another one. */
+  function isSameBan(sha: string, { remainingMs }: Ban): boolean {
     const known = remembered.get(sha);
-    return known !== undefined && remaining(known).remainingMs > 0;
+    return known !== undefined && Math.abs(remaining(known).remainingMs - remainingMs) < sameEndMs;
   }
 
   function remaining({ ban, readAtMs }: RememberedBan): Ban {

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { RecordChange } from '../audit-log.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { changeSettings, readSettings } from '../redis/settings-hash.ts';
 import { type BanPolicy, banPolicySchema } from './ban-policy.ts';
 
 export interface BanPolicyStore {
@@ -22,31 +22,22 @@ export function createBanPolicyStore({
   redis: Redis;
   audit: RecordChange;
 }): BanPolicyStore {
-  async function readFields(): Promise<Record<string, string>> {
-    try {
-      return await redis.hgetall(redisKeys.banPolicy);
-    } catch (error) {
-      if (!isWrongType(error)) throw error;
-      throw new StoreRefusal(
-        `${redisKeys.banPolicy} was edited into something that is no hash: DEL it first`,
-      );
-    }
-  }
-
   return {
     async show() {
-      return parse(await readFields(), 'the ban policy was edited into something unusable');
+      const fields = await readSettings(redis, redisKeys.banPolicy);
+      return parse(fields, 'the ban policy was edited into something unusable');
     },
     async set(change) {
-      const before = await readFields();
       const texts = Object.fromEntries(
         Object.entries(change).map(([field, value]) => [field, String(value)]),
       );
-      const after = parse({ ...before, ...texts }, 'the ban policy would be unusable');
-      await redis.hset(redisKeys.banPolicy, texts);
-      const good = banPolicySchema.safeParse(before).data ?? before;
-      await audit({ action: 'policy.set', target: redisKeys.banPolicy, before: good, after });
-      return after;
+      await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
+        const after = parse({ ...fields, ...texts }, 'the ban policy would be unusable');
+        const before = banPolicySchema.safeParse(fields).data ?? fields;
+        await audit({ action: 'policy.set', target: redisKeys.banPolicy, before, after });
+        return texts;
+      });
+      return this.show();
     },
   };
 }

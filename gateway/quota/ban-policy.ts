@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { FaultReport } from '../redis/fault-report.ts';
 import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { seedSettings } from '../redis/settings-hash.ts';
 
 /** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
 export interface BanPolicy {
@@ -20,7 +21,7 @@ export interface BanPolicy {
 }
 
 /** A client that backs off exponentially from 1 s makes 7 violations in 60 s at the most, so it is never banned. */
-const defaultBanPolicy: Readonly<BanPolicy> = {
+export const defaultBanPolicy: Readonly<BanPolicy> = {
   enabled: true,
   violations: 10,
   windowSeconds: 60,
@@ -62,11 +63,7 @@ export const banPolicySchema = z
 
 /** Writes the defaults where Redis has no value yet. */
 export async function seedBanPolicy(redis: Redis): Promise<void> {
-  await settleUnlessUnreachable(
-    Object.entries(defaultBanPolicy).map(([field, value]) =>
-      redis.hsetnx(redisKeys.banPolicy, field, String(value)),
-    ),
-  );
+  await settleUnlessUnreachable([seedSettings(redis, redisKeys.banPolicy, { ...defaultBanPolicy })]);
 }
 
 export interface LiveBanPolicy {

@@ -27,7 +27,7 @@ interface PlanImpactOptions {
 /** The bans of no policy matter here. */
 const noBans = { windowSeconds: 1, maxBanSeconds: 1 };
 
-/** Looks at each key of the plan, and changes nothing. A limit of a key's own goes on counting for it. */
+/** Looks at each key of the plan, and changes nothing. A limit of a key's own stays what it is, so it is left out. */
 export async function planImpact({
   redis,
   keys,
@@ -49,9 +49,11 @@ export async function planImpact({
       }),
     );
     impact.keys += affected.length;
-    for (const usage of usages) {
-      const overMinute = usage?.minute.remaining === 0;
-      const overDay = usage?.day.remaining === 0;
+    for (const [index, usage] of usages.entries()) {
+      // What a key has of its own does not change.
+      const own = affected[index]?.record;
+      const overMinute = own?.minute === undefined && usage?.minute.remaining === 0;
+      const overDay = own?.day === undefined && usage?.day.remaining === 0;
       if (overMinute) impact.overMinute += 1;
       if (overDay) impact.overDay += 1;
       if (overMinute || overDay) impact.over += 1;

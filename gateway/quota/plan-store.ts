@@ -4,6 +4,7 @@ import { type Limits, parseLimit } from './limits.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { changeSettings } from '../redis/settings-hash.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 
 /** A plan as operators see it; null stands for a limit that the plan does not have, or an unusable one. */
@@ -27,8 +28,7 @@ const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
 export function createPlanStore({ redis, audit }: { redis: Redis; audit: RecordChange }): PlanStore {
   async function row(name: string): Promise<PlanRow> {
-    const [minute, day] = await readPlanLimits(redis, name);
-    return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
+    return rowOf(name, await readPlanLimits(redis, name));
   }
 
   return {
@@ -40,18 +40,14 @@ export function createPlanStore({ redis, audit }: { redis: Redis; audit: RecordC
     },
     async set(name, limits) {
       assertPlan(name, limits);
+      let after: PlanRow = { name, minute: null, day: null };
+      await changeSettings(redis, redisKeys.plan(name), async (fields) => {
+        const before = rowOf(name, [fields['minute'], fields['day']]);
+        after = { ...before, ...limits };
+        await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
+        return Object.fromEntries(Object.entries(limits).map(([field, value]) => [field, String(value)]));
+      });
       if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
-      const before = await row(name);
-      try {
-        await redis.hset(redisKeys.plan(name), limits);
-      } catch (error) {
-        if (!isWrongType(error)) throw error;
-        throw new StoreRefusal(
-          `${redisKeys.plan(name)} was edited into something that is no hash: DEL it first`,
-        );
-      }
-      const after = await row(name);
-      await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
       return after;
     },
   };
@@ -76,6 +72,10 @@ export function assertPlan(name: string, { minute, day }: Partial<Limits>): void
   } else if (minute === undefined || day === undefined) {
     throw new StoreRefusal('a plan needs both limits: --minute N --day N');
   }
+}
+
+function rowOf(name: string, [minute, day]: (string | null | undefined)[]): PlanRow {
+  return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
 }
 
 function isEmpty({ minute, day }: PlanRow): boolean {

@@ -3,6 +3,7 @@ import type { FaultReport } from '../redis/fault-report.ts';
 import { type Limits, maxLimit, parseLimit } from './limits.ts';
 import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { seedSettings } from '../redis/settings-hash.ts';
 
 /** Limits of the specification, section 8.2: seeded once, then Redis has the say. */
 export const defaultPlans: Readonly<Record<string, Limits>> = {
@@ -20,13 +21,13 @@ const defaultAnonymousMinute = 60;
 
 /** Writes the defaults where Redis has no value yet. Never overwrites what operators have set. */
 export async function seedPlans(redis: Redis): Promise<void> {
-  const ofPlans = Object.entries(defaultPlans).flatMap(([name, limits]) => [
-    redis.sadd(redisKeys.planNames, name),
-    redis.hsetnx(redisKeys.plan(name), 'minute', limits.minute),
-    redis.hsetnx(redisKeys.plan(name), 'day', limits.day),
+  await settleUnlessUnreachable([
+    ...Object.entries(defaultPlans).flatMap(([name, { minute, day }]) => [
+      redis.sadd(redisKeys.planNames, name),
+      seedSettings(redis, redisKeys.plan(name), { minute, day }),
+    ]),
+    seedSettings(redis, redisKeys.plan(anonymousPlan), { minute: defaultAnonymousMinute }),
   ]);
-  const ofAddresses = redis.hsetnx(redisKeys.plan(anonymousPlan), 'minute', defaultAnonymousMinute);
-  await settleUnlessUnreachable([...ofPlans, ofAddresses]);
 }
 
 export interface Plans {

@@ -4,7 +4,8 @@ Changes a record and raises its rev, so that every gateway reads it again on the
 KEYS[1]  record of the API key (hash)
 ARGV[1]  rev that the change is based on
 ARGV[2]  Unix seconds at which the record expires, or '' to keep it for good
-ARGV[3…] pairs of field and value; an empty value removes the field
+ARGV[3]  seconds that it is kept instead where that is over already
+ARGV[4…] pairs of field and value; an empty value removes the field
 
 Returns the new rev, or 0 where somebody else changed the record in between and nothing was written.
 ]]
@@ -16,16 +17,21 @@ end
 if not string.find(rev, '^%d+$') then
   redis.call('HSET', KEYS[1], 'rev', 0)
 end
-for index = 3, #ARGV, 2 do
+for index = 4, #ARGV, 2 do
   if ARGV[index + 1] == '' then
     redis.call('HDEL', KEYS[1], ARGV[index])
   else
     redis.call('HSET', KEYS[1], ARGV[index], ARGV[index + 1])
   end
 end
+local changed = redis.call('HINCRBY', KEYS[1], 'rev', 1)
+local nowSeconds = tonumber(redis.call('TIME')[1])
 if ARGV[2] == '' then
   redis.call('PERSIST', KEYS[1])
-else
+elseif tonumber(ARGV[2]) > nowSeconds then
   redis.call('EXPIREAT', KEYS[1], ARGV[2])
+else
+  -- Its time was edited into the far past: who changes it now wants it to be there.
+  redis.call('EXPIREAT', KEYS[1], nowSeconds + tonumber(ARGV[3]))
 end
-return redis.call('HINCRBY', KEYS[1], 'rev', 1)
+return changed

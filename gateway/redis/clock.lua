@@ -31,7 +31,7 @@ end
 
 -- A counter that was edited into something else than a whole number counts as empty and is written anew.
 local function used(value)
-  if value and #value <= 15 and string.find(value, '^%d+$') then
+  if value and #value <= 15 and string.find(value, '^[1-9]%d*$') then
     return tonumber(value)
   end
   return 0

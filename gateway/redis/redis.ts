@@ -28,6 +28,8 @@ declare module 'ioredis' {
     ): Result<number[], Context>;
     /** add-day-usage-2.lua */
     addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** set-fields-1.lua */
+    setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** change-record-1.lua */
     changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
   }
@@ -50,6 +52,7 @@ export function createRedis(url: string, log: Logger): Redis {
       consumeQuota: { numberOfKeys: 5, lua: withClock('consume-5.lua') },
       readUsage: { numberOfKeys: 5, lua: withClock('read-usage-5.lua') },
       addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
+      setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
       changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
     },
     enableAutoPipelining: true,

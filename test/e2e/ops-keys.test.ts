@@ -35,7 +35,7 @@ describe('the life of keys', () => {
 
   const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
 
-  async function fileOf(text: string): Promise<string> {
+  async function fileOf(text: string | Buffer): Promise<string> {
     const path = join(directory.path, `${crypto.randomUUID()}.txt`);
     await writeFile(path, text);
     return path;
@@ -87,10 +87,16 @@ describe('the life of keys', () => {
       const again = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
       await kit.json('keys', 'rotate', old.id, '--grace', '0');
       expect(await codeOf(old.key)).toBe('expired_api_key');
-      await kit.json('keys', 'rotate', again.id);
-      const { code, stderr } = await kit.run('keys', 'rotate', again.id);
-      expect(code).toBe(2);
-      expect(stderr).toMatch(/has been replaced by key_\w+ already/);
+      const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', again.id, '--json')));
+      expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(['0', '2', '2']);
+      const refused = runs.find(({ code }) => code === 2);
+      expect(refused?.stderr).toMatch(/has been replaced by key_\w+ already/);
+      const all = await kit.json<ShownKey[]>('keys', 'list');
+      const valid = all.filter(({ replaces, state }) => replaces === again.id && state === 'valid');
+      expect(valid).toHaveLength(1);
+      // A replacement that is not valid any more is none.
+      await kit.json('keys', 'revoke', valid[0]?.id ?? '');
+      expect((await kit.json<ShownKey>('keys', 'rotate', again.id)).replaces).toBe(again.id);
     });
   });
 
@@ -107,6 +113,41 @@ describe('the life of keys', () => {
   });
 
   describe('keys export and keys import', () => {
+    test('keep what is odd but works, and leave out what is unusable, with a warning', async () => {
+      await using other = await startAnyRedis();
+      const run = (...args: string[]) =>
+        runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
+      await run('plans', 'list');
+      const odd = { id: 'odd', plan: 'free', name: 'x'.repeat(150), createdAt: 'yesterday', replaces: '' };
+      await other.redis.hset(redisKeys.apiKey('c'.repeat(64)), odd);
+      await other.redis.hset(redisKeys.apiKeyIds, 'odd', 'c'.repeat(64), 'bad', 'd'.repeat(64));
+      await other.redis.hset(redisKeys.apiKey('d'.repeat(64)), 'rev', 1);
+      await other.redis.zadd(redisKeys.apiKeysByCreation, 1, 'odd', 2, 'bad');
+      const exported = await run('keys', 'export');
+      expect(exported.code).toBe(1);
+      expect(exported.stderr).toMatch(
+        /^ops: warning: the record of bad is unusable: .*\nops: 1 of the records are unusable and not in the export\n$/,
+      );
+      const file = await fileOf(`\u{FEFF}${exported.stdout}`);
+      // The index is lost, as by an edit: importing mends it.
+      await other.redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
+      expect(JSON.parse((await run('keys', 'import', file, '--json')).stdout)).toMatchObject({
+        unchanged: 1,
+      });
+      expect(JSON.parse((await run('keys', 'list', '--json')).stdout)).toMatchObject([{ id: 'odd' }]);
+      await other.redis.del(redisKeys.apiKey('c'.repeat(64)));
+      // Two at the same time add it once, and a list in between forgets nothing.
+      const runs = await Promise.all([
+        run('keys', 'import', file, '--json'),
+        run('keys', 'import', file, '--json'),
+        run('keys', 'list'),
+      ]);
+      expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
+        [1, 2, 3].map(() => ({ code: 0, stderr: '' })),
+      );
+      expect(await other.redis.zrange(redisKeys.apiKeysByCreation, '0', '-1')).toEqual(['odd']);
+    });
+
     test('bring keys into a Redis that has lost them; importing again changes nothing', async () => {
       await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
       const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');
@@ -196,6 +237,18 @@ describe('the life of keys', () => {
     });
   });
 
+  test('a record whose expiry was edited into the far past is still there after a change', async () => {
+    const { key, id, sha } = await kit.issue({ name: 'Far past' });
+    expect((await kit.pets(key)).status).toBe(200);
+    await kit.redis.hset(redisKeys.apiKey(sha), 'expiresAt', '2020-01-01T00:00:00Z');
+    const changed = await kit.json<ShownKey>('keys', 'set', id, '--name', 'Renamed');
+    expect(changed).toMatchObject({ name: 'Renamed', plan: 'free', state: 'expired' });
+    expect(await codeOf(key)).toBe('expired_api_key');
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
+    await kit.json('keys', 'revoke', id);
+    expect(await kit.json<ShownKey>('keys', 'show', id)).toMatchObject({ name: 'Renamed', state: 'revoked' });
+  });
+
   describe('keys issue --from', () => {
     test('makes a key for each line, and all work', async () => {
       const file = await fileOf(
@@ -214,7 +267,7 @@ describe('the life of keys', () => {
     });
 
     test('a wrong line is named, and no key is made', { timeout: 60_000 }, async () => {
-      const wrong: [string, RegExp][] = [
+      const wrong: [string | Buffer, RegExp][] = [
         ['', /the file has no keys in it|name the columns/],
         ['name,plan\n', /the file has no keys in it/],
         ['name\nx\n', /the first line has to name the columns, plan among them/],
@@ -226,6 +279,9 @@ describe('the life of keys', () => {
         ['name,plan,expires\ngood,free,\nx,free,2020-01-01\n', /line 3: the expiry is in the past/],
         ['name,plan\ngood,free\n"x,free\n', /not a CSV file/],
         ['name,plan\ngood,free,1,2\n', /not a CSV file/],
+        ['name,plan,name\nA,free,B\n', /the column name is there twice/],
+        [Buffer.from('name,plan\nM\xFCller,free\n', 'latin1'), /can't read/],
+        ['name,plan\n\u{1B}]0;x\u{7},free\n', /line 2: name/],
       ];
       const before = await snapshot(kit.redis);
       for (const [text, message] of wrong) {
@@ -233,6 +289,7 @@ describe('the life of keys', () => {
         expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
         expect(stderr).toMatch(/^ops: [^\n]+\n$/);
+        expect(stderr).not.toContain('\u{1B}');
       }
       expect(await snapshot(kit.redis)).toEqual(before);
     });
@@ -277,6 +334,30 @@ describe('the life of keys', () => {
     },
   );
 
+  test('a key that nobody reads is a failure, and the audit log has its id', async () => {
+    const { code, stderr } = await runProgram(
+      [
+        '--input-type=module',
+        '-e',
+        closedProgram,
+        join(import.meta.dirname, '../../gateway/ops/main.ts'),
+        'keys',
+        'issue',
+        '--plan',
+        'free',
+        '--name',
+        'Unread',
+      ],
+      { REDIS_URL: kit.server.url },
+    );
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: "ops: can't print the result (EPIPE); what has been changed is in: ops audit\n",
+    });
+    const [last] = await kit.json<{ after: { name: string } }[]>('audit', '--count', '1');
+    expect(last?.after.name).toBe('Unread');
+  });
+
   test('the help of every command is in the README', async () => {
     const readme = await readFile(join(import.meta.dirname, '../../README.md'), 'utf8');
     const { stdout: help } = await kit.run('--help');
@@ -290,6 +371,14 @@ describe('the life of keys', () => {
     }
   });
 });
+
+/** A command whose output is closed from the start. */
+const closedProgram = `
+  import { spawn } from 'node:child_process';
+  const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+  child.stdout.destroy();
+  child.on('exit', (code) => process.exit(code ?? 1));
+`;
 
 /** `ops keys list | head -c 10`: whoever reads goes away early, and that is no fault. */
 const headProgram = `

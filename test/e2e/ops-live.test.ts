@@ -65,15 +65,20 @@ describe('steering a running gateway', () => {
       });
     });
 
-    test('says that a plan was edited into something unusable', async () => {
+    test('shows what it can where plan and policy were edited into something unusable', async () => {
       const { id } = await kit.issue({ plan: 'pro' });
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
-      const { code, stderr } = await kit.run('usage', id);
+      await kit.redis.hset(redisKeys.banPolicy, 'violations', 'many');
+      const usage = await kit.json<Usage>('usage', id);
+      const { stdout } = await kit.run('usage', id);
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 300);
-      expect({ code, stderr }).toEqual({
-        code: 2,
-        stderr: 'ops: the plan "pro" has no usable limits; see: ops plans list\n',
+      await kit.redis.hset(redisKeys.banPolicy, 'violations', 10);
+      expect(usage).toMatchObject({
+        minute: { used: 0, limit: null, remaining: null },
+        day: { limit: 10_000 },
       });
+      expect(stdout).toContain('0 used; the limit is unusable, see: ops plans list');
+      expect(stdout).toContain('the ban policy is unusable, see: ops policy show');
     });
   });
 
@@ -142,6 +147,13 @@ describe('steering a running gateway', () => {
         [hammering.id, 'went on after 429 (ban 1 in a row)'],
         [byHand.id, 'leaked'],
       ]);
+      // One that is prolonged by hand stays listed.
+      await kit.redis.pexpire(redisKeys.ban(byHand.sha), 1_000_000);
+      await sleep(1000);
+      expect(await codeOf(byHand.key)).toBe('api_key_banned');
+      await expect
+        .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
+        .toBeGreaterThan(Date.now() + 900_000);
       await kit.redis.del(redisKeys.ban(byHand.sha));
       expect(await listed()).toEqual([[hammering.id, 'went on after 429 (ban 1 in a row)']]);
       await kit.json('policy', 'set', '--violations', '10');
@@ -198,6 +210,21 @@ describe('steering a running gateway', () => {
     expect(await kit.json('policy', 'set', '--violations', '10', '--ban-seconds', '60')).toEqual(policy);
   });
 
+  test('two operators at the same time cannot make an unusable policy together', async () => {
+    const codes = await Promise.all(
+      [
+        ['--violations', '50'],
+        ['--window-seconds', '20'],
+        ['--violations', '50'],
+        ['--window-seconds', '20'],
+      ].map(async (options) => (await kit.run('policy', 'set', ...options)).code),
+    );
+    expect(codes).toContain(2);
+    const policy = await kit.json<{ violations: number; windowSeconds: number }>('policy', 'show');
+    expect(policy.violations).toBeLessThanOrEqual(policy.windowSeconds);
+    await kit.run('policy', 'set', '--violations', '10', '--window-seconds', '60');
+  });
+
   describe('the audit log', () => {
     test('has who changed what, when, before and after, and no key', async () => {
       const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
@@ -229,6 +256,42 @@ describe('steering a running gateway', () => {
       const { stdout } = await kit.run('audit', '--count', '2');
       expect(stdout).toMatch(/^AT +WHO +ACTION +TARGET +CHANGE\n/);
       expect(stdout).toMatch(/eve +policy\.set +gw:ban-policy +violations: 10 -> 11\n/);
+    });
+
+    test('of the wrong type is named, and nothing is changed without it', async () => {
+      await kit.redis.set(redisKeys.audit, 'oops');
+      onTestFinished(async () => {
+        await kit.redis.del(redisKeys.audit);
+      });
+      const keys = await kit.redis.zcard(redisKeys.apiKeysByCreation);
+      for (const args of [
+        ['keys', 'issue', '--plan', 'free', '--name', 'x'],
+        ['plans', 'set', 'unaudited', '--minute', '1', '--day', '1'],
+      ]) {
+        const { code, stdout, stderr } = await kit.run(...args);
+        expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+        expect(stderr).toBe('ops: gw:audit is a string and not a stream: DEL or mend it first\n');
+      }
+      expect(await kit.redis.zcard(redisKeys.apiKeysByCreation)).toBe(keys);
+      expect(await kit.redis.exists(redisKeys.plan('unaudited'))).toBe(0);
+    });
+
+    test('cannot command a terminal', async () => {
+      await kit.redis.xadd(
+        redisKeys.audit,
+        '*',
+        'who',
+        '\u{1B}[2Jevil',
+        'action',
+        'x',
+        'target',
+        'y',
+        'before',
+        '1',
+        'after',
+        '2',
+      );
+      expect((await kit.run('audit', '--count', '1')).stdout).not.toContain('\u{1B}');
     });
 
     test('is followed as changes come', async () => {
@@ -318,7 +381,7 @@ describe.skipIf(needsRedisServer('changes that wait for the disk of Redis'))(
         name: 'a server that never confirms',
         answers: ['*2\r\n:0\r\n:0\r\n'],
         code: 1,
-        stderr: /^ops: the change is made, but Redis does not confirm that it is on its disk\n$/,
+        stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
       },
       {
         name: 'a server that keeps nothing on disk',

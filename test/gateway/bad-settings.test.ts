@@ -5,7 +5,7 @@ import { utcDate } from '../../gateway/quota/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import type { Service } from '../support/service.ts';
+import { runProgram, type Service } from '../support/service.ts';
 
 describe('values in Redis that were edited by hand', () => {
   let kit: GatewayKit;
@@ -45,6 +45,27 @@ describe('values in Redis that were edited by hand', () => {
     await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('2');
     expect(await policyOf(key)).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
     await redis.hset(redisKeys.plan('business'), { minute: 1000, day: 100_000 });
+  });
+
+  test('a field that is taken away keeps its last good limit, and no command puts another one in its place', async () => {
+    const { key } = await kit.issue({ plan: 'pro' });
+    await redis.hset(redisKeys.plan('pro'), 'day', 20_000);
+    await expect.poll(() => policyOf(key), { timeout: 2000 }).toContain('q=20000;w=86400');
+    await redis.hdel(redisKeys.plan('pro'), 'day');
+    await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
+    await runProgram(['gateway/ops/main.ts', 'plans', 'list'], { REDIS_URL: kit.server.url });
+    expect(await redis.hget(redisKeys.plan('pro'), 'day')).toBeNull();
+    expect(await policyOf(key)).toContain('q=20000;w=86400');
+    await redis.hset(redisKeys.plan('pro'), 'day', 10_000);
+    await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
+  });
+
+  test('an index of the wrong type is told of', async () => {
+    await redis.set(redisKeys.audit, 'oops');
+    await expect.poll(() => metric('gw:audit')).toBe('1');
+    expect(gateway.output()).toContain('is a string and not a stream');
+    await redis.del(redisKeys.audit);
+    await expect.poll(() => metric('gw:audit')).toBe('0');
   });
 
   test('a plan of the wrong type keeps its last good limits', async () => {
@@ -133,7 +154,7 @@ describe('values in Redis that were edited by hand', () => {
     expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
   });
 
-  test.each(['1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
+  test.each(['0100', '1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
     'a counter edited to %j counts as empty, and is mended',
     async (edited) => {
       const { key, sha } = await kit.issue();

@@ -1,0 +1,23 @@
+--[[
+Sets fields of a hash of settings, if it is still what the change is based on.
+
+KEYS[1]  the hash
+ARGV[1]  number of fields that are expected in it
+ARGV[2…] those, as pairs of field and value; then the fields to set, as pairs
+
+Returns 1, or 0 where somebody else changed the hash in between and nothing was written.
+]]
+
+local expected = tonumber(ARGV[1])
+if redis.call('HLEN', KEYS[1]) ~= expected then
+  return 0
+end
+for index = 2, 2 * expected, 2 do
+  if redis.call('HGET', KEYS[1], ARGV[index]) ~= ARGV[index + 1] then
+    return 0
+  end
+end
+for index = 2 * expected + 2, #ARGV, 2 do
+  redis.call('HSET', KEYS[1], ARGV[index], ARGV[index + 1])
+end
+return 1
