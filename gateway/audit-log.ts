@@ -53,21 +53,10 @@ export async function readAudit(redis: Redis, count: number): Promise<AuditEntry
 const blockMs = 1000;
 const batchSize = 100;
 
-/** Entries from now on, as they come. Ends with the signal. */
-export async function* followAudit(
-  redis: Redis,
-  after: string,
-  signal: AbortSignal,
-): AsyncGenerator<AuditEntry> {
-  let last = after;
-  while (!signal.aborted) {
-    const streams = await redis.xread('COUNT', batchSize, 'BLOCK', blockMs, 'STREAMS', redisKeys.audit, last);
-    for (const entry of streams?.[0]?.[1] ?? []) {
-      const parsed = parseEntry(entry);
-      last = parsed.id;
-      yield parsed;
-    }
-  }
+/** Entries that came after the given one; where there are none yet, waits a second for some. */
+export async function readAuditAfter(redis: Redis, id: string): Promise<AuditEntry[]> {
+  const streams = await redis.xread('COUNT', batchSize, 'BLOCK', blockMs, 'STREAMS', redisKeys.audit, id);
+  return (streams?.[0]?.[1] ?? []).map(parseEntry);
 }
 
 function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { type AuditEntry, followAudit, readAudit } from '../audit-log.ts';
+import { type AuditEntry, readAudit, readAuditAfter } from '../audit-log.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { printable, writeJson, writeTable } from './output.ts';
-import { withRedis } from './redis-connection.ts';
+import { patiently, withRedis } from './redis-connection.ts';
 
 interface AuditOptions extends JsonOption {
   count: number;
@@ -24,9 +24,12 @@ export function auditCommand(): Command {
           return;
         }
         for (const entry of entries) writeEntry(entry, json);
-        const last = entries.at(-1)?.id ?? '0-0';
-        for await (const entry of followAudit(redis, last, new AbortController().signal))
-          writeEntry(entry, json);
+        for (let last = entries.at(-1)?.id ?? '0-0'; ;) {
+          const after = last;
+          const next = await patiently(() => readAuditAfter(redis, after));
+          for (const entry of next) writeEntry(entry, json);
+          last = next.at(-1)?.id ?? last;
+        }
       });
     });
 }

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
+import { isConnectionLoss } from '../redis/redis-errors.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
@@ -60,15 +61,9 @@ function report(error: unknown): number {
 function messageOf(error: unknown): string {
   if (error instanceof ConfigError) return error.faults.join('; ');
   if (isConnectionLoss(error)) {
-    return 'Redis went away meanwhile; whether the last change was made is unknown, see: ops audit';
+    return 'Redis went away meanwhile; whether a change was made that was on its way is unknown, see: ops audit';
   }
   return error instanceof Error ? error.message : String(error);
-}
-
-/** Of ioredis, for commands that were sent when the connection ended. */
-function isConnectionLoss(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return error.name === 'MaxRetriesPerRequestError' || error.message === 'Connection is closed.';
 }
 
 function descendants(command: Command): Command[] {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createAuditLog, type RecordChange } from '../audit-log.ts';
@@ -7,7 +8,8 @@ import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
 import { seedPlans } from '../quota/plans.ts';
 import { createRedis } from '../redis/redis.ts';
 import { wrongTypes } from '../redis/index-types.ts';
-import { readersMatter } from './output.ts';
+import { readersMatter, writeFault } from './output.ts';
+import { isConnectionLoss } from '../redis/redis-errors.ts';
 
 /** The command can't be carried out here and now, though nothing is wrong with what was asked. */
 export class OpsFailure extends Error {
@@ -130,4 +132,19 @@ function untilReady(redis: Redis, url: string): Promise<void> {
       resolve();
     });
   });
+}
+
+const retryMs = 1000;
+
+/** For a command that goes on until it is ended: waits for a Redis that went away, and says so. */
+export async function patiently<T>(read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isConnectionLoss(error)) throw error;
+      writeFault('Redis is away, trying again');
+      await sleep(retryMs);
+    }
+  }
 }

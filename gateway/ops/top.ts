@@ -5,7 +5,7 @@ import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { countArgument, jsonOption } from './options.ts';
 import { writeJson, writeTable } from './output.ts';
-import { type Session, withRedis } from './redis-connection.ts';
+import { patiently, type Session, withRedis } from './redis-connection.ts';
 
 const refreshMs = 2000;
 
@@ -22,7 +22,7 @@ export function topCommand(): Command {
         if (json) return writeJson(await readTop(session, count));
         if (!process.stdout.isTTY) return writeTop(await readTop(session, count));
         for (;;) {
-          const rows = await readTop(session, count);
+          const rows = await patiently(() => readTop(session, count));
           process.stdout.write(clearScreen);
           writeTop(rows);
           await sleep(refreshMs);

@@ -19,3 +19,12 @@ export async function settleUnlessUnreachable(commands: readonly Promise<unknown
     if (result.status === 'rejected' && !isWrongType(result.reason)) throw result.reason;
   }
 }
+
+/** Errors of ioredis for commands that were under way when the connection ended, or came when there was none. */
+export function isConnectionLoss(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === 'MaxRetriesPerRequestError' ||
+    /^(Connection is closed|Stream isn't writeable|Socket timeout)/.test(error.message)
+  );
+}

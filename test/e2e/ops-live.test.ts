@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { connect, createServer, type Socket } from 'node:net';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { userInfo } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,6 +10,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { type OpsKit, startOpsKit } from '../support/ops-kit.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram, startGateway } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { hasScript, runOnTerminal } from '../support/terminal.ts';
 
 interface Usage {
@@ -226,6 +229,29 @@ describe('steering a running gateway', () => {
   });
 
   describe('the audit log', () => {
+    /** `ops audit --follow`, which never ends by itself. */
+    function follow(): { child: ChildProcess; output: () => string } {
+      const child = spawn(
+        process.execPath,
+        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json'],
+        {
+          cwd: fileURLToPath(new URL('../..', import.meta.url)),
+          env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        },
+      );
+      onTestFinished(() => {
+        child.kill('SIGKILL');
+      });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+      }
+      return { child, output: () => output };
+    }
+
     test('has who changed what, when, before and after, and no key', async () => {
       const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
       const id = String(issued['id']);
@@ -295,34 +321,33 @@ describe('steering a running gateway', () => {
     });
 
     test('is followed as changes come', async () => {
-      const child: ChildProcess = spawn(
-        process.execPath,
-        ['gateway/ops/main.ts', 'audit', '--follow', '--count', '1', '--json'],
-        {
-          cwd: fileURLToPath(new URL('../..', import.meta.url)),
-          env: { PATH: process.env['PATH'], REDIS_URL: kit.server.url },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
-      onTestFinished(() => {
-        child.kill('SIGKILL');
-      });
-      let output = '';
-      child.stdout?.on('data', (chunk: Buffer) => {
-        output += chunk.toString();
-      });
-      await expect.poll(() => output).toMatch(/\n$/);
+      const { output } = follow();
+      await expect.poll(output).toMatch(/\n$/);
       // Longer than one wait for news.
       await sleep(1500);
       await kit.json('plans', 'set', 'followed', '--minute', '1', '--day', '2', '--as', 'carol');
-      await expect.poll(() => output).toContain('"who":"carol"');
+      await expect.poll(output).toContain('"who":"carol"');
       expect(
-        output
+        output()
           .trimEnd()
           .split('\n')
           .map((line) => (JSON.parse(line) as Entry).action),
       ).toHaveLength(2);
     });
+
+    test.skipIf(needsRedisServer('following the audit log through an outage'))(
+      'is followed on when Redis was away for a while',
+      async () => {
+        const { child, output } = follow();
+        await expect.poll(output).toMatch(/\n$/);
+        await kit.server.kill();
+        await expect.poll(output).toContain('ops: Redis is away, trying again');
+        await kit.server.restart();
+        await kit.json('plans', 'set', 'followed', '--minute', '3', '--day', '4', '--as', 'dora');
+        await expect.poll(output).toContain('"who":"dora"');
+        expect(child.exitCode).toBeNull();
+      },
+    );
 
     test('stays of a bounded length', async () => {
       const now = Date.now();
@@ -355,6 +380,19 @@ describe('steering a running gateway', () => {
         expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
       },
     );
+
+    test.skipIf(!hasScript)('issuing from a file shows how far it is', async () => {
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'many.csv');
+      await writeFile(file, `name,plan\n${'Customer,free\n'.repeat(300)}`);
+      const output = await runOnTerminal(
+        ['gateway/ops/main.ts', 'keys', 'issue', '--from', file],
+        { REDIS_URL: kit.server.url },
+        () => false,
+      );
+      expect(output).toMatch(/300 of 300 keys/);
+      expect(output.match(/pets_\w{38}/g)).toHaveLength(300);
+    });
 
     test.skipIf(!hasScript)('services write lines for people', async () => {
       const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };

@@ -245,7 +245,7 @@ describe('the ops command', () => {
   test('a record that was edited into nonsense is listed as such, and can still be revoked', async () => {
     const { key, id, sha } = await kit.issue({ name: 'Edited' });
     await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
-    const list = (await json('keys', 'list')) as unknown as { id: string; state: string }[];
+    const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
     expect((await run('keys', 'revoke', id)).code).toBe(0);
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });

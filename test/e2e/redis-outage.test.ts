@@ -184,7 +184,7 @@ describe.skipIf(skip)('Redis cannot be used at the start', () => {
       PETS_SERVICE_URL: kit.upstream.url,
     });
     expect((await send(`${late.url}/v1/pets`, { key })).status).toBe(503);
-    expect(late.output()).toMatch(/READONLY|replica/);
+    await expect.poll(late.output).toMatch(/READONLY|replica/);
     expect(late.output()).not.toContain('MaxListeners');
     await kit.server.redis.replicaof('NO', 'ONE');
     await expect
@@ -206,7 +206,7 @@ describe.skipIf(skip)('Redis cannot be used at the start', () => {
     expect(answer.status).toBe(503);
     expect(answer.json).toMatchObject({ code: 'service_unavailable' });
     expect((await send(`${late.adminUrl}/readyz`)).status).toBe(200);
-    expect(late.output()).toContain('Redis cannot be reached');
+    await expect.poll(late.output).toContain('Redis cannot be reached');
     await kit.server.restart();
     await expect
       .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 2000 })

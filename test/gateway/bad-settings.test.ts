@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { utcDate } from '../../gateway/quota/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http.ts';
@@ -33,7 +33,7 @@ describe('values in Redis that were edited by hand', () => {
       await redis.hset(redisKeys.plan('pro'), 'minute', bad);
       await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
       expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
-      expect(gateway.output()).toContain('"key":"gw:plan:pro"');
+      await expect.poll(gateway.output).toContain('"key":"gw:plan:pro"');
       await redis.hset(redisKeys.plan('pro'), 'minute', '300');
       await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
     },
@@ -61,9 +61,12 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('an index of the wrong type is told of', async () => {
+    onTestFinished(async () => {
+      await redis.del(redisKeys.audit);
+    });
     await redis.set(redisKeys.audit, 'oops');
     await expect.poll(() => metric('gw:audit')).toBe('1');
-    expect(gateway.output()).toContain('is a string and not a stream');
+    await expect.poll(gateway.output).toContain('is a string and not a stream');
     await redis.del(redisKeys.audit);
     await expect.poll(() => metric('gw:audit')).toBe('0');
   });
