@@ -3,11 +3,12 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http.ts';
 import { type OpsKit, startOpsKit } from '../support/ops-kit.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 
 const total = 1_000_000;
-const batch = 2000;
+const batch = 500;
 const today = () => new Date().toISOString().slice(0, 10).replaceAll('-', '');
 
 /** Records and indexes as api-key-store.ts writes them, and counters as consume-5.lua does. */
@@ -109,9 +110,12 @@ describe.skipIf(needsRedisServer('a million keys'))(
     });
 
     test('a gateway serves as ever', async () => {
+      // What it said while Redis was busy being filled is of no interest.
+      const before = kit.gateway.output().length;
       const { key } = await kit.issue();
       expect((await kit.pets(key)).status).toBe(200);
-      expect(kit.gateway.output()).not.toMatch(/"level":[456]0/);
+      expect((await send(`${kit.gateway.adminUrl}/readyz`)).json).toMatchObject({ redis: 'ok' });
+      expect(kit.gateway.output().slice(before)).not.toMatch(/"level":[456]0/);
     });
   },
 );
