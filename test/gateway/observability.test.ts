@@ -5,6 +5,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { postJson, send } from '../support/http.ts';
+import { hasRedisServer } from '../support/redis-server.ts';
 import { startGateway } from '../support/service.ts';
 import { answerPets } from '../support/upstream.ts';
 
@@ -12,6 +13,9 @@ interface LogLine {
   msg: string;
   [field: string]: unknown;
 }
+
+/** Redis in JavaScript would take so long for more that it seemed to be away. */
+const burstLength = hasRedisServer ? 100 : 5;
 
 describe('what operators see of an instance', () => {
   let kit: GatewayKit;
@@ -206,7 +210,7 @@ describe('what operators see of an instance', () => {
           return codes.at(-1);
         })
         .toBe('api_key_banned');
-      const burst = await Promise.all(Array.from({ length: 50 }, () => pets(key)));
+      const burst = await Promise.all(Array.from({ length: burstLength }, () => pets(key)));
       expect(new Set(burst.map(({ status }) => status))).toEqual(new Set([429]));
       await kit.redis.hset(redisKeys.banPolicy, { violations: 10 });
       expect(await value('gateway_bans_total{plan="business"}')).toBe(1);
@@ -216,7 +220,7 @@ describe('what operators see of an instance', () => {
       // Nor is one that was made elsewhere told more than once, however many meet it together.
       const elsewhere = await kit.issue();
       await kit.redis.set(redisKeys.ban(elsewhere.sha), 'leaked', 'PX', 60_000);
-      await Promise.all(Array.from({ length: 100 }, () => pets(elsewhere.key)));
+      await Promise.all(Array.from({ length: burstLength }, () => pets(elsewhere.key)));
       expect(
         logLines().filter(({ msg, keyId }) => msg === 'API key is banned' && keyId === elsewhere.id),
       ).toHaveLength(1);
