@@ -124,6 +124,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { sha, rev, key } = await find(id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
+      if (key.outcome === 'broken' && rev === '') throw new StoreRefusal(key.faults.join('; '));
       const revokedAt = new Date(now()).toISOString();
       const before = key.outcome === 'record' ? key.record : key;
       await audit({ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } });

@@ -18,7 +18,7 @@ export type StoredApiKey =
   | { outcome: 'broken'; id: string; faults: string[]; revoked: boolean };
 
 export interface StoredKeys {
-  /** @returns undefined where there is no record */
+  /** @returns undefined where there is no record; an empty rev for one that is no hash any more */
   look(id: string, sha: string): Promise<{ rev: string; key: StoredApiKey } | undefined>;
   /** @throws StoreRefusal where there is no such key */
   find(id: string): Promise<{ sha: string; rev: string; key: StoredApiKey }>;

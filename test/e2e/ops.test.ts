@@ -251,6 +251,24 @@ describe('the ops command', () => {
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
+  test('a record that is no hash any more is named, by every command', async () => {
+    const { id, sha } = await kit.issue({ name: 'Overwritten' });
+    await redis.set(redisKeys.apiKey(sha), 'oops');
+    for (const args of [
+      ['show', id],
+      ['revoke', id],
+      ['rotate', id],
+      ['set', id, '--plan', 'pro'],
+    ]) {
+      const { code, stderr } = await run('keys', ...args);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`gw:key:{${sha}} is not a hash any more: DEL it`);
+    }
+    const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
+    expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
+    await redis.del(redisKeys.apiKey(sha));
+  });
+
   test('a Redis out of reach is one line and exit code 1, without its password', async () => {
     const port = await freePort();
     const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'keys', 'list'], {

@@ -4,6 +4,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { send } from '../support/http.ts';
 import { keyIssuer } from '../support/keys.ts';
+import { monitorRedis } from '../support/redis-monitor.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 
 describe('GET /v1/usage', () => {
@@ -97,17 +98,16 @@ describe('GET /v1/usage', () => {
     async () => {
       const { key, sha } = await kit.issue();
       await usage(key);
-      const monitor = await kit.server.redis.monitor();
-      const at: number[] = [];
-      monitor.on('monitor', (time: string, args: string[], source: string) => {
-        if (source !== 'lua' && args.some((arg) => arg.includes(sha))) at.push(Number(time));
-      });
+      const monitor = await monitorRedis(kit.server.port);
       const answers = [];
       for (let index = 0; index < 100; index += 1) answers.push(await usage(key));
-      await sleep(100);
-      monitor.disconnect();
       const served = answers.filter(({ status }) => status === 200).length;
-      expect(at).toHaveLength(served);
+      const asked = () =>
+        monitor.commands.filter(
+          ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(sha)),
+        );
+      await expect.poll(() => asked().length).toBe(served);
+      monitor.close();
       expect(served).toBeGreaterThanOrEqual(9);
       expect(served).toBeLessThan(100);
       const refused = answers.find(({ status }) => status === 429);
