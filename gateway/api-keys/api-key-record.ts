@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { faultsOf } from '../redis/faults-of.ts';
 import { limitText } from '../quota/limits.ts';
 
 /** What Redis holds of an API key, in the hash gw:key:{<sha256>}. Times are ISO 8601 in UTC. */
@@ -64,7 +65,7 @@ export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord 
   return {
     outcome: 'broken',
     revoked: (fields['revokedAt'] ?? '') !== '',
-    faults: parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`),
+    faults: faultsOf(parsed.error),
   };
 }
 

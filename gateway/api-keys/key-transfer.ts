@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { RecordChange } from '../audit-log.ts';
 import { maxLimit } from '../quota/limits.ts';
+import { faultsOf } from '../redis/faults-of.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import {
@@ -180,8 +181,7 @@ async function* parseLines(
     }
     const parsed = lineSchema.safeParse(json);
     if (!parsed.success) {
-      const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`.trim());
-      throw new StoreRefusal(`line ${line}: ${faults.join('; ')}`);
+      throw new StoreRefusal(`line ${line}: ${faultsOf(parsed.error).join('; ')}`);
     }
     yield { key: parsed.data, line };
   }

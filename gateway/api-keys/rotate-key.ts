@@ -1,6 +1,6 @@
 import { type ApiKeyRecord, apiKeyState } from './api-key-record.ts';
 import type { ApiKeyStore, IssuedApiKey, NewApiKey } from './api-key-store.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal, unlessRefused } from './store-refusal.ts';
 import type { StoredKeys } from './stored-keys.ts';
 
 interface RotateKeyDependencies extends Pick<StoredKeys, 'show' | 'update'> {
@@ -42,12 +42,8 @@ export async function rotateKey(
 
   /** A replacement that was revoked or is gone is none. */
   async function isValid(other: string): Promise<boolean> {
-    try {
-      return apiKeyState((await show(other)).record, now()) === 'valid';
-    } catch (error) {
-      if (error instanceof StoreRefusal) return false;
-      throw error;
-    }
+    const found = await unlessRefused(show(other));
+    return found !== undefined && apiKeyState(found.record, now()) === 'valid';
   }
 }
 

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { anyRev } from '../api-keys/api-keys.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { unlessRefused } from '../api-keys/store-refusal.ts';
 import { type BanPolicy, defaultBanPolicy } from '../quota/ban-policy.ts';
 import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
 import { createBanStore } from '../quota/ban-store.ts';
@@ -77,15 +77,6 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
       };
     },
   };
-}
-
-async function unlessRefused<T>(result: Promise<T>): Promise<T | undefined> {
-  try {
-    return await result;
-  } catch (error) {
-    if (error instanceof StoreRefusal) return undefined;
-    throw error;
-  }
 }
 
 /** Undefined for a limit that was edited into something unusable; gateways then go on with the last good one. */

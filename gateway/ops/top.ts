@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { unlessRefused } from '../api-keys/store-refusal.ts';
 import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { countArgument, jsonOption } from './options.ts';
@@ -38,14 +38,9 @@ async function readTop(session: Session, count: number): Promise<TopRow[]> {
   const busiest = await readBusiest(session.redis, count, session.now());
   const rows = await Promise.all(
     busiest.map(async ({ id, requests, refused }) => {
-      try {
-        const usage = await reader.read(id);
-        return Object.assign(usage, { requests, refused });
-      } catch (error) {
-        // Its record is gone or can't be read.
-        if (error instanceof StoreRefusal) return undefined;
-        throw error;
-      }
+      // Its record may be gone, or edited into something that can't be read.
+      const usage = await unlessRefused(reader.read(id));
+      return usage === undefined ? undefined : Object.assign(usage, { requests, refused });
     }),
   );
   return rows.filter((row) => row !== undefined);

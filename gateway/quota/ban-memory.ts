@@ -1,7 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { QuotaDecision } from './quota-decision.ts';
-
-type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
+import type { Ban, QuotaDecision } from './quota-decision.ts';
 
 export interface BanMemory {
   /**

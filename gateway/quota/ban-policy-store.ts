@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { RecordChange } from '../audit-log.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { faultsOf } from '../redis/faults-of.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { changeSettings, readSettings } from '../redis/settings-hash.ts';
 import { type BanPolicy, banPolicySchema } from './ban-policy.ts';
@@ -45,6 +46,5 @@ export function createBanPolicyStore({
 function parse(fields: Record<string, string>, otherwise: string): BanPolicy {
   const parsed = banPolicySchema.safeParse(fields);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
-  throw new StoreRefusal(`${otherwise}: ${faults.join('; ')}`);
+  throw new StoreRefusal(`${otherwise}: ${faultsOf(parsed.error).join('; ')}`);
 }

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { FaultReport } from '../redis/fault-report.ts';
+import { faultsOf } from '../redis/faults-of.ts';
 import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings } from '../redis/settings-hash.ts';
@@ -86,10 +87,7 @@ export function createBanPolicy({ redis, faults }: { redis: Redis; faults: Fault
       }
       const parsed = banPolicySchema.safeParse(fields);
       if (parsed.success) current = parsed.data;
-      faults.report(
-        redisKeys.banPolicy,
-        parsed.error?.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`) ?? [],
-      );
+      faults.report(redisKeys.banPolicy, parsed.success ? [] : faultsOf(parsed.error));
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal, unlessRefused } from '../api-keys/store-refusal.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { indexBan } from './ban-index.ts';
@@ -63,17 +63,8 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     find,
     async list() {
       const ids = await redis.zrange(redisKeys.bans, '0', '-1');
-      const bans = await Promise.all(
-        ids.map(async (id) => {
-          try {
-            return (await describe(id)).ban;
-          } catch (error) {
-            // The key is gone, or its record can't be read: then it is refused for that.
-            if (error instanceof StoreRefusal) return undefined;
-            throw error;
-          }
-        }),
-      );
+      // Where the key is gone or its record can't be read, it is refused for that.
+      const bans = await Promise.all(ids.map(async (id) => (await unlessRefused(describe(id)))?.ban));
       const over = ids.filter((_id, index) => bans[index] === undefined);
       if (over.length > 0) await redis.zrem(redisKeys.bans, ...over);
       return bans.filter((ban) => ban !== undefined);

@@ -22,6 +22,8 @@ export type QuotaDecision =
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
+export type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
+
 const minuteMs = 60_000;
 
 /** Use of both windows as counted, whoever counted it. */

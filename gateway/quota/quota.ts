@@ -3,14 +3,12 @@ import type { Logger } from 'pino';
 import { indexBan } from './ban-index.ts';
 import { createBanMemory } from './ban-memory.ts';
 import { GatewayError } from '../errors.ts';
-import type { QuotaDecision } from './quota-decision.ts';
+import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { knownLimits } from './known-limits.ts';
 import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { consumeQuota } from './redis-quota.ts';
 import type { RedisState } from '../redis-state.ts';
-
-type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
 
 export interface Quota {
   /**

@@ -42,9 +42,9 @@ export const redisKeys = {
 } as const;
 
 /** The keys of consume-5.lua and read-usage-5.lua, in their order. */
-export function quotaKeys(
-  sha: string,
-): [record: string, minute: string, dayPrefix: string, ban: string, violations: string] {
+export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
+
+export function quotaKeys(sha: string): QuotaKeys {
   return [
     redisKeys.apiKey(sha),
     redisKeys.minute(sha),

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Redis, type Result } from 'ioredis';
 import type { Logger } from 'pino';
+import type { QuotaKeys } from './redis-keys.ts';
 
 const script = (name: string) => readFileSync(new URL(name, import.meta.url), 'utf8');
 /** Lua has no imports that Redis Cluster would allow: what scripts share stands before each. */
@@ -9,23 +10,9 @@ const withClock = (name: string) => script('clock.lua') + script(name);
 declare module 'ioredis' {
   interface RedisCommander<Context> {
     /** consume-5.lua */
-    consumeQuota(
-      recordKey: string,
-      minuteKey: string,
-      dayKeyPrefix: string,
-      banKey: string,
-      violationsKey: string,
-      ...args: (string | number)[]
-    ): Result<number[], Context>;
+    consumeQuota(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** read-usage-5.lua */
-    readUsage(
-      recordKey: string,
-      minuteKey: string,
-      dayKeyPrefix: string,
-      banKey: string,
-      violationsKey: string,
-      ...args: (string | number)[]
-    ): Result<number[], Context>;
+    readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-day-usage-2.lua */
     addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** set-fields-1.lua */
