@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis/redis.ts';
 import { redisKeys } from './redis/redis-keys.ts';
 
 /** A change that an operator made. Never holds an API key: records have none. */
@@ -31,7 +31,7 @@ export type RecordChange = (change: Change) => Promise<void>;
 const keptEntries = 100_000;
 
 /** Changes go to a Redis stream, in the name of whoever makes them. */
-export function createAuditLog({ redis, who }: { redis: Redis; who: string }): RecordChange {
+export function createAuditLog({ redis, who }: { redis: RedisClient; who: string }): RecordChange {
   return async function recordChange({ action, target, before, after }) {
     const fields = {
       who,
@@ -45,7 +45,7 @@ export function createAuditLog({ redis, who }: { redis: Redis; who: string }): R
 }
 
 /** The newest entries, oldest of them first. */
-export async function readAudit(redis: Redis, count: number): Promise<AuditEntry[]> {
+export async function readAudit(redis: RedisClient, count: number): Promise<AuditEntry[]> {
   const entries = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', count);
   return entries.map(parseEntry).toReversed();
 }
@@ -54,7 +54,7 @@ const blockMs = 1000;
 const batchSize = 100;
 
 /** Entries that came after the given one; where there are none yet, waits a second for some. */
-export async function readAuditAfter(redis: Redis, id: string): Promise<AuditEntry[]> {
+export async function readAuditAfter(redis: RedisClient, id: string): Promise<AuditEntry[]> {
   const streams = await redis.xread('COUNT', batchSize, 'BLOCK', blockMs, 'STREAMS', redisKeys.audit, id);
   return (streams?.[0]?.[1] ?? []).map(parseEntry);
 }

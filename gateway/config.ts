@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { parseRedisUrl, redisUrlExamples } from './redis/redis-url.ts';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
 export interface Config {
@@ -10,7 +11,7 @@ export interface Config {
   adminHost: string;
   adminPort: number;
   petsServiceUrl: string;
-  /** Undefined: a private Redis is started. */
+  /** One of the forms of redis-url.ts; undefined: a private Redis is started. */
   redisUrl: string | undefined;
   dataDirectory: string;
   logLevel: string;
@@ -104,7 +105,12 @@ const settings = z.object({
   PETS_SERVICE_URL: url(['http:', 'https:'], 'http://127.0.0.1:3001')
     .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
     .optional(),
-  REDIS_URL: url(['redis:', 'rediss:'], 'redis://127.0.0.1:6379').optional(),
+  REDIS_URL: z
+    .string()
+    .refine((text) => parseRedisUrl(text) !== undefined, {
+      error: `is not a URL such as ${redisUrlExamples.join(' or ')}`,
+    })
+    .optional(),
   DATA_DIR: z.string().default('.data'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {

@@ -1,4 +1,3 @@
-import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './quota/ban-policy.ts';
 import { type BusyKeys, createBusyKeys } from './quota/busy-keys.ts';
@@ -9,12 +8,13 @@ import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import type { Metrics } from './metrics.ts';
 import { createPlans, type Plans, seedPlans } from './quota/plans.ts';
 import { checkTypes } from './redis/index-types.ts';
+import { pingRedis } from './redis/redis-health.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
-import { createRedis } from './redis/redis.ts';
+import { createRedis, type RedisClient } from './redis/redis.ts';
 
 /** Redis, what is read from it all the time, and what stands in for it while it is away. */
 export interface RedisState {
-  redis: Redis;
+  redis: RedisClient;
   gate: RedisGate;
   plans: Plans;
   banPolicy: LiveBanPolicy;
@@ -55,7 +55,7 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
 
   metrics.localMode.set(1);
   const gate = createRedisGate({
-    ping: () => redis.ping(),
+    ping: () => pingRedis(redis),
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => metrics.localMode.set(open ? 0 : 1),

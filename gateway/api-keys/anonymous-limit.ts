@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { WindowState } from '../quota/quota-decision.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
@@ -14,7 +14,7 @@ export interface AnonymousLimit {
 }
 
 interface AnonymousLimitDependencies {
-  redis: Redis;
+  redis: RedisClient;
   gate: RedisGate;
   /** Requests a minute and address, as operators last set it. */
   limit: () => number;

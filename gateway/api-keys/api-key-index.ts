@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
@@ -27,7 +27,7 @@ export interface ApiKeyIndex {
 const issuePatienceMs = 60_000;
 
 /** Finds keys by id and by age: gw:key-ids and gw:keys. */
-export function createApiKeyIndex({ redis, now }: { redis: Redis; now: () => number }): ApiKeyIndex {
+export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () => number }): ApiKeyIndex {
   const { apiKeyIds, apiKeysByCreation } = redisKeys;
 
   /** Position of the first key that was made after the given one. */

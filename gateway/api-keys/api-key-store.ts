@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
@@ -77,7 +77,7 @@ export interface ApiKeyStore {
 const defaultPageSize = 500;
 
 interface ApiKeyStoreDependencies {
-  redis: Redis;
+  redis: RedisClient;
   audit: RecordChange;
   now: () => number;
 }

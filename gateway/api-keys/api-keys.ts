@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { LRUCache } from 'lru-cache';
 import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from './api-key-record.ts';
 import type { FaultReport } from '../redis/fault-report.ts';
@@ -28,7 +28,7 @@ export interface ApiKeys {
 }
 
 interface ApiKeysDependencies {
-  redis: Redis;
+  redis: RedisClient;
   gate: RedisGate;
   faults: FaultReport;
   /** Told of each record that is read, so that its plan is known before limits are asked for. */

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { ApiKeyRecord } from './api-key-record.ts';
 import { parseLimit } from '../quota/limits.ts';
 import { readPlanLimits } from '../quota/plan-store.ts';
@@ -9,7 +9,7 @@ import { StoreRefusal } from './store-refusal.ts';
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 
 /** @throws StoreRefusal where the plan does not exist, or leaves a limit open that the key does not set itself. */
-export async function assertLimits(redis: Redis, { plan, minute, day }: KeyLimits): Promise<void> {
+export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {
       throw new StoreRefusal('an enterprise key needs both its own limits: --minute N --day N');
@@ -23,6 +23,6 @@ export async function assertLimits(redis: Redis, { plan, minute, day }: KeyLimit
 }
 
 /** A plan that was made with plain redis-cli is listed once a key is on it. */
-export async function listPlan(redis: Redis, { plan }: KeyLimits): Promise<void> {
+export async function listPlan(redis: RedisClient, { plan }: KeyLimits): Promise<void> {
   if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
 }

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { z } from 'zod';
 import type { RecordChange } from '../audit-log.ts';
 import { maxLimit } from '../quota/limits.ts';
@@ -61,7 +61,7 @@ const lineSchema = z.strictObject({
 });
 
 interface KeyImportDependencies {
-  redis: Redis;
+  redis: RedisClient;
   audit: RecordChange;
   now: () => number;
 }

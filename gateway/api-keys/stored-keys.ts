@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -39,7 +39,7 @@ export interface StoredKeys {
 export const maxAttempts = 5;
 
 interface StoredKeysDependencies {
-  redis: Redis;
+  redis: RedisClient;
   index: Pick<ApiKeyIndex, 'shaOf'>;
   audit: RecordChange;
 }

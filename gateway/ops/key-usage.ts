@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { anyRev } from '../api-keys/api-keys.ts';
@@ -80,7 +80,7 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
 }
 
 /** Undefined for a limit that was edited into something unusable; gateways then go on with the last good one. */
-async function limitsOf(redis: Redis, { plan, minute, day }: ApiKeyRecord) {
+async function limitsOf(redis: RedisClient, { plan, minute, day }: ApiKeyRecord) {
   const [minuteText, dayText] = await readPlanLimits(redis, plan);
   return { minute: minute ?? parseLimit(minuteText), day: day ?? parseLimit(dayText) };
 }

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { createAuditLog, type RecordChange } from '../audit-log.ts';
 import { seedBanPolicy } from '../quota/ban-policy.ts';
 import { loadConfig } from '../config.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
 import { seedPlans } from '../quota/plans.ts';
-import { createRedis } from '../redis/redis.ts';
+import { createRedis, mastersOf, type RedisClient } from '../redis/redis.ts';
+import { describeRedis, parseRedisUrl } from '../redis/redis-url.ts';
 import { wrongTypes } from '../redis/index-types.ts';
 import { readersMatter, writeFault } from './output.ts';
 import { isConnectionLoss } from '../redis/redis-errors.ts';
@@ -20,7 +20,7 @@ const patienceMs = 3000;
 
 /** What a command works with. */
 export interface Session {
-  redis: Redis;
+  redis: RedisClient;
   /** Fails for a command that only reads. */
   audit: RecordChange;
   /** Unix milliseconds by Redis' clock, which is the one that counts. */
@@ -83,7 +83,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
 }
 
 /** @throws OpsFailure for a key that was edited into another type of value, before anything depends on it */
-async function assertTypes(redis: Redis): Promise<void> {
+async function assertTypes(redis: RedisClient): Promise<void> {
   for (const { key, fault } of await wrongTypes(redis))
     throw new OpsFailure(`${key} ${fault}: DEL or mend it first`);
 }
@@ -97,11 +97,13 @@ const durableAttempts = 4;
  * server can't be asked.
  * @throws OpsFailure where it does not get there
  */
-async function untilDurable(redis: Redis, changed: ReadonlySet<string>): Promise<void> {
+async function untilDurable(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
   try {
     for (let attempt = 0; attempt < durableAttempts; attempt += 1) {
-      const answer: unknown = await redis.call('WAITAOF', '1', '0', String(durableMs));
-      if (Array.isArray(answer) && Number(answer[0]) >= 1) return;
+      const answers = await Promise.all(
+        mastersOf(redis).map((master) => master.call('WAITAOF', '1', '0', String(durableMs))),
+      );
+      if (answers.every((answer) => Array.isArray(answer) && Number(answer[0]) >= 1)) return;
     }
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -117,21 +119,26 @@ async function untilDurable(redis: Redis, changed: ReadonlySet<string>): Promise
   );
 }
 
-function untilReady(redis: Redis, url: string): Promise<void> {
+function untilReady(redis: RedisClient, url: string): Promise<void> {
   let lastError = 'no answer';
   redis.on('error', ({ message }: Error) => {
     lastError = message;
   });
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // The address without what may be a password.
-      reject(new OpsFailure(`Redis at ${new URL(url).host} cannot be reached: ${lastError}`));
+      reject(new OpsFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
     }, patienceMs);
     redis.once('ready', () => {
       clearTimeout(timer);
       resolve();
     });
   });
+}
+
+/** Without what may be a password. */
+function describeUrl(url: string): string {
+  const address = parseRedisUrl(url);
+  return address === undefined ? 'Redis' : describeRedis(address);
 }
 
 const retryMs = 1000;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 /**
@@ -8,7 +8,12 @@ import { redisKeys } from '../redis/redis-keys.ts';
  * @param id of the API key
  * @param endsAtMs Unix milliseconds
  */
-export async function indexBan(redis: Redis, id: string, endsAtMs: number, nowMs: number): Promise<void> {
+export async function indexBan(
+  redis: RedisClient,
+  id: string,
+  endsAtMs: number,
+  nowMs: number,
+): Promise<void> {
   await Promise.all([
     redis.zadd(redisKeys.bans, endsAtMs, id),
     redis.zremrangebyscore(redisKeys.bans, '-inf', nowMs),

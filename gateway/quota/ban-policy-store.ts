@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { faultsOf } from '../redis/faults-of.ts';
@@ -20,7 +20,7 @@ export function createBanPolicyStore({
   redis,
   audit,
 }: {
-  redis: Redis;
+  redis: RedisClient;
   audit: RecordChange;
 }): BanPolicyStore {
   return {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { z } from 'zod';
 import type { FaultReport } from '../redis/fault-report.ts';
 import { faultsOf } from '../redis/faults-of.ts';
@@ -63,7 +63,7 @@ export const banPolicySchema = z
   });
 
 /** Writes the defaults where Redis has no value yet. */
-export async function seedBanPolicy(redis: Redis): Promise<void> {
+export async function seedBanPolicy(redis: RedisClient): Promise<void> {
   await settleUnlessUnreachable([seedSettings(redis, redisKeys.banPolicy, { ...defaultBanPolicy })]);
 }
 
@@ -73,7 +73,13 @@ export interface LiveBanPolicy {
   refresh(): Promise<void>;
 }
 
-export function createBanPolicy({ redis, faults }: { redis: Redis; faults: FaultReport }): LiveBanPolicy {
+export function createBanPolicy({
+  redis,
+  faults,
+}: {
+  redis: RedisClient;
+  faults: FaultReport;
+}): LiveBanPolicy {
   let current: BanPolicy = defaultBanPolicy;
   return {
     current: () => current,

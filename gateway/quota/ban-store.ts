@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
 import { StoreRefusal, unlessRefused } from '../api-keys/store-refusal.ts';
 import type { RecordChange } from '../audit-log.ts';
@@ -34,7 +34,7 @@ export interface BanStore {
 }
 
 interface BanStoreDependencies {
-  redis: Redis;
+  redis: RedisClient;
   keys: Pick<ApiKeyStore, 'show'>;
   audit: RecordChange;
   now: () => number;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface BusyKeys {
@@ -27,7 +27,7 @@ const reportedKeys = 50;
 const notedKeys = 10_000;
 
 /** Which keys are busy now, counted beside the quotas and without a Redis command a request. */
-export function createBusyKeys({ redis, now }: { redis: Redis; now: () => number }): BusyKeys {
+export function createBusyKeys({ redis, now }: { redis: RedisClient; now: () => number }): BusyKeys {
   let noted = new Map<string, { requests: number; refused: number }>();
   return {
     note(id, refused) {
@@ -66,12 +66,12 @@ export function createBusyKeys({ redis, now }: { redis: Redis; now: () => number
 }
 
 /** The keys with most requests in the last minute on all instances, busiest first. */
-export async function readBusiest(redis: Redis, count: number, nowMs: number): Promise<BusyKey[]> {
+export async function readBusiest(redis: RedisClient, count: number, nowMs: number): Promise<BusyKey[]> {
   const newest = Math.floor(nowMs / slotMs);
   const slots = Array.from({ length: shownSlots }, (_, index) => newest - index);
   const [requests, refused] = await Promise.all([
-    redis.zunion(shownSlots, ...slots.map(redisKeys.busy), 'WITHSCORES'),
-    redis.zunion(shownSlots, ...slots.map(redisKeys.busyRefused), 'WITHSCORES'),
+    redis.zunion(shownSlots, slots.map(redisKeys.busy), 'WITHSCORES'),
+    redis.zunion(shownSlots, slots.map(redisKeys.busyRefused), 'WITHSCORES'),
   ]);
   const refusedById = new Map(pairs(refused));
   return pairs(requests)

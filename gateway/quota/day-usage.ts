@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { Logger } from 'pino';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -28,7 +28,7 @@ interface Report {
 const batchSize = 500;
 
 interface DayUsageDependencies {
-  redis: Redis;
+  redis: RedisClient;
   log: Logger;
   now: () => number;
 }

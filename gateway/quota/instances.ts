@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface Instances {
@@ -18,7 +18,7 @@ const keptSeconds = 60;
  * During an outage each instance may admit its share of a limit, so each must know how many they are.
  * Scores are the instances' own clocks: a skew of a few seconds only delays when a dead one is noticed.
  */
-export function createInstances({ redis, now }: { redis: Redis; now: () => number }): Instances {
+export function createInstances({ redis, now }: { redis: RedisClient; now: () => number }): Instances {
   const id = randomUUID();
   let count = 1;
   return {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
 import type { Limits } from './limits.ts';
 import { readUsage } from './usage.ts';
@@ -17,7 +17,7 @@ export interface PlanImpact {
 }
 
 interface PlanImpactOptions {
-  redis: Redis;
+  redis: RedisClient;
   keys: Pick<ApiKeyStore, 'list'>;
   plan: string;
   limits: Limits;

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { type Limits, parseLimit } from './limits.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
@@ -26,7 +26,7 @@ export interface PlanStore {
 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
-export function createPlanStore({ redis, audit }: { redis: Redis; audit: RecordChange }): PlanStore {
+export function createPlanStore({ redis, audit }: { redis: RedisClient; audit: RecordChange }): PlanStore {
   async function row(name: string): Promise<PlanRow> {
     return rowOf(name, await readPlanLimits(redis, name));
   }
@@ -83,7 +83,7 @@ function isEmpty({ minute, day }: PlanRow): boolean {
 }
 
 /** The fields `minute` and `day` of a plan as text. A value of another type has no limits, as far as anybody can tell. */
-export async function readPlanLimits(redis: Redis, name: string): Promise<(string | null)[]> {
+export async function readPlanLimits(redis: RedisClient, name: string): Promise<(string | null)[]> {
   try {
     return await redis.hmget(redisKeys.plan(name), 'minute', 'day');
   } catch (error) {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { FaultReport } from '../redis/fault-report.ts';
 import { type Limits, maxLimit, parseLimit } from './limits.ts';
 import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
@@ -20,7 +20,7 @@ export const anonymousPlan = 'anonymous';
 const defaultAnonymousMinute = 60;
 
 /** Writes the defaults where Redis has no value yet. Never overwrites what operators have set. */
-export async function seedPlans(redis: Redis): Promise<void> {
+export async function seedPlans(redis: RedisClient): Promise<void> {
   await settleUnlessUnreachable([
     ...Object.entries(defaultPlans).flatMap(([name, { minute, day }]) => [
       redis.sadd(redisKeys.planNames, name),
@@ -45,7 +45,7 @@ export interface Plans {
 }
 
 /** Plan limits as last read from Redis. Called every half second, `refresh` brings a change within one. */
-export function createPlans({ redis, faults }: { redis: Redis; faults: FaultReport }): Plans {
+export function createPlans({ redis, faults }: { redis: RedisClient; faults: FaultReport }): Plans {
   const limits = new Map<string, Partial<Limits>>(Object.entries(defaultPlans));
   let anonymousMinute = defaultAnonymousMinute;
 

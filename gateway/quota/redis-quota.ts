@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { Caller } from '../api-keys/api-keys.ts';
 import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
@@ -12,7 +12,7 @@ import { quotaKeys } from '../redis/redis-keys.ts';
  * @throws RedisUnavailable where Redis does not answer; ReplyError where keys were edited into the wrong type.
  */
 export async function consumeQuota(
-  redis: Redis,
+  redis: RedisClient,
   gate: RedisGate,
   caller: Caller,
   limits: Limits,

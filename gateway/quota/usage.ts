@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.ts';
 import type { Limits } from './limits.ts';
 import { type WindowState, windowsOf } from './quota-decision.ts';
 import { quotaKeys } from '../redis/redis-keys.ts';
@@ -32,7 +32,7 @@ interface ReadUsageOptions {
  * Both windows of a key, in one Redis command.
  * @returns undefined where the record has changed since it was read
  */
-export async function readUsage(redis: Redis, options: ReadUsageOptions): Promise<Usage | undefined> {
+export async function readUsage(redis: RedisClient, options: ReadUsageOptions): Promise<Usage | undefined> {
   const { sha, rev, limits, banPolicy } = options;
   const [outcome, nowMs = 0, minuteUsed = 0, minuteLeftMs = 0, dayUsed = 0, banMs = 0, violations = 0] =
     await redis.readUsage(

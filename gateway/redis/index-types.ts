@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** Keys that all of the gateway shares, and what they hold. */
@@ -11,7 +11,7 @@ const types: readonly (readonly [key: string, type: string])[] = [
 ];
 
 /** What is wrong with each of them, undefined where nothing is. */
-export async function checkTypes(redis: Redis): Promise<{ key: string; fault: string | undefined }[]> {
+export async function checkTypes(redis: RedisClient): Promise<{ key: string; fault: string | undefined }[]> {
   const found = await Promise.all(types.map(([key]) => redis.type(key)));
   return types.map(([key, type], index) => ({
     key,
@@ -21,6 +21,6 @@ export async function checkTypes(redis: Redis): Promise<{ key: string; fault: st
 }
 
 /** Those of them that somebody has edited into another type of value. */
-export async function wrongTypes(redis: Redis): Promise<{ key: string; fault: string }[]> {
+export async function wrongTypes(redis: RedisClient): Promise<{ key: string; fault: string }[]> {
   return (await checkTypes(redis)).flatMap(({ key, fault }) => (fault === undefined ? [] : [{ key, fault }]));
 }

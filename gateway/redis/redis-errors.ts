@@ -5,11 +5,24 @@ export function isWrongType(error: unknown): boolean {
 
 /** Answers that mean "this server can't serve now" rather than "this command is wrong". */
 const cannotServe =
-  /^(READONLY|LOADING|BUSY|UNKILLABLE|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS|TRYAGAIN)\b/;
+  /^(READONLY|LOADING|BUSY|UNKILLABLE|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS)\b/;
+
+/** Answers of a Redis Cluster about one slot that is on its way to another node; all others can be used. */
+const slotMoves = /^(MOVED|ASK|TRYAGAIN)\b|^Too many Cluster redirections/;
+
+/** Whether a Redis Cluster is moving what a command is about, so that it was not carried out. */
+export function isSlotMove(error: unknown): boolean {
+  return error instanceof Error && slotMoves.test(error.message);
+}
 
 /** Whether the server answered, and could serve, but refused this command. */
 export function isCommandError(error: unknown): boolean {
-  return error instanceof Error && error.name === 'ReplyError' && !cannotServe.test(error.message);
+  return (
+    error instanceof Error &&
+    error.name === 'ReplyError' &&
+    !cannotServe.test(error.message) &&
+    !isSlotMove(error)
+  );
 }
 
 /** Waits for commands that may meet a value of the wrong type, and leaves that value to whoever reads it. */

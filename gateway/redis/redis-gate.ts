@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { isCommandError } from './redis-errors.ts';
+import { isCommandError, isSlotMove } from './redis-errors.ts';
 
 /** Redis did not answer: not connected, too slow, or given up on for the moment. */
 export class RedisUnavailable extends Error {
@@ -131,7 +131,8 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       try {
         return await withinTime(command);
       } catch (error) {
-        if (error instanceof RedisUnavailable) shut(error);
+        // Of a slot that moves, all others go on being counted in Redis.
+        if (error instanceof RedisUnavailable && !isSlotMove(error.cause)) shut(error);
         throw error;
       } finally {
         onAnswer?.(performance.now() - startedAt);

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from './redis.ts';
 import { StoreRefusal } from '../api-keys/store-refusal.ts';
 import { isWrongType } from './redis-errors.ts';
 
@@ -12,7 +12,7 @@ const maxAttempts = 5;
  * @throws StoreRefusal where it is no hash, and what `decide` throws
  */
 export async function changeSettings(
-  redis: Redis,
+  redis: RedisClient,
   key: string,
   decide: (fields: Record<string, string>) => Promise<Record<string, string>>,
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function changeSettings(
 }
 
 /** @throws StoreRefusal where it is no hash */
-export async function readSettings(redis: Redis, key: string): Promise<Record<string, string>> {
+export async function readSettings(redis: RedisClient, key: string): Promise<Record<string, string>> {
   try {
     return await redis.hgetall(key);
   } catch (error) {
@@ -46,7 +46,7 @@ export async function readSettings(redis: Redis, key: string): Promise<Record<st
  * put a number into force that nobody has asked for.
  */
 export async function seedSettings(
-  redis: Redis,
+  redis: RedisClient,
   key: string,
   defaults: Record<string, unknown>,
 ): Promise<void> {

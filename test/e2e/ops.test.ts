@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 describe('the ops command', () => {
   let kit: OpsKit;
-  let redis: Redis;
+  let redis: RedisClient;
 
   beforeAll(async () => {
     kit = await startOpsKit();

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { utcDate } from '../../gateway/quota/utc-day.ts';
@@ -9,7 +9,7 @@ import { runProgram, type Service } from '../support/service.ts';
 
 describe('values in Redis that were edited by hand', () => {
   let kit: GatewayKit;
-  let redis: Redis;
+  let redis: RedisClient;
   let gateway: Service;
 
   beforeAll(async () => {

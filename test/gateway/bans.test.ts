@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -9,7 +9,7 @@ import { needsRedisServer } from '../support/redis-server.ts';
 import type { IssuedKey } from '../support/keys.ts';
 
 let kit: GatewayKit;
-let redis: Redis;
+let redis: RedisClient;
 
 beforeAll(async () => {
   kit = await startGatewayKit();

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ describe.skipIf(needsRedisServer('quotas over three gateways'))(
   'quotas over three gateways on one redis-server',
   () => {
     let server: RedisServer;
-    let redis: Redis;
+    let redis: RedisClient;
     let upstream: Upstream;
     let gateways: Service[];
 

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { expect } from 'vitest';
 import { connectRedis, type IssuedKey, keyIssuer } from './keys.ts';
 import { type RedisServer, startAnyRedis } from './redis-server.ts';
@@ -8,7 +8,7 @@ import { startUpstream, type Upstream } from './upstream.ts';
 /** One gateway on a Redis of its own, before a stand-in upstream. */
 export interface GatewayKit extends AsyncDisposable {
   server: RedisServer;
-  redis: Redis;
+  redis: RedisClient;
   upstream: Upstream;
   gateway: Service;
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;

@@ -1,8 +1,7 @@
-import type { Redis } from 'ioredis';
 import { createApiKeyStore, type NewApiKey } from '../../gateway/api-keys/api-key-store.ts';
 import { createAuditLog } from '../../gateway/audit-log.ts';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { createRedis } from '../../gateway/redis/redis.ts';
+import { createRedis, type RedisClient } from '../../gateway/redis/redis.ts';
 import { pino } from 'pino';
 import { keepSecrets } from './evidence.ts';
 
@@ -13,14 +12,14 @@ export interface IssuedKey {
 }
 
 /** The gateway's own client, with its scripts, ready for use. */
-export async function connectRedis(url: string): Promise<Redis> {
+export async function connectRedis(url: string): Promise<RedisClient> {
   const redis = createRedis(url, pino({ level: 'silent' }));
   await new Promise((resolve) => redis.once('ready', resolve));
   return redis;
 }
 
 /** Issues keys as the ops command does. */
-export function keyIssuer(redis: Redis) {
+export function keyIssuer(redis: RedisClient) {
   const audit = createAuditLog({ redis, who: 'tests' });
   const store = createApiKeyStore({ redis, audit, now: Date.now });
   return {

@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { expect } from 'vitest';
 import { type GatewayKit, startGatewayKit } from './gateway-kit.ts';
 import { type Answer, send } from './http.ts';
@@ -31,7 +31,7 @@ export async function startOpsKit(env: Record<string, string> = {}): Promise<Ops
 }
 
 /** All of Redis but what the clock writes. */
-export async function snapshot(redis: Redis): Promise<[key: string, content: unknown][]> {
+export async function snapshot(redis: RedisClient): Promise<[key: string, content: unknown][]> {
   const keys = (await redis.keys('*')).filter(
     (key) => key !== 'gw:instances' && !key.startsWith('gw:{busy}'),
   );
@@ -39,7 +39,7 @@ export async function snapshot(redis: Redis): Promise<[key: string, content: unk
   return keys.toSorted().map((key, index) => [key, contents[index]]);
 }
 
-async function contentOf(redis: Redis, key: string): Promise<unknown> {
+async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
   const type = await redis.type(key);
   switch (type) {
     case 'string':

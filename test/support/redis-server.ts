@@ -1,20 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { spawnSync } from 'node:child_process';
 import { Redis } from 'ioredis';
 import { startInProcessRedis } from '../../gateway/redis/in-process-redis.ts';
-import { freePort } from './free-port.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { type RedisProcess, startRedisProcess } from './redis-process.ts';
 
-export interface RedisServer extends AsyncDisposable {
+export interface RedisServer extends RedisProcess {
   url: string;
-  port: number;
-  /** A connection for looking and for setting things up. */
-  redis: Redis;
-  signal(signal: NodeJS.Signals): void;
-  /** SIGKILL, as a crash. */
-  kill(): Promise<void>;
-  /** Starts again on the same port and the same data. */
-  restart(): Promise<void>;
 }
 
 export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
@@ -52,52 +42,13 @@ export async function startAnyRedis(): Promise<RedisServer> {
  * command: a disk that is slow for a moment would look like an outage.
  */
 export async function startRedisServer(): Promise<RedisServer> {
-  const directory = await temporaryDirectory();
-  const port = await freePort();
-  const url = `redis://127.0.0.1:${port}`;
-  let child: ChildProcess;
-
-  async function launch(): Promise<void> {
-    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory.path, '--save', ''];
-    child = spawn('redis-server', [...args, '--appendonly', 'yes', '--appendfsync', 'everysec'], {
-      stdio: 'ignore',
-    });
-    for (let attempt = 0; ; attempt += 1) {
-      try {
-        await redis.ping();
-        return;
-      } catch (error) {
-        if (attempt === 200) throw error;
-        await sleep(25);
-      }
-    }
-  }
-
-  async function kill(): Promise<void> {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.kill('SIGKILL');
-    await exited;
-  }
-
-  const redis = new Redis(url, {
-    maxRetriesPerRequest: 0,
-    retryStrategy: () => 25,
-    enableOfflineQueue: false,
-  });
-  redis.on('error', () => {});
-  await launch();
-  return {
-    url,
-    port,
-    redis,
-    signal: (signal) => child.kill(signal),
-    kill,
-    restart: launch,
-    async [Symbol.asyncDispose]() {
-      redis.disconnect();
-      await kill();
-      await directory[Symbol.asyncDispose]();
-    },
-  };
+  const server = await startRedisProcess(() => [
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
+    '--appendfsync',
+    'everysec',
+  ]);
+  return { url: `redis://127.0.0.1:${server.port}`, ...server };
 }

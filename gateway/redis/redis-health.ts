@@ -1,0 +1,45 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisClient } from './redis.ts';
+
+/** Asks Redis whether it can serve every key; rejects where it can't. Waits in no queue behind other commands. */
+export async function pingRedis(redis: RedisClient): Promise<void> {
+  if (redis instanceof Cluster) await pingCluster(redis);
+  else await redis.ping();
+}
+
+const slotCount = 16_384;
+
+/**
+ * A cluster serves when each slot has a master that can be reached and has not lost sight of the others. Where one is
+ * missing, the map of the slots is fetched anew: a replica may have taken its place.
+ */
+async function pingCluster(cluster: Cluster): Promise<void> {
+  const masters = new Map(cluster.nodes('master').map((node) => [nameOf(node), node]));
+  try {
+    await Promise.all(
+      Array.from(ownersOf(cluster), async (owner) => {
+        const node = masters.get(owner);
+        if (node === undefined) throw new Error(`the master ${owner} is not connected`);
+        const info = await node.cluster('INFO');
+        if (!/^cluster_state:ok/m.test(info)) throw new Error(`the cluster is down as ${owner} sees it`);
+      }),
+    );
+  } catch (error) {
+    cluster.refreshSlotsCache();
+    throw error;
+  }
+}
+
+function ownersOf({ slots }: Cluster): Set<string> {
+  const owners = new Set<string>();
+  for (let slot = 0; slot < slotCount; slot += 1) {
+    const owner = slots[slot]?.[0];
+    if (owner === undefined) throw new Error(`nobody serves the hash slot ${slot}`);
+    owners.add(owner);
+  }
+  return owners;
+}
+
+function nameOf({ options }: Redis): string {
+  return `${options.host}:${options.port}`;
+}

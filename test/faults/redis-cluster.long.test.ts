@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { utcDate } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
+import { send } from '../support/http.ts';
+import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster.ts';
+import type { RedisProcess } from '../support/redis-process.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+import { runProgram } from '../support/service.ts';
+import { startSteadyLoad } from '../support/steady-load.ts';
+
+const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
+
+const skip = needsRedisServer('tests on a Redis Cluster');
+
+describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', () => {
+  let cluster: RedisClusterServers;
+  let fleet: GatewayFleet;
+
+  beforeAll(async () => {
+    cluster = await startRedisCluster();
+    fleet = await startGatewayFleet(cluster.url, 3);
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await cluster[Symbol.asyncDispose]();
+  });
+
+  const urls = () => fleet.gateways.map(({ url }) => url);
+  const pets = (key: string, turn = 0) => send(`${fleet.gateways[turn % 3]?.url}/v1/pets`, { key });
+  const dayUsed = async (sha: string) => Number(await fleet.redis.get(redisKeys.day(sha, today())));
+  const allOk = ['ok', 'ok', 'ok'];
+
+  async function ops(...args: string[]): Promise<string> {
+    const { code, stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args], {
+      REDIS_URL: cluster.url,
+    });
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+    return stdout;
+  }
+
+  test('quotas are exact over three gateways, whichever shard a key is on', async () => {
+    const keys = await Promise.all(Array.from({ length: 12 }, () => fleet.issue({ minute: 20 })));
+    const masters = await Promise.all(keys.map(({ sha }) => cluster.masterOf(redisKeys.minute(sha))));
+    expect(new Set(masters).size).toBe(3);
+    const answered = await Promise.all(
+      keys.map(({ key }) => Promise.all(Array.from({ length: 50 }, (_, turn) => pets(key, turn)))),
+    );
+    for (const [index, answers] of answered.entries()) {
+      expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+      expect(await dayUsed(keys[index]?.sha ?? '')).toBe(20);
+    }
+  });
+
+  test('limits, revocation and bans act on all gateways, and a key sees its use', async () => {
+    const { key, id } = await fleet.issue({ plan: 'pro' });
+    expect((await pets(key)).header('X-RateLimit-Limit')).toBe('300');
+    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '400');
+    await expect.poll(async () => (await pets(key, 1)).header('X-RateLimit-Limit')).toBe('400');
+    await ops('keys', 'set', id, '--minute', '700');
+    expect((await pets(key, 2)).header('X-RateLimit-Limit')).toBe('700');
+    const usage = (await send(`${fleet.gateways[0]?.url}/v1/usage`, { key })).json;
+    expect(usage).toMatchObject({ plan: 'pro', minute: { limit: 700 }, bannedUntil: null });
+    await ops('bans', 'add', id, '--for', '1h', '--reason', 'test');
+    for (const turn of [0, 1, 2]) {
+      await expect.poll(async () => (await pets(key, turn)).json).toMatchObject({ code: 'api_key_banned' });
+    }
+    expect(await ops('bans', 'list')).toContain(id);
+    await ops('bans', 'lift', id);
+    await expect.poll(async () => (await pets(key)).status).not.toBe(429);
+    await ops('keys', 'revoke', id);
+    for (const turn of [0, 1, 2])
+      expect((await pets(key, turn)).json).toMatchObject({ code: 'revoked_api_key' });
+  });
+
+  test('requests without a key are limited over all gateways', async () => {
+    await ops('plans', 'set', 'anonymous', '--minute', '12');
+    const look = (turn: number) => send(`${urls()[turn]}/v1/pets`, { method: 'OPTIONS' });
+    for (const turn of [0, 1, 2]) {
+      await expect.poll(async () => (await look(turn)).header('X-RateLimit-Limit')).toBe('12');
+    }
+    // Tests before this one have drawn on it.
+    const remaining = Number((await look(0)).header('X-RateLimit-Remaining'));
+    expect(remaining).toBeGreaterThan(5);
+    const statuses = [];
+    for (let turn = 0; turn < 15; turn += 1)
+      statuses.push((await send(`${urls()[turn % 3]}/v1/pets`)).status);
+    const refused = statuses.indexOf(429);
+    expect(refused).toBe(remaining);
+    expect(new Set(statuses.slice(0, refused))).toEqual(new Set([401]));
+    expect(new Set(statuses.slice(refused))).toEqual(new Set([429]));
+  });
+
+  test('every command of operators works', async () => {
+    const issued = JSON.parse(
+      await ops('keys', 'issue', '--plan', 'free', '--name', 'On a cluster', '--json'),
+    ) as { id: string; key: string };
+    expect((await pets(issued.key)).status).toBe(200);
+    expect(await ops('keys', 'show', issued.id)).toContain('On a cluster');
+    expect(await ops('keys', 'list')).toContain(issued.id);
+    expect(await ops('usage', issued.id)).toMatch(/minute +1 of 60 used/);
+    expect(await ops('keys', 'export')).toContain(issued.id);
+    const rotated = JSON.parse(await ops('keys', 'rotate', issued.id, '--grace', '1h', '--json')) as {
+      key: string;
+    };
+    expect((await pets(rotated.key)).status).toBe(200);
+    await ops('plans', 'set', 'gold', '--minute', '2000', '--day', '500000');
+    expect(await ops('plans', 'list')).toContain('gold');
+    expect(await ops('plans', 'set', 'pro', '--minute', '1', '--day', '1', '--dry-run')).toContain('1');
+    await ops('policy', 'set', '--ban-seconds', '90');
+    expect(await ops('policy', 'show')).toContain('90');
+    await expect.poll(() => ops('top')).toContain(issued.id);
+    expect(await ops('audit')).toMatch(/keys\.issue[^]*keys\.rotate[^]*plans\.set[^]*policy\.set/);
+  });
+
+  test('a slot that moves to another node: its keys are served, and nothing is lost or counted twice', async () => {
+    const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 5000 })));
+    const load = startSteadyLoad(
+      urls(),
+      keys.map(({ key }) => key),
+    );
+    await load.more(60);
+    await moveSlot(cluster, redisKeys.minute(keys[0]?.sha ?? ''), () => load.more(150));
+    await load.more(100);
+    await load.stop();
+    expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200]));
+    // What was decided without Redis meanwhile is reported afterwards.
+    for (const { key, sha } of keys) await expect.poll(() => dayUsed(sha)).toBe(load.count(key, 200));
+    for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis does not answer');
+  });
+
+  test('a master that dies: known keys are served and limited, and its replica goes on counting', async () => {
+    const keys = await Promise.all(Array.from({ length: 9 }, () => fleet.issue({ minute: 5000, day: 60 })));
+    const load = startSteadyLoad(
+      urls(),
+      keys.map(({ key }) => key),
+    );
+    await load.more(200);
+    const dead = await cluster.masterOf(redisKeys.day(keys[0]?.sha ?? '', today()));
+    await dead.kill();
+    await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
+    await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
+    await load.more(900);
+    await load.stop();
+
+    expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    for (const { key, sha } of keys) {
+      const served = load.count(key, 200);
+      expect(served).toBeGreaterThanOrEqual(60);
+      // What each instance may admit by itself is a third of the limit.
+      expect(served).toBeLessThanOrEqual(120);
+      // A replica may lack what its master counted last.
+      expect(await dayUsed(sha)).toBeGreaterThanOrEqual(served - 3);
+    }
+    for (const gateway of fleet.gateways) {
+      const lines = gateway.output().split('\n');
+      expect(lines.filter((line) => line.includes('Redis does not answer'))).toHaveLength(1);
+      expect(lines.filter((line) => line.includes('Redis answers again'))).toHaveLength(1);
+    }
+    const { key } = await fleet.issue({ minute: 10 });
+    const after = await Promise.all(Array.from({ length: 40 }, (_, turn) => pets(key, turn)));
+    expect(after.filter(({ status }) => status === 200)).toHaveLength(10);
+    await dead.restart();
+  });
+
+  test('all nodes die and come back: known keys are served meanwhile, unknown ones get 503', async () => {
+    const [known, unseen] = [await fleet.issue({ minute: 3000, day: 3000 }), await fleet.issue()];
+    for (const turn of [0, 1, 2]) expect((await pets(known.key, turn)).status).toBe(200);
+    await Promise.all(cluster.nodes.map((node) => node.kill()));
+    for (let turn = 0; turn < 30; turn += 1) expect((await pets(known.key, turn)).status).toBe(200);
+    expect((await pets(unseen.key)).json).toMatchObject({ code: 'service_unavailable' });
+    await Promise.all(cluster.nodes.map((node) => node.restart()));
+    await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
+    expect((await pets(unseen.key)).status).toBe(200);
+    await expect.poll(() => dayUsed(known.sha)).toBeGreaterThanOrEqual(32);
+  });
+});
+
+/** As redis-cli --cluster reshard does, with time in between for requests that meet the slot on its way. */
+async function moveSlot(
+  cluster: RedisClusterServers,
+  key: string,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
+  const source = await cluster.masterOf(key);
+  const [target] = await cluster.mastersBut(source);
+  if (target === undefined) throw new Error('there is one master only');
+  const idOf = async ({ redis }: RedisProcess) => String(await redis.call('CLUSTER', 'MYID'));
+  const [sourceId, targetId] = [await idOf(source), await idOf(target)];
+  const slot = await source.redis.cluster('KEYSLOT', key);
+  await target.redis.cluster('SETSLOT', slot, 'IMPORTING', sourceId);
+  await source.redis.cluster('SETSLOT', slot, 'MIGRATING', targetId);
+  await meanwhile();
+  for (;;) {
+    const names = await source.redis.cluster('GETKEYSINSLOT', slot, 100);
+    if (names.length === 0) break;
+    await source.redis.call('MIGRATE', '127.0.0.1', target.port, '', '0', '1000', 'KEYS', ...names);
+  }
+  await target.redis.cluster('SETSLOT', slot, 'NODE', targetId);
+  await source.redis.cluster('SETSLOT', slot, 'NODE', targetId);
+}

@@ -1,0 +1,40 @@
+import { type IssuedKey, connectRedis, keyIssuer } from './keys.ts';
+import type { RedisClient } from '../../gateway/redis/redis.ts';
+import { send } from './http.ts';
+import { type Service, startGateway } from './service.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
+
+/** Several gateways on one Redis, before a stand-in upstream. */
+export interface GatewayFleet extends AsyncDisposable {
+  redis: RedisClient;
+  upstream: Upstream;
+  gateways: Service[];
+  issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+  /** What the gateways say of Redis, each of them: ok or unavailable. */
+  redisStates(): Promise<string[]>;
+}
+
+/** @param url of Redis, in any form that the gateway takes */
+export async function startGatewayFleet(url: string, count: number): Promise<GatewayFleet> {
+  await using stack = new AsyncDisposableStack();
+  const upstream = stack.use(await startUpstream());
+  const redis = await connectRedis(url);
+  stack.defer(() => redis.disconnect());
+  const env = { REDIS_URL: url, PETS_SERVICE_URL: upstream.url };
+  const gateways = await Promise.all(Array.from({ length: count }, () => startGateway(env)));
+  for (const gateway of gateways) stack.use(gateway);
+  const disposables = stack.move();
+  return {
+    redis,
+    upstream,
+    gateways,
+    issue: (wanted) => keyIssuer(redis).issue(wanted),
+    redisStates: () =>
+      Promise.all(
+        gateways.map(
+          async ({ adminUrl }) => ((await send(`${adminUrl}/readyz`)).json as { redis: string }).redis,
+        ),
+      ),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}
