@@ -25,10 +25,10 @@ const pauseMs = 15;
 /** A few clients that ask for pets with one key after another, at one gateway after another. */
 export function startSteadyLoad(urls: readonly string[], keys: readonly string[]): SteadyLoad {
   const records: LoadRecord[] = [];
-  let stopped = false;
+  const over = new AbortController();
   let turn = 0;
   async function client(): Promise<void> {
-    while (!stopped) {
+    while (!over.signal.aborted) {
       turn += 1;
       const key = keys[turn % keys.length] ?? '';
       const url = urls[Math.floor(turn / keys.length) % urls.length];
@@ -49,7 +49,7 @@ export function startSteadyLoad(urls: readonly string[], keys: readonly string[]
       while (records.length < wanted) await sleep(pauseMs);
     },
     async stop() {
-      stopped = true;
+      over.abort();
       await Promise.all(running);
     },
   };
