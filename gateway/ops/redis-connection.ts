@@ -119,15 +119,21 @@ async function untilDurable(redis: RedisClient, changed: ReadonlySet<string>): P
   );
 }
 
+/** What trying again does not mend. */
+const hopeless = /WRONGPASS|NOAUTH|NOPERM|certificate/;
+
 function untilReady(redis: RedisClient, url: string): Promise<void> {
   let lastError = 'no answer';
-  redis.on('error', ({ message }: Error) => {
-    lastError = message;
-  });
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
+    const fail = () => {
+      clearTimeout(timer);
       reject(new OpsFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
-    }, patienceMs);
+    };
+    const timer = setTimeout(fail, patienceMs);
+    redis.on('error', ({ message }: Error) => {
+      lastError = message;
+      if (hopeless.test(message)) fail();
+    });
     redis.once('ready', () => {
       clearTimeout(timer);
       resolve();

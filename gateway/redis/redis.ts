@@ -86,6 +86,8 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
+    // How long a peer may take to close its end when we leave.
+    disconnectTimeout: 200,
     // A peer that vanished without a word is noticed when a command stays unanswered for this long.
     socketTimeout: 2000,
     // After a failover the old master answers READONLY: connect anew to find the new one, but not for each command.
