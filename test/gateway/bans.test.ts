@@ -48,7 +48,7 @@ async function provokeBan({ key, sha }: IssuedKey) {
 
 const skip = needsRedisServer('bans, which test/e2e/stores.test.ts shows on any Redis');
 
-// Most of them wait for real time to pass, so they wait together.
+// Most of them wait for real time to pass, so they wait together. Whole minutes: waiting-clients.long.test.ts.
 describe.skipIf(skip).concurrent('bans', () => {
   test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async ({ expect }) => {
     const { key } = await exhaustedKey();
@@ -62,35 +62,6 @@ describe.skipIf(skip).concurrent('bans', () => {
     expect(code).toBe('api_key_banned');
     expect(Date.now() - startedAt).toBeLessThan(15_000);
   });
-
-  test(
-    'a client that backs off exponentially from 1 s is never banned',
-    { timeout: 90_000 },
-    async ({ expect }) => {
-      const { key, sha } = await kit.issue({ day: 1 });
-      await pets(key);
-      const codes: unknown[] = [];
-      for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
-        await sleep(waitSeconds * 1000);
-        codes.push((await pets(key)).json);
-      }
-      expect(codes).toEqual(Array(7).fill(expect.objectContaining({ code: 'rate_limit_exceeded' })));
-      expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
-    },
-  );
-
-  test(
-    'waiting exactly Retry-After suffices, and never leads to a ban',
-    { timeout: 90_000 },
-    async ({ expect }) => {
-      const { key, sha } = await exhaustedKey();
-      const refused = await pets(key);
-      expect(refused.status).toBe(429);
-      await sleep(Number(refused.header('Retry-After')) * 1000);
-      expect((await pets(key)).status).toBe(200);
-      expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
-    },
-  );
 
   test('the tenth violation within a minute bans for a minute, and nothing is consumed meanwhile', async ({
     expect,

@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+
+let kit: GatewayKit;
+
+beforeAll(async () => {
+  kit = await startGatewayKit();
+});
+
+afterAll(async () => {
+  kit.expectNoOutage();
+  await kit[Symbol.asyncDispose]();
+});
+
+const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+
+const skip = needsRedisServer('clients that wait for a minute to pass');
+
+// They wait together.
+describe.skipIf(skip).concurrent('clients that heed 429', () => {
+  test(
+    'a client that backs off exponentially from 1 s is never banned',
+    { timeout: 90_000 },
+    async ({ expect }) => {
+      const { key, sha } = await kit.issue({ day: 1 });
+      await pets(key);
+      const codes: unknown[] = [];
+      for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
+        await sleep(waitSeconds * 1000);
+        codes.push((await pets(key)).json);
+      }
+      expect(codes).toEqual(Array(7).fill(expect.objectContaining({ code: 'rate_limit_exceeded' })));
+      expect(await kit.redis.exists(redisKeys.ban(sha))).toBe(0);
+    },
+  );
+
+  test(
+    'waiting exactly Retry-After suffices, and never leads to a ban',
+    { timeout: 90_000 },
+    async ({ expect }) => {
+      const { key, sha } = await kit.issue({ minute: 1 });
+      await pets(key);
+      const refused = await pets(key);
+      expect(refused.status).toBe(429);
+      await sleep(Number(refused.header('Retry-After')) * 1000);
+      expect((await pets(key)).status).toBe(200);
+      expect(await kit.redis.exists(redisKeys.ban(sha))).toBe(0);
+    },
+  );
+});
