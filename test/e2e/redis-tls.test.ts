@@ -25,15 +25,9 @@ describe.skipIf(skip)('a Redis that encrypts its connections and asks for a pass
     directory = await temporaryDirectory();
     certificate = join(directory.path, 'cert.pem');
     const key = join(directory.path, 'key.pem');
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'],
-        ...['-keyout', key, '-out', certificate, '-subj', '/CN=redis'],
-        ...['-addext', 'subjectAltName=IP:127.0.0.1'],
-      ],
-      { stdio: 'ignore' },
-    );
+    const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+    request.push('-days', '2', '-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1');
+    execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
     const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
     tls.push('--tls-auth-clients', 'no', '--tls-replication', 'yes', '--save', '');
     port = await freePort();
