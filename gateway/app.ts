@@ -23,13 +23,14 @@ import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-h
 import type { RedisState } from './redis-state.ts';
 import { createRefuseAnonymous } from './api-keys/refuse-anonymous.ts';
 import { matchRoute, rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import { assignRequestId } from './request-id.ts';
 
 export interface GatewayDependencies extends RedisState {
   dispatcher: Dispatcher;
-  upstreamUrl: string;
-  queueTimeoutMs: number;
+  upstreams: Upstreams;
+  upstreamTimeoutMs: number;
   privateKey: KeyObject;
   /** Addresses and networks of our own proxies, as proxy-addr writes them. */
   trustProxy: string[];

@@ -10,7 +10,8 @@ export interface Config {
   port: number;
   adminHost: string;
   adminPort: number;
-  petsServiceUrl: string;
+  /** Origins of the instances of the pets service. */
+  petsServiceUrls: string[];
   /** One of the forms of redis-url.ts; undefined: a private Redis is started. */
   redisUrl: string | undefined;
   dataDirectory: string;
@@ -74,6 +75,25 @@ const url = (protocols: string[], example: string) =>
     { error: `is not a URL such as ${example}`, abort: true },
   );
 
+const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
+  .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
+  .transform((text) => new URL(text).origin);
+
+/** Each bad address has a fault of its own, which says where it is and not what it is. */
+const originList = z.string().transform((text, context) => {
+  const parts = text.split(',').map((part) => part.trim());
+  const origins: string[] = [];
+  for (const [index, part] of parts.entries()) {
+    const parsed = origin.safeParse(part);
+    const faults = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
+    if (parsed.success && origins.includes(parsed.data)) faults.push('is there twice');
+    if (parsed.success) origins.push(parsed.data);
+    const place = parts.length === 1 ? '' : ` (address ${index + 1} of ${parts.length})`;
+    for (const fault of faults) context.addIssue({ code: 'custom', message: `${fault}${place}` });
+  }
+  return origins;
+});
+
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
 /** What proxy-addr understands; not a number of hops, which would trust any peer. */
@@ -102,9 +122,7 @@ const settings = z.object({
   GATEWAY_ADMIN_HOST: z.string().default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port(9090),
   PETS_SERVICE_PORT: port(3001),
-  PETS_SERVICE_URL: url(['http:', 'https:'], 'http://127.0.0.1:3001')
-    .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
-    .optional(),
+  PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: z
     .string()
     .refine((text) => parseRedisUrl(text) !== undefined, {
@@ -163,7 +181,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     port: values.GATEWAY_PORT,
     adminHost: values.GATEWAY_ADMIN_HOST,
     adminPort: values.GATEWAY_ADMIN_PORT,
-    petsServiceUrl: values.PETS_SERVICE_URL ?? `http://127.0.0.1:${values.PETS_SERVICE_PORT}`,
+    petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
     redisUrl: values.REDIS_URL,
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,

@@ -35,7 +35,9 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
   function logCause(error: GatewayError, res: Response): void {
     const { requestId } = res.locals;
     if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'Unexpected error');
-    else if (error.status >= 500) log.warn({ requestId, code: error.code, err: error.cause }, error.message);
+    // Without a cause there is nothing to tell that the access log does not.
+    else if (error.status >= 500 && error.cause !== undefined)
+      log.warn({ requestId, code: error.code, err: error.cause }, error.message);
   }
 }
 

@@ -14,6 +14,8 @@ export interface Metrics {
   redisSeconds: Histogram;
   /** From the pets service having a request to the end of its answer. */
   upstreamSeconds: Histogram;
+  /** 1 while an instance of the pets service is ready; 0 while it is away, drains or starts. Instances are few. */
+  upstreamUp: Gauge<'upstream'>;
   /** Error answers by their code, those of the gateway itself. */
   errors: Counter<'code'>;
   /** Requests refused because a window was used up. */
@@ -65,6 +67,12 @@ export function createMetrics(): Metrics {
       name: 'gateway_upstream_duration_seconds',
       help: 'Time that the pets service took once it had a request, answer included',
       buckets: requestBuckets,
+      registers,
+    }),
+    upstreamUp: new Gauge({
+      name: 'gateway_upstream_up',
+      help: '1 while this instance of the pets service is ready for requests',
+      labelNames: ['upstream'],
       registers,
     }),
     errors: new Counter({

@@ -14,7 +14,9 @@ import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.t
 import { assertFree, type Endpoint, listen } from './http/listen.ts';
 import { createLog } from './log.ts';
 import { createMetrics } from './metrics.ts';
+import { createReadinessProbe } from './upstream/readiness-probe.ts';
 import { createRedisState } from './redis-state.ts';
+import { createUpstreams } from './upstream/upstreams.ts';
 
 /** How long a start waits for Redis before it goes on without. */
 const redisPatienceMs = 2000;
@@ -59,12 +61,22 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   });
   cleanup.push(() => dispatcher.destroy());
 
-  const { petsServiceUrl: upstreamUrl, trustProxy } = config;
+  const upstreams = createUpstreams({
+    urls: config.petsServiceUrls,
+    probe: createReadinessProbe(),
+    log,
+    onState: (upstream, upstreamState) => {
+      metrics.upstreamUp.set({ upstream }, upstreamState === 'ready' ? 1 : 0);
+    },
+  });
+  cleanup.push(() => upstreams.close());
+
+  const { upstreamTimeoutMs, trustProxy } = config;
   const { app, allow, chargeAddress, recordRawAnswer } = createGateway({
     ...state,
     dispatcher,
-    upstreamUrl,
-    queueTimeoutMs: config.upstreamTimeoutMs,
+    upstreams,
+    upstreamTimeoutMs,
     privateKey,
     trustProxy,
     log,
@@ -80,7 +92,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     onRawAnswer: recordRawAnswer,
   });
   const drain = createDrain(server);
-  const adminServer = createServer(createAdminApp({ ...state, drain, metrics }));
+  const adminServer = createServer(createAdminApp({ ...state, upstreams, drain, metrics }));
 
   if (!(await state.untilOpen(redisPatienceMs))) {
     log.error('Redis cannot be reached: until it can, every request gets 503');

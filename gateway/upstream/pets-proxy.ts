@@ -8,13 +8,13 @@ import type { MintToken } from './internal-token.ts';
 import { peerAddress } from '../request-context.ts';
 import { hasBody } from '../http/request-body.ts';
 import { undiciTransport } from './undici-transport.ts';
+import type { Target } from './upstream-target.ts';
+import type { Upstreams } from './upstreams.ts';
 
 interface ProxyToPetsDependencies {
-  /** Origin of the pets service, such as http://127.0.0.1:3001. */
-  upstreamUrl: string;
+  upstreams: Upstreams;
   dispatcher: Dispatcher;
-  /** How long a request may wait for one of the dispatcher's connections. */
-  queueTimeoutMs: number;
+  upstreamTimeoutMs: number;
   mintToken: MintToken;
   /** Whether an address belongs to one of our own proxies. */
   trustsPeer: (address: string, hop: number) => boolean;
@@ -22,12 +22,13 @@ interface ProxyToPetsDependencies {
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamUrl, mintToken, trustsPeer } = dependencies;
+  const { upstreams, upstreamTimeoutMs: timeoutMs, mintToken, trustsPeer } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
-    target: upstreamUrl,
+    router: chooseTarget,
     plugins: [
       undiciTransport<Request, Response>({
         ...dependencies,
+        timeoutMs,
         requestHeaders,
         onSettled(res, ms) {
           res.locals.upstreamMs = ms;
@@ -40,6 +41,15 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
       error: () => {},
     },
   });
+
+  /** @throws GatewayError at once where no instance is left. No cause: the change was logged, this is not news. */
+  function chooseTarget(): Target {
+    const target = upstreams.take();
+    if (target === undefined) {
+      throw new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
+    }
+    return target;
+  }
 
   function requestHeaders(req: Request, res: Response): string[] {
     return upstreamRequestHeaders({
@@ -64,6 +74,9 @@ const noBody = new Set([204, 304]);
  * JSON, as something between it and us might.
  */
 function checkAnswer(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+  if (status > 599) {
+    throw new GatewayError('upstream_error', { cause: `the upstream answered with status ${status}` });
+  }
   if (status === 401) {
     throw new GatewayError('upstream_error', { cause: 'the upstream refused the internal token' });
   }

@@ -3,14 +3,21 @@ import type { Transform } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import { clientResponseHeaders } from './forwarded-headers.ts';
 import { awaitsContinue, countedBody, hasBody } from '../http/request-body.ts';
-import { isConnectionLoss, upstreamFault } from './upstream-fault.ts';
+import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
+import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
+import type { Target } from './upstream-target.ts';
+import type { Upstreams } from './upstreams.ts';
 
 interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {
   dispatcher: Dispatcher;
-  /** How long a request may wait for one of the dispatcher's connections. */
-  queueTimeoutMs: number;
+  /** Their targets are what the middleware's router chooses from, with Upstreams.take. */
+  upstreams: Upstreams;
+  /**
+   * How long a request may wait for one of the dispatcher's connections; then, how long the upstream may take for its
+   * answer, as far as that is kept back until it is whole, and for each part of what is passed on as it comes.
+   */
+  timeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
   /** Told how long the upstream took from having the whole request, whatever came of it. */
@@ -19,12 +26,11 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   checkResponse: (status: number, headers: ResponseHeaders) => void;
 }
 
-type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
-
-/** Answers up to this size are sent once they are whole, so that an upstream that dies half-way makes a clean 502. */
-const wholeAnswerBytes = 64 * 1024;
-
-/** A GET that meets a connection which the upstream has just closed is sent once more; a POST never is. */
+/**
+ * A request that was not sent at all goes to another target; so does a GET that lost its connection before there was
+ * an answer, as it does on one that the upstream has just closed, or once more to the same target where there is no
+ * other. A POST that the upstream may have seen is never sent again.
+ */
 const maxAttempts = 2;
 
 /**
@@ -36,53 +42,48 @@ export function undiciTransport<Req extends IncomingMessage, Res extends ServerR
 ): Plugin<Req, Res> {
   return function undiciTransport(proxyServer) {
     proxyServer.web = async (req, res, proxyOptions) => {
-      const origin = originOf(proxyOptions?.target);
-      proxyServer.emit('start', req, res, origin);
+      const target = options.upstreams.targets.find((known) => known === proxyOptions?.target);
+      if (target === undefined) throw new Error('the target is none of the upstreams');
+      proxyServer.emit('start', req, res, target);
       // Rejecting makes the middleware emit 'error' and pass the error on to the journey's error handler.
-      await exchange(req, res, origin, options);
+      await exchange(req, res, target, options);
     };
   };
-}
-
-/** The origin of a target. There are few targets and many requests, so each is taken apart once. */
-const origins = new Map<string, string>();
-
-function originOf(target: unknown): string {
-  if (typeof target !== 'string') throw new Error('the target is no URL');
-  let origin = origins.get(target);
-  if (origin === undefined) {
-    ({ origin } = new URL(target));
-    origins.set(target, origin);
-  }
-  return origin;
 }
 
 /** One request and its answer. Rejects with what the client is to be told, if it can still be told. */
 function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   req: Req,
   res: Res,
-  origin: string,
+  firstTarget: Target,
   options: UndiciTransportOptions<Req, Res>,
 ): Promise<void> {
-  const { dispatcher, queueTimeoutMs, requestHeaders, onSettled, checkResponse } = options;
+  const { dispatcher, upstreams, timeoutMs, requestHeaders, onSettled, checkResponse } = options;
   const method = req.method ?? 'GET';
   // A body has no meaning with GET and HEAD (RFC 9110 section 9.3.1): it is dropped and not passed on.
   const safe = method === 'GET' || method === 'HEAD';
   const body = takeBody(req, res, safe);
+  const answer = new PendingAnswer(res);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let target = firstTarget;
+  /** Of the target, when the request was given to it. */
+  let absences = 0;
   let controller: Dispatcher.DispatchController | undefined;
-  let queueTimer: NodeJS.Timeout | undefined;
+  /** Of waiting for a connection, then for the answer. */
+  let timer: NodeJS.Timeout | undefined;
   let attempts = 0;
   let settled = false;
   /** When the upstream had the request: sent, body included. */
   let sentAt: number | undefined;
-  /** An answer that waits until it is whole. */
-  let held: { status: number; headers: ResponseHeaders; chunks: Buffer[] } | undefined;
+  /** What was passed on since the timer was started. */
+  let passedBytes = 0;
+  let clientReads = true;
 
   function settle(error?: GatewayError): void {
     settled = true;
-    clearTimeout(queueTimer);
+    clearTimeout(timer);
     res.off('close', onClientGone);
+    upstreams.release(target);
     if (sentAt !== undefined) onSettled(res, performance.now() - sentAt);
     if (error === undefined) resolve();
     else reject(error);
@@ -104,57 +105,80 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     body?.destroy();
   }
 
-  function send(): void {
-    attempts += 1;
-    controller = undefined;
-    const headers = requestHeaders(req, res);
-    // undici would close the connection after a HEAD, for servers that answer it with a body.
-    const request = { origin, path: req.url ?? '/', method, headers, body, reset: false };
-    const free = dispatcher.dispatch(request, answer);
-    // Its own time limits begin when a request is sent, and this one may still be waiting for its turn.
-    if (!free && controller === undefined && !settled)
-      queueTimer = setTimeout(onQueueTimeout, queueTimeoutMs);
+  /** The dispatcher's own limits are renewed by every interim answer and by every byte. */
+  function onAnswerTimeout(): void {
+    // A client that does not read is not the upstream's fault.
+    if (!clientReads || passedBytes >= wholeAnswerBytes) startTimer();
+    else controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' }));
   }
 
-  const answer: Dispatcher.DispatchHandler = {
+  function startTimer(): void {
+    clearTimeout(timer);
+    passedBytes = 0;
+    timer = setTimeout(onAnswerTimeout, timeoutMs);
+  }
+
+  function send(): void {
+    attempts += 1;
+    clearTimeout(timer);
+    controller = undefined;
+    ({ absences } = target);
+    const headers = requestHeaders(req, res);
+    const { origin } = target;
+    // undici would close the connection after a HEAD, for servers that answer it with a body.
+    const request = { origin, path: req.url ?? '/', method, headers, body, reset: false };
+    const free = dispatcher.dispatch(request, handler);
+    // Its own time limits begin when a request is sent, and this one may still be waiting for its turn.
+    if (!free && controller === undefined && !settled) timer = setTimeout(onQueueTimeout, timeoutMs);
+  }
+
+  /** Where the request can be sent once more without harm. It is in flight there already. */
+  function nextTarget(error: unknown): Target | undefined {
+    if (attempts >= maxAttempts) return undefined;
+    if (controller === undefined) return upstreams.take(target);
+    if (!safe || answer.begun || !isConnectionLoss(error)) return undefined;
+    return upstreams.take(target) ?? upstreams.take();
+  }
+
+  const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      clearTimeout(queueTimer);
+      clearTimeout(timer);
       controller = started;
       sentAt = performance.now();
       if (settled) started.abort(new Error('nobody waits for the answer any more'));
+      else if (body === null) startTimer();
     },
     onResponseStart(_controller, status, headers) {
       if (status < 200) return;
       checkResponse(status, headers);
-      if (Number(headers['content-length']) <= wholeAnswerBytes) {
-        held = { status, headers, chunks: [] };
-      } else {
-        writeHead(res, status, headers);
-        res.flushHeaders();
-      }
+      answer.begin(status, headers);
     },
     onResponseData(started, chunk) {
-      if (held !== undefined) {
-        held.chunks.push(chunk);
-      } else if (!res.write(chunk) && !res.destroyed) {
-        started.pause();
-        res.once('drain', () => started.resume());
-      }
+      const more = answer.add(chunk);
+      if (answer.passed) passedBytes += chunk.length;
+      if (more || res.destroyed) return;
+      started.pause();
+      clientReads = false;
+      res.once('drain', () => {
+        clientReads = true;
+        if (!settled) startTimer();
+        started.resume();
+      });
     },
     onResponseEnd() {
-      if (held === undefined) {
-        res.end();
-      } else {
-        writeHead(res, held.status, held.headers);
-        res.end(held.chunks.length === 1 ? held.chunks[0] : Buffer.concat(held.chunks));
-      }
+      answer.end();
+      upstreams.succeeded(target);
       settle();
     },
     onResponseError(_controller, error) {
       if (settled) return;
-      const nothingCame = held === undefined && !res.headersSent;
-      if (safe && nothingCame && attempts < maxAttempts && isConnectionLoss(error)) send();
-      else settle(upstreamFault(error, { safe }));
+      const blamed = isUpstreamsFault(error);
+      if (blamed) upstreams.failed(target, absences, error);
+      const next = blamed ? nextTarget(error) : undefined;
+      if (next === undefined) return settle(upstreamFault(error, { safe }));
+      upstreams.release(target);
+      target = next;
+      send();
     },
   };
 
@@ -166,7 +190,9 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   // Before the listener of the access log, which is older.
   res.prependListener('close', onClientGone);
   body?.once('end', () => {
+    if (settled) return;
     sentAt = performance.now();
+    startTimer();
   });
   send();
   return promise;
@@ -178,9 +204,4 @@ function takeBody(req: IncomingMessage, res: ServerResponse, dropped: boolean): 
   if (!dropped && hasBody(req)) return countedBody(req);
   req.resume();
   return null;
-}
-
-function writeHead(res: ServerResponse, status: number, headers: ResponseHeaders): void {
-  res.statusCode = status;
-  for (const [name, value] of Object.entries(clientResponseHeaders(headers))) res.setHeader(name, value);
 }

@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import { GatewayError } from '../errors.ts';
 
 const unreachable = new Set([
@@ -7,15 +8,17 @@ const unreachable = new Set([
   'EHOSTDOWN',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // Our own lack of file descriptors.
-  'EMFILE',
-  'ENFILE',
   'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_CLOSED',
-  'UND_ERR_DESTROYED',
 ]);
 
+/** File descriptors are used up, or the gateway is shutting down. */
+const ourLack = new Set(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
+
 const tooSlow = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+
+const lost = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+
+const broken = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
 const retryShortly = { 'Retry-After': '1' };
 
@@ -28,16 +31,43 @@ export function upstreamFault(error: unknown, { safe }: { safe: boolean }): Gate
   if (error instanceof GatewayError) return error;
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
-  if (unreachable.has(code)) {
+  if (unreachable.has(code) || ourLack.has(code)) {
     return new GatewayError('upstream_unavailable', { headers: retryShortly, cause: error });
   }
   if (tooSlow.has(code)) return new GatewayError('upstream_timeout', { cause: error });
-  return new GatewayError('upstream_error', { headers: safe ? retryShortly : {}, cause: error });
+  return new GatewayError('upstream_error', {
+    headers: safe ? retryShortly : {},
+    cause: withoutBytes(error),
+  });
+}
+
+/** Errors of the HTTP parser hold what came over the wire, which is no business of the log. */
+function withoutBytes(error: unknown): unknown {
+  return error instanceof Error && 'data' in error ? new Error(error.message) : error;
 }
 
 /** The connection was closed before an answer came: on a kept-alive one the request may never have been seen. */
 export function isConnectionLoss(error: unknown): boolean {
-  return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error));
+  return lost.has(errorCode(error));
+}
+
+/**
+ * Whether the upstream is to blame for a failed exchange, and not the client or ourselves. An error that the upstream
+ * answers with is none: it is an answer.
+ */
+export function isUpstreamsFault(error: unknown): boolean {
+  if (error instanceof GatewayError) {
+    return error.code === 'upstream_error' || error.code === 'upstream_timeout';
+  }
+  // These have no code.
+  if (error instanceof errors.HTTPParserError) return true;
+  const code = errorCode(error);
+  return [unreachable, tooSlow, lost, broken].some((codes) => codes.has(code));
+}
+
+/** Says nothing about the upstream. */
+export function isOurLack(error: unknown): boolean {
+  return ourLack.has(errorCode(error));
 }
 
 function errorCode(error: unknown): string {

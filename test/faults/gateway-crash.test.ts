@@ -4,7 +4,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet } from '../support/gateway-fleet.ts';
 import { send } from '../support/http.ts';
 import { startAnyRedis } from '../support/redis-server.ts';
-import { startSteadyLoad } from '../support/steady-load.ts';
+import { startKeyLoad } from '../support/key-load.ts';
 import { answerPets } from '../support/upstream.ts';
 
 test('of a gateway that is killed, the requests in flight fail and nothing else', async () => {
@@ -25,7 +25,7 @@ test('of a gateway that is killed, the requests in flight fail and nothing else'
       aborted += 1;
     });
   };
-  const load = startSteadyLoad([other.url], [busy.key]);
+  const load = startKeyLoad([other.url], [busy.key]);
   const pets = `${doomed.url}/v1/pets`;
   const inFlight = Array.from({ length: 7 }, () =>
     send(pets, { key: held.key, headers: { 'x-hold': 'yes' } }).then(
@@ -45,7 +45,7 @@ test('of a gateway that is killed, the requests in flight fail and nothing else'
   expect(next.status).toBe(200);
   expect(next.header('X-RateLimit-Remaining')).toBe(String(1000 - 8));
   await load.stop();
-  expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200]));
+  expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
   const day = redisKeys.day(busy.sha, utcDate(Math.floor(Date.now() / 86_400_000)));
-  expect(Number(await fleet.redis.get(day))).toBe(load.records.length);
+  expect(Number(await fleet.redis.get(day))).toBe(load.outcomes.length);
 });

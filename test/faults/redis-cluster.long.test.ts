@@ -7,7 +7,7 @@ import { type RedisClusterServers, startRedisCluster } from '../support/redis-cl
 import type { RedisProcess } from '../support/redis-process.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
-import { startSteadyLoad } from '../support/steady-load.ts';
+import { startKeyLoad } from '../support/key-load.ts';
 
 const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
@@ -116,7 +116,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
 
   test('a slot that moves to another node: its keys are served, and nothing is lost or counted twice', async () => {
     const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 5000 })));
-    const load = startSteadyLoad(
+    const load = startKeyLoad(
       urls(),
       keys.map(({ key }) => key),
     );
@@ -124,7 +124,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     await moveSlot(cluster, redisKeys.minute(keys[0]?.sha ?? ''), () => load.more(150));
     await load.more(100);
     await load.stop();
-    expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
     // What was decided without Redis meanwhile is reported afterwards.
     for (const { key, sha } of keys) await expect.poll(() => dayUsed(sha)).toBe(load.count(key, 200));
     for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis does not answer');
@@ -132,7 +132,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
 
   test('a master that dies: known keys are served and limited, and its replica goes on counting', async () => {
     const keys = await Promise.all(Array.from({ length: 9 }, () => fleet.issue({ minute: 5000, day: 60 })));
-    const load = startSteadyLoad(
+    const load = startKeyLoad(
       urls(),
       keys.map(({ key }) => key),
     );
@@ -144,7 +144,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     await load.more(900);
     await load.stop();
 
-    expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200, 429]));
+    expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
     for (const { key, sha } of keys) {
       const served = load.count(key, 200);
       expect(served).toBeGreaterThanOrEqual(60);

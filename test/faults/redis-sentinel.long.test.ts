@@ -6,7 +6,7 @@ import { send } from '../support/http.ts';
 import { type RedisSentinelServers, startRedisSentinels } from '../support/redis-sentinel.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
-import { startSteadyLoad } from '../support/steady-load.ts';
+import { startKeyLoad } from '../support/key-load.ts';
 
 const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
@@ -54,7 +54,7 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
     'a master that %s: known keys are served, and the next master goes on counting',
     async (_what, signal) => {
       const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 60 })));
-      const load = startSteadyLoad(
+      const load = startKeyLoad(
         fleet.gateways.map(({ url }) => url),
         keys.map(({ key }) => key),
       );
@@ -68,7 +68,7 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
       await load.more(600);
       await load.stop();
 
-      expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
       for (const { key, sha } of keys) {
         const served = load.count(key, 200);
         expect(served).toBeGreaterThanOrEqual(60);

@@ -7,7 +7,7 @@ import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.t
 import { send } from '../support/http.ts';
 import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { type SlowRelay, startSlowRelay } from '../support/slow-relay.ts';
-import { startSteadyLoad } from '../support/steady-load.ts';
+import { startKeyLoad } from '../support/key-load.ts';
 
 const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
@@ -66,7 +66,7 @@ describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis'
     async (fault) => {
       const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day })));
       const unseen = await fleet.issue();
-      const load = startSteadyLoad(
+      const load = startKeyLoad(
         fleet.gateways.map(({ url }) => url),
         keys.map(({ key }) => key),
       );
@@ -81,7 +81,7 @@ describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis'
         strangers.push(await send(url, { key: turn < 10 ? unseen.key : generateApiKey() }));
       }
       await Promise.all([fault.last(), load.more(300)]);
-      const before = load.records.length;
+      const before = load.outcomes.length;
       await fault.end();
       await expect.poll(localMode, { timeout: 2000 }).toEqual(['0', '0']);
       await load.more(300);
@@ -89,7 +89,7 @@ describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis'
 
       expect(before).toBeGreaterThan(400);
       expect(new Set(strangers.map(({ status }) => status))).toEqual(new Set([503]));
-      expect(new Set(load.records.map(({ status }) => status))).toEqual(new Set([200, 429]));
+      expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
       for (const { key, sha } of keys) {
         const served = load.count(key, 200);
         // All of the limit in Redis, and at the most each instance's share of it beside.

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
+import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { postJson, send } from '../support/http.ts';
 import { createDatabase, postgresMissing } from '../support/stores.ts';
@@ -47,7 +48,8 @@ describe('SIGTERM', () => {
     let finish = () => {};
     kit.upstream.answer = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
-      res.write('["half", ');
+      // So much that the gateway does not wait for the rest.
+      res.write(`["${'a'.repeat(wholeAnswerBytes)}", `);
       finish = () => res.end('"rest"]');
     };
     const agent = new Agent({ keepAliveTimeout: 60_000 });
@@ -58,7 +60,7 @@ describe('SIGTERM', () => {
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
       .toMatchObject({ status: 'draining' });
     finish();
-    expect(await answer.body.json()).toEqual(['half', 'rest']);
+    expect(await answer.body.json()).toEqual(['a'.repeat(wholeAnswerBytes), 'rest']);
     expect(await kit.gateway.exited).toBe(0);
     await agent.close();
   });

@@ -9,6 +9,7 @@ import { postJson, send } from '../support/http.ts';
 const halfAnswer = `
   const [port, bytes] = process.argv.slice(1).map(Number);
   require('node:http').createServer((req, res) => {
+    if (req.url === '/readyz') return res.end();
     res.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 * bytes });
     res.write('a'.repeat(bytes), () => process.stdout.write('half'));
   }).listen(port, '127.0.0.1', () => process.stdout.write('ready'));
@@ -66,6 +67,9 @@ describe('the pets service is killed in the middle of an answer', () => {
     expect(answer.status).toBe(503);
     expect(answer.json).toMatchObject({ code: 'upstream_unavailable' });
     const child = await launch(1);
+    await expect
+      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
+      .toMatchObject({ upstreams: { [`http://127.0.0.1:${port}`]: 'ready' } });
     // It is there again, and answers its half.
     const half = pets();
     await killHalfway(child);

@@ -1,56 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { send } from './http.ts';
 
-/** What became of one request. */
-export interface LoadRecord {
-  key: string;
-  /** 0 where no answer came. */
-  status: number;
+export interface SteadyLoad<T> {
+  /** What came of all requests so far, in the order of their ends. */
+  outcomes: T[];
+  /** No more requests; resolves when the last one is over. */
+  stop(): Promise<T[]>;
 }
 
-export interface SteadyLoad {
-  /** So far. */
-  records: readonly LoadRecord[];
-  /** Requests of a key that had this status so far. */
-  count(key: string, status: number): number;
-  /** Resolves when that many requests more have been answered. */
-  more(requests: number): Promise<void>;
-  /** Resolves when all requests under way are answered. */
-  stop(): Promise<void>;
-}
-
-const clients = 6;
-const pauseMs = 15;
-
-/** A few clients that ask for pets with one key after another, at one gateway after another. */
-export function startSteadyLoad(urls: readonly string[], keys: readonly string[]): SteadyLoad {
-  const records: LoadRecord[] = [];
-  const over = new AbortController();
-  let turn = 0;
-  async function client(): Promise<void> {
-    while (!over.signal.aborted) {
-      turn += 1;
-      const key = keys[turn % keys.length] ?? '';
-      const url = urls[Math.floor(turn / keys.length) % urls.length];
-      const status = await send(`${url}/v1/pets`, { key }).then(
-        (answer) => answer.status,
-        () => 0,
-      );
-      records.push({ key, status });
-      await sleep(pauseMs);
+/** Clients that send one request after another until they are stopped. */
+export function startLoad<T>(
+  clients: number,
+  request: (client: number) => Promise<T>,
+  pauseMs = 0,
+): SteadyLoad<T> {
+  const outcomes: T[] = [];
+  let over = false;
+  async function run(client: number): Promise<void> {
+    while (!over) {
+      outcomes.push(await request(client));
+      if (pauseMs > 0) await sleep(pauseMs);
     }
   }
-  const running = Array.from({ length: clients }, client);
+  const running = Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
+  // Whoever stops it learns of it.
+  running.catch(() => {});
   return {
-    records,
-    count: (key, status) => records.filter((record) => record.key === key && record.status === status).length,
-    async more(requests) {
-      const wanted = records.length + requests;
-      while (records.length < wanted) await sleep(pauseMs);
-    },
+    outcomes,
     async stop() {
-      over.abort();
-      await Promise.all(running);
+      over = true;
+      await running;
+      return outcomes;
     },
   };
+}
+
+/** How many there are of each. */
+export function tally(outcomes: readonly (string | number)[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
+  return counts;
 }

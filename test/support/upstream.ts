@@ -12,8 +12,10 @@ export interface SeenRequest {
 
 export interface Upstream extends AsyncDisposable {
   url: string;
-  /** Requests received so far, bodies included. */
+  /** Requests received so far, bodies included. Not those for /readyz, which gateways ask for all the time. */
   seen: SeenRequest[];
+  /** How /readyz is answered from now on. */
+  readiness: (res: ServerResponse) => void;
   /** How requests are answered from now on. */
   answer: (req: IncomingMessage, res: ServerResponse, body: string) => void;
   connections(): Promise<number>;
@@ -24,10 +26,18 @@ export function answerPets(_req: IncomingMessage, res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': 2 }).end('[]');
 }
 
+function answerReady(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('{"status":"ok"}');
+}
+
 /** A stand-in for the pets service: a real HTTP server whose answers a test decides on. */
-export async function startUpstream(): Promise<Upstream> {
+export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise<Upstream> {
   const seen: SeenRequest[] = [];
   const listener: RequestListener = (req, res) => {
+    if (req.url === '/readyz') {
+      upstream.readiness(res);
+      return;
+    }
     const chunks: Buffer[] = [];
     req.on('data', (chunk: Buffer) => chunks.push(chunk));
     req.on('error', () => {});
@@ -41,12 +51,13 @@ export async function startUpstream(): Promise<Upstream> {
   };
   const server = createServer(listener);
   await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(wantedPort, host, resolve);
   });
   const { port } = server.address() as AddressInfo;
   const upstream: Upstream = {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     seen,
+    readiness: answerReady,
     answer: answerPets,
     connections: () =>
       new Promise((resolve, reject) => {

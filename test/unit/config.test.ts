@@ -20,7 +20,7 @@ const defaults = {
   port: 8080,
   adminHost: '127.0.0.1',
   adminPort: 9090,
-  petsServiceUrl: 'http://127.0.0.1:3001',
+  petsServiceUrls: ['http://127.0.0.1:3001'],
   redisUrl: undefined,
   dataDirectory: resolve('.data'),
   logLevel: 'info',
@@ -57,7 +57,7 @@ describe('settings', () => {
         GATEWAY_PORT: '0',
         GATEWAY_ADMIN_HOST: '::1',
         GATEWAY_ADMIN_PORT: '65535',
-        PETS_SERVICE_URL: 'https://pets.internal:8443',
+        PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
         REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
         DATA_DIR: '/var/lib/gateway',
         LOG_LEVEL: 'debug',
@@ -77,7 +77,7 @@ describe('settings', () => {
       port: 0,
       adminHost: '::1',
       adminPort: 65_535,
-      petsServiceUrl: 'https://pets.internal:8443',
+      petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
       redisUrl: 'rediss://user:secret@redis.internal:6380/1',
       dataDirectory: '/var/lib/gateway',
       logLevel: 'debug',
@@ -99,7 +99,7 @@ describe('settings', () => {
   });
 
   test('find the pets service of this machine by its port', () => {
-    expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrl).toBe('http://127.0.0.1:4000');
+    expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrls).toEqual(['http://127.0.0.1:4000']);
   });
 });
 
@@ -145,6 +145,19 @@ describe('a bad value is named with what is wrong', () => {
     ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
   ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
     expect(faultsOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test('of a list of addresses each by its place', () => {
+    const list =
+      'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/';
+    const noUrl = 'is not a URL such as http://127.0.0.1:3001';
+    expect(faultsOf({ PETS_SERVICE_URL: list })).toEqual([
+      `PETS_SERVICE_URL ${noUrl} (address 2 of 6)`,
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 6)',
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 6)',
+      `PETS_SERVICE_URL ${noUrl} (address 5 of 6)`,
+      'PETS_SERVICE_URL is there twice (address 6 of 6)',
+    ]);
   });
 
   test('where two settings do not go together', () => {

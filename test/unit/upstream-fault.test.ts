@@ -1,6 +1,12 @@
+import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../gateway/errors.ts';
-import { isConnectionLoss, upstreamFault } from '../../gateway/upstream/upstream-fault.ts';
+import {
+  isConnectionLoss,
+  isOurLack,
+  isUpstreamsFault,
+  upstreamFault,
+} from '../../gateway/upstream/upstream-fault.ts';
 
 const coded = (code: unknown) => Object.assign(new Error('failed'), { code });
 
@@ -55,6 +61,14 @@ describe('the client is told', () => {
     expect(upstreamFault(coded('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
   });
 
+  test('and the log nothing of what came over the wire', () => {
+    const error = Object.assign(new errors.HTTPParserError('Expected HTTP/'), { data: '{"name":"Rex"}' });
+    expect(JSON.stringify(error)).toContain('Rex');
+    const { cause } = upstreamFault(error, { safe: true });
+    expect(cause).toMatchObject({ message: 'Expected HTTP/' });
+    expect(JSON.stringify(cause)).not.toContain('Rex');
+  });
+
   test('nothing of the error itself', () => {
     const { body } = upstreamFault(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
@@ -87,4 +101,45 @@ test.each([
   ['UND_ERR_ABORTED', false],
 ])('whether the connection was lost on %s: %s', (code, lost) => {
   expect(isConnectionLoss(coded(code))).toBe(lost);
+});
+
+describe('who is to blame', () => {
+  test.each([
+    'ECONNREFUSED',
+    'EAI_AGAIN',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'UND_ERR_HEADERS_TIMEOUT',
+    'UND_ERR_BODY_TIMEOUT',
+    'UND_ERR_SOCKET',
+    'ECONNRESET',
+    'UND_ERR_HEADERS_OVERFLOW',
+    'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+  ])('the upstream for %s', (code) => {
+    expect([isUpstreamsFault(coded(code)), isOurLack(coded(code))]).toEqual([true, false]);
+  });
+
+  test('the upstream for what the parser of HTTP does not understand', () => {
+    expect(isUpstreamsFault(new errors.HTTPParserError('Expected HTTP/'))).toBe(true);
+  });
+
+  test.each(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])('ourselves for %s', (code) => {
+    expect([isUpstreamsFault(coded(code)), isOurLack(coded(code))]).toEqual([false, true]);
+  });
+
+  test.each([
+    coded('UND_ERR_ABORTED'),
+    coded('UND_ERR_INVALID_ARG'),
+    new GatewayError('payload_too_large'),
+    new GatewayError('request_timeout'),
+    new Error('the client went away'),
+  ])('the client, and not the upstream, for %s', (error) => {
+    expect(isUpstreamsFault(error)).toBe(false);
+  });
+
+  test.each([new GatewayError('upstream_error'), new GatewayError('upstream_timeout')])(
+    'the upstream for an answer that is none, %s',
+    (error) => {
+      expect(isUpstreamsFault(error)).toBe(true);
+    },
+  );
 });

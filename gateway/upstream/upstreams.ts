@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ReadinessProbe } from './readiness-probe.ts';
+import { isOurLack } from './upstream-fault.ts';
+import {
+  countAbsence,
+  countAnswer,
+  countFailure,
+  countMiss,
+  createTarget,
+  isBetter,
+  type Target,
+  type TargetState,
+} from './upstream-target.ts';
+
+/** The instances of the service behind the gateway: which one a request goes to, and which ones are left out. */
+export interface Upstreams {
+  readonly targets: readonly Target[];
+  /**
+   * The target for one more request: the one with fewest in flight, and of equals each in turn. It counts as in
+   * flight there until it is released.
+   * @param except not this one
+   * @returns undefined where all are left out
+   */
+  take(except?: Target): Target | undefined;
+  release(target: Target): void;
+  /** A request had a whole answer, of whatever status: its connections and its process are fine. */
+  succeeded(target: Target): void;
+  /**
+   * A request failed because of the target.
+   * @param absences what it had when the request was sent
+   */
+  failed(target: Target, absences: number, error: unknown): void;
+  close(): Promise<void>;
+}
+
+interface UpstreamsDependencies {
+  urls: readonly string[];
+  probe: ReadinessProbe;
+  log: Logger;
+  /** Told at each change, and at first. */
+  onState: (origin: string, state: TargetState) => void;
+}
+
+const probeMs = 500;
+/** Of an upstream that was never there: five seconds. */
+const missesToTell = 10;
+
+/**
+ * Circuit breaker and balancer in one. A target is left out after a few failures in a row, of requests or of
+ * probes, and comes back by a probe: no request is risked to find out. Where probes are fine and requests go on
+ * failing, it stays away longer each time.
+ */
+export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependencies): Upstreams {
+  const targets = urls.map(createTarget);
+  const closing = new AbortController();
+  let turn = 0;
+
+  for (const target of targets) {
+    onState(target.origin, target.state);
+    void watch(target);
+  }
+
+  async function watch(target: Target): Promise<void> {
+    while (!closing.signal.aborted) {
+      await probeOnce(target);
+      await sleep(probeMs, undefined, { ref: false, signal: closing.signal }).catch(() => {});
+    }
+  }
+
+  /** Never rejects. */
+  async function probeOnce(target: Target): Promise<void> {
+    const { answered, absences } = target;
+    const stale = () => closing.signal.aborted || target.absences !== absences;
+    try {
+      const state = await probe.ask(target.origin);
+      if (!stale()) heardFrom(target, state);
+    } catch (error) {
+      if (stale() || target.state === 'away' || isOurLack(error)) return;
+      // Busy, perhaps so much so that the probe had to wait: but it answers.
+      if (target.answered !== answered) return;
+      if (countMiss(target)) leaveOut(target, error);
+      else if (target.misses === missesToTell) {
+        log.warn({ upstream: target.origin, reason: reasonOf(error) }, 'upstream does not answer yet');
+      }
+    }
+  }
+
+  function heardFrom(target: Target, state: 'ready' | 'not_ready'): void {
+    target.misses = 0;
+    if (target.state === 'away') {
+      if (state === 'not_ready') return;
+      target.probesToPass -= 1;
+      if (target.probesToPass > 0) return;
+    }
+    become(target, state);
+  }
+
+  function leaveOut(target: Target, error: unknown): void {
+    countAbsence(target);
+    become(target, 'away', error);
+  }
+
+  function become(target: Target, state: TargetState, error?: unknown): void {
+    if (target.state === state) return;
+    const before = target.state;
+    target.state = state;
+    onState(target.origin, state);
+    const upstream = target.origin;
+    if (state === 'away') log.error({ upstream, reason: reasonOf(error) }, 'upstream is left out');
+    else if (state === 'not_ready') log.warn({ upstream }, 'upstream says that it is not ready');
+    else if (before === 'unknown') log.info({ upstream }, 'upstream is ready');
+    else log.warn({ upstream }, 'upstream is ready again');
+  }
+
+  return {
+    targets,
+    take(except) {
+      let best: Target | undefined;
+      for (let index = 0; index < targets.length; index += 1) {
+        const target = targets[(turn + index) % targets.length];
+        if (target === undefined || target === except || target.state === 'away') continue;
+        if (best === undefined || isBetter(target, best)) best = target;
+      }
+      turn = (turn + 1) % targets.length;
+      if (best !== undefined) best.inFlight += 1;
+      return best;
+    },
+    release(target) {
+      target.inFlight -= 1;
+    },
+    succeeded(target) {
+      countAnswer(target);
+      if (target.state === 'unknown') become(target, 'ready');
+    },
+    failed(target, absences, error) {
+      if (target.absences !== absences || target.state === 'away') return;
+      if (!countFailure(target)) return;
+      leaveOut(target, error);
+      // Perhaps it was but a moment.
+      void probeOnce(target);
+    },
+    async close() {
+      closing.abort();
+      await probe.close();
+    },
+  };
+}
+
+/** In words alone: errors of the HTTP parser hold what came over the wire. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Several addresses were tried.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  const { message } = first instanceof Error ? first : error;
+  return error.cause === undefined ? message : `${message} ${reasonOf(error.cause)}`;
+}

@@ -1,0 +1,95 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
+import { brokenAnswers } from '../support/broken-answers.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { type Answer, postJson, send } from '../support/http.ts';
+import { type SteadyLoad, startLoad, tally } from '../support/steady-load.ts';
+import { answerPets } from '../support/upstream.ts';
+
+const upstreamTimeoutMs = 500;
+const codes = { 502: 'upstream_error', 504: 'upstream_timeout' };
+
+describe('an upstream that answers some requests with', () => {
+  let kit: GatewayKit;
+  let key: string;
+  let pets: string;
+  let load: SteadyLoad<number>;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) });
+    ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
+    pets = `${kit.gateway.url}/v1/pets`;
+    kit.upstream.answer = (req, res) => {
+      const broken = brokenAnswers[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
+      if (broken === undefined) answerPets(req, res);
+      else broken.answer(req, res);
+    };
+    load = startLoad(4, async () => (await send(pets, { key })).status, 5);
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  function expectWhole(answer: Answer, status: 200 | 502 | 504): void {
+    expect(answer.status).toBe(status);
+    if (status === 200) {
+      expect(answer.json).toEqual([]);
+    } else {
+      const message: unknown = expect.any(String);
+      expect(answer.json).toEqual({ code: codes[status], message, status });
+    }
+    expect(answer.header('X-RateLimit-Limit')).toBe('1000000');
+  }
+
+  test.each(brokenAnswers.map((broken, index) => [broken.name, broken.status, index] as const))(
+    '%s: %i, for a GET as for a POST',
+    async (_name, status, index) => {
+      const url = `${pets}?fault=${index}`;
+      const [read, written] = await Promise.all([send(url, { key }), postJson(url, key, { name: 'Rex' })]);
+      expectWhole(read, status);
+      expectWhole(written, status);
+      // What was left on the connection is nobody's answer.
+      expectWhole(await send(pets, { key }), 200);
+    },
+  );
+
+  test('none of which anybody else has noticed', async () => {
+    const outcomes = await load.stop();
+    expect(outcomes.length).toBeGreaterThan(500);
+    expect(tally(outcomes)).toEqual({ 200: outcomes.length });
+  });
+
+  test('an answer too large to be held is cut off where it begins to drip', async () => {
+    kit.upstream.answer = ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
+      socket.write(`${(200_000).toString(16)}\r\n${'a'.repeat(200_000)}\r\n`);
+      const timer = setInterval(() => socket.write('1\r\na\r\n'), 50);
+      socket.once('close', () => clearInterval(timer));
+    };
+    await expect(send(pets, { key })).rejects.toThrow(/closed|terminated|aborted/);
+  });
+
+  test('a large answer is not cut off because its client reads slowly', async () => {
+    // More than fits into the buffers of all that is in between.
+    const parts = 100;
+    kit.upstream.answer = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      let left = parts;
+      const write = () => {
+        for (; left > 0; left -= 1) {
+          if (!res.write('a'.repeat(wholeAnswerBytes))) {
+            left -= 1;
+            res.once('drain', write);
+            return;
+          }
+        }
+        res.end();
+      };
+      write();
+    };
+    const answer = await request(pets, { headers: { authorization: `Bearer ${key}` } });
+    await sleep(4 * upstreamTimeoutMs);
+    expect((await answer.body.text()).length).toBe(parts * wholeAnswerBytes);
+  });
+});

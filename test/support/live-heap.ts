@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import type { Service } from './service.ts';
+
+/** What a service is started with, so that its heap can be looked into. */
+export const inspectable = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+
+const replySchema = z.object({
+  id: z.number(),
+  result: z.object({ usedSize: z.number().optional() }),
+});
+
+/** Bytes of the JavaScript heap that are in use right after a collection of all garbage. */
+export async function liveHeapBytes(service: Service): Promise<number> {
+  const url = /ws:\/\/\S+/.exec(service.output())?.[0];
+  if (url === undefined) throw new Error('the service was not started with NODE_OPTIONS of inspectable');
+  const socket = new WebSocket(url);
+  await new Promise((resolve, reject) => {
+    socket.onopen = resolve;
+    socket.onerror = reject;
+  });
+  let id = 0;
+  const call = (method: string) =>
+    new Promise<number>((resolve) => {
+      const expected = (id += 1);
+      socket.onmessage = ({ data }) => {
+        const reply = replySchema.parse(JSON.parse(String(data)));
+        if (reply.id === expected) resolve(reply.result.usedSize ?? 0);
+      };
+      socket.send(JSON.stringify({ id: expected, method }));
+    });
+  // What the first collection finalizes, the second one frees.
+  for (let round = 0; round < 3; round += 1) await call('HeapProfiler.collectGarbage');
+  const bytes = await call('Runtime.getHeapUsage');
+  await new Promise((resolve) => {
+    socket.onclose = resolve;
+    socket.close();
+  });
+  return bytes;
+}
