@@ -15,6 +15,8 @@ import { enforceQuota } from './quota/enforce-quota.ts';
 import { renderError } from './error-handler.ts';
 import type { GatewayError } from './errors.ts';
 import { createMintToken } from './upstream/internal-token.ts';
+import { ambiguityOf } from './http/ambiguous-request.ts';
+import { holdBody } from './http/hold-body.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './http/normalize-target.ts';
 import { proxyToPets } from './upstream/pets-proxy.ts';
@@ -44,6 +46,8 @@ export interface Gateway {
   app: RequestListener;
   /** Methods that there are somewhere. */
   allow: readonly string[];
+  /** Whether an address is that of one of our own proxies. */
+  isProxy(address: string): boolean;
   /** Charges an address for something that never became a request, and returns the headers of the answer. */
   chargeAddress(address: string): Promise<RateLimitHeaders>;
   /** Logs and counts the answer to it. */
@@ -85,6 +89,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.use(rejectMalformed());
   app.use(rejectUnknownRoute());
   app.use(rejectLargeBody());
+  app.use(holdBody());
   app.use(proxyToPets({ ...dependencies, mintToken, trustsPeer }));
   app.use(renderError({ basePath, anonymousLimit, log, now }));
 
@@ -92,9 +97,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     app(req, res) {
       // Before Express, whose router takes down the target at the start and is confused by a change of it.
       normalizeTarget(req);
+      // Nothing after it is served: what it would be is uncertain.
+      if (ambiguityOf(req) !== undefined) res.shouldKeepAlive = false;
       app(req, res);
     },
     allow: api.everything.allow,
+    isProxy: (address) => trustsPeer(address, 0),
     recordRawAnswer: (error) => recordRawAnswer({ log, metrics }, error),
     async chargeAddress(address) {
       const { window } = await anonymousLimit.charge(address);

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { HttpLimits } from './http/http-server.ts';
 import { parseRedisUrl, redisUrlExamples } from './redis/redis-url.ts';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
@@ -22,8 +23,7 @@ export interface Config {
   publicKeyOutput: string | undefined;
   upstreamTimeoutMs: number;
   upstreamConnections: number;
-  headersTimeoutMs: number;
-  requestTimeoutMs: number;
+  limits: HttpLimits;
   /** Between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
@@ -63,6 +63,15 @@ const count = (standard: number) =>
   z
     .string()
     .refine((text) => /^[1-9]\d{0,4}$/.test(text), { error: 'is not a whole number from 1 to 99999' })
+    .transform(Number)
+    .default(standard);
+
+const bytes = (standard: number, min: number, max: number) =>
+  z
+    .string()
+    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `is not a whole number of bytes from ${min} to ${max}`,
+    })
     .transform(Number)
     .default(standard);
 
@@ -142,6 +151,14 @@ const settings = z.object({
   HEADERS_TIMEOUT_MS: milliseconds(10_000),
   // Less than the pets service allows for the same request.
   REQUEST_TIMEOUT_MS: milliseconds(30_000, 1, 240_000),
+  // Longer than the idle time of common load balancers, which is 60 s, lest one meets our closing.
+  KEEP_ALIVE_TIMEOUT_MS: milliseconds(65_000),
+  RESPONSE_TIMEOUT_MS: milliseconds(60_000),
+  // The pets service takes 80 KiB: these and what the gateway adds.
+  MAX_HEADER_BYTES: bytes(16_384, 2048, 65_536),
+  MAX_REQUESTS_PER_CONNECTION: count(10_000),
+  MAX_CONNECTIONS: count(10_000),
+  MAX_CONNECTIONS_PER_ADDRESS: count(2000),
   UPSTREAM_CONNECTIONS: count(256),
   SHUTDOWN_DELAY_MS: milliseconds(2000, 0),
   SHUTDOWN_TIMEOUT_MS: milliseconds(30_000),
@@ -190,8 +207,16 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     publicKeyOutput: values.INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT,
     upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
     upstreamConnections: values.UPSTREAM_CONNECTIONS,
-    headersTimeoutMs: values.HEADERS_TIMEOUT_MS,
-    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+    limits: {
+      maxHeaderBytes: values.MAX_HEADER_BYTES,
+      headersTimeoutMs: values.HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
+      responseTimeoutMs: values.RESPONSE_TIMEOUT_MS,
+      keepAliveTimeoutMs: values.KEEP_ALIVE_TIMEOUT_MS,
+      maxRequestsPerConnection: values.MAX_REQUESTS_PER_CONNECTION,
+      maxConnections: values.MAX_CONNECTIONS,
+      maxConnectionsPerAddress: values.MAX_CONNECTIONS_PER_ADDRESS,
+    },
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,

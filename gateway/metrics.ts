@@ -18,6 +18,10 @@ export interface Metrics {
   upstreamUp: Gauge<'upstream'>;
   /** Error answers by their code, those of the gateway itself. */
   errors: Counter<'code'>;
+  /** Connections of clients that are open. */
+  connections: Gauge;
+  /** Connections beyond a limit: that of all together, or that of an address. */
+  refusedConnections: Counter<'limit'>;
   /** Requests refused because a window was used up. */
   quotaRefusals: Counter<'plan' | 'window'>;
   /** Requests served with a tenth of the window or less remaining. */
@@ -79,6 +83,17 @@ export function createMetrics(): Metrics {
       name: 'gateway_errors_total',
       help: "Error answers of the gateway's own, by error code",
       labelNames: ['code'],
+      registers,
+    }),
+    connections: new Gauge({
+      name: 'gateway_connections',
+      help: 'Open connections of clients',
+      registers,
+    }),
+    refusedConnections: new Counter({
+      name: 'gateway_refused_connections_total',
+      help: 'Connections refused because there were too many in total or from their address',
+      labelNames: ['limit'],
       registers,
     }),
     quotaRefusals: new Counter({

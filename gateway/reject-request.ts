@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { ApiDescription } from './api-routes.ts';
 import { GatewayError } from './errors.ts';
+import { ambiguityOf } from './http/ambiguous-request.ts';
 import { maxBodyBytes } from './http/request-body.ts';
 
 /**
@@ -15,21 +16,27 @@ export function rejectMalformed(): RequestHandler {
   };
 }
 
-/** @throws GatewayError bad_request; steps that answer before the quota call it themselves */
-export function assertWellFormed({ httpVersion, headers, rawHeaders }: IncomingMessage): void {
-  if (httpVersion !== '1.1') return;
-  if (countHeader(rawHeaders, 'host') !== 1) {
-    // RFC 9112 section 3.2: exactly one Host, or 400.
-    throw new GatewayError('bad_request', { message: 'The request needs exactly one Host header.' });
+/** More than any honest client sends, also through proxies. */
+const maxHeaders = 200;
+
+/** Characters of a host and port (RFC 3986 section 3.2). What is passed on as X-Forwarded-Host ends up in links. */
+const wellFormedHost = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
+
+/** @throws GatewayError bad_request or headers_too_large; steps that answer before the quota call it themselves */
+export function assertWellFormed(req: IncomingMessage): void {
+  const { httpVersion, headers, rawHeaders } = req;
+  const ambiguity = ambiguityOf(req);
+  if (ambiguity !== undefined) throw ambiguity;
+  if (rawHeaders.length / 2 > maxHeaders) throw new GatewayError('headers_too_large');
+  const hosts = countHeader(rawHeaders, 'host');
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1') || !wellFormedHost.test(headers.host ?? '')) {
+    // RFC 9112 section 3.2: exactly one valid Host, or 400.
+    throw new GatewayError('bad_request', { message: 'The request needs exactly one valid Host header.' });
   }
+  // Expect means nothing in HTTP/1.0.
+  if (httpVersion !== '1.1') return;
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
     throw new GatewayError('bad_request', { status: 417, message: 'This Expect header cannot be met.' });
-  }
-  if (
-    headers['transfer-encoding'] !== undefined &&
-    headers['transfer-encoding'].toLowerCase() !== 'chunked'
-  ) {
-    throw new GatewayError('bad_request', { message: 'No transfer coding but chunked is understood.' });
   }
 }
 

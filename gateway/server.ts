@@ -72,7 +72,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   cleanup.push(() => upstreams.close());
 
   const { upstreamTimeoutMs, trustProxy } = config;
-  const { app, allow, chargeAddress, recordRawAnswer } = createGateway({
+  const { app, allow, isProxy, chargeAddress, recordRawAnswer } = createGateway({
     ...state,
     dispatcher,
     upstreams,
@@ -86,10 +86,12 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
   const server = createHttpServer({
     app,
     allow,
-    headersTimeoutMs: config.headersTimeoutMs,
-    requestTimeoutMs: config.requestTimeoutMs,
+    limits: config.limits,
+    isProxy,
     chargeAddress,
     onRawAnswer: recordRawAnswer,
+    onOpenConnections: (count) => metrics.connections.set(count),
+    onRefusedConnection: (limit) => metrics.refusedConnections.inc({ limit }),
   });
   const drain = createDrain(server);
   const adminServer = createServer(createAdminApp({ ...state, upstreams, drain, metrics }));

@@ -1,3 +1,4 @@
+import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
@@ -9,6 +10,7 @@ import { int64Replacer } from './int64.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { petRoutes } from './pet-routes.ts';
 import type { PetStore } from './pet-store.ts';
+import { rejectMalformed } from './reject-malformed.ts';
 
 /** Orchestrators wait for a second or two; a database that is slow is not their business. */
 const pingTimeoutMs = 500;
@@ -29,6 +31,8 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
   app.set('json replacer', int64Replacer);
+  // As Express does, but without a limit on their number, beyond which the one that counts would be overlooked.
+  app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
 
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
@@ -39,6 +43,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
     res.status(drain.draining ? 503 : 200).json({ status: drain.draining ? 'draining' : 'ok', database });
   });
   app.use(recordAccess(log));
+  app.use(rejectMalformed());
   app.use(requireInternalToken(verifyToken));
   app.use(petRoutes({ store, now }));
   app.use(function notFound() {

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import type { HttpTimeouts } from './http-server.ts';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
 export interface Config {
@@ -13,6 +14,7 @@ export interface Config {
   /** Empty: the data directory's own key. */
   publicKeyFiles: string[];
   /** Between SIGTERM and the first connection that is refused. */
+  timeouts: HttpTimeouts;
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
@@ -58,6 +60,11 @@ const settings = z.object({
     .transform((text) => text.split(',').map((file) => file.trim()))
     .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
+  PETS_SERVICE_HEADERS_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(10_000),
+  // Longer than the gateway gives its own clients at the most, so that it is the one to answer 408.
+  PETS_SERVICE_REQUEST_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(300_000),
+  // Longer than any caller keeps an idle connection, lest a request meets its closing.
+  PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(65_000),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 9_999_999).default(2000),
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 9_999_999).default(30_000),
   DEMO: z
@@ -90,6 +97,11 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
     publicKeyFiles: values.INTERNAL_TOKEN_PUBLIC_KEY_FILES,
+    timeouts: {
+      headersTimeoutMs: values.PETS_SERVICE_HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: values.PETS_SERVICE_REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: values.PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS,
+    },
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,

@@ -2,7 +2,7 @@ import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { requestIdOf } from './access-log.ts';
 import { PetsError } from './errors.ts';
-import { brokenUtf8 } from './pet-routes.ts';
+import { brokenUtf8, tooManyValues } from './pet-routes.ts';
 
 /** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
@@ -27,6 +27,8 @@ function expectedError(thrown: unknown): PetsError {
   switch (type) {
     case brokenUtf8:
       return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
+    case tooManyValues:
+      return new PetsError('invalid_request', { message: 'The request body holds too many values.' });
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':

@@ -7,42 +7,80 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, PetsError } from './errors.ts';
+import { normalizeTarget } from './normalize-target.ts';
 
-/** Longer than any caller keeps an idle connection, lest a request meets its closing. */
-const keepAliveTimeoutMs = 65_000;
-const headersTimeoutMs = 10_000;
-/** Longer than the gateway gives its own clients, so that it is the one to answer 408. */
-const requestTimeoutMs = 300_000;
+export interface HttpTimeouts {
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  keepAliveTimeoutMs: number;
+}
+
+/** The most that the gateway accepts from its clients, 64 KiB, and room for what it adds. */
+const maxHeaderBytes = 80 * 1024;
+const lingerMs = 1000;
 
 /** Node's HTTP server, with what its parser refuses answered in the Error shape too. */
-export function createHttpServer(app: (req: IncomingMessage, res: ServerResponse) => void): Server {
+export function createHttpServer(
+  app: (req: IncomingMessage, res: ServerResponse) => void,
+  { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: HttpTimeouts,
+): Server {
   const server = createServer({
+    maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: keepAliveTimeoutMs,
-    headersTimeout: headersTimeoutMs,
+    headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
-    connectionsCheckingInterval: 1000,
+    connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
+    // Without Host, Node answers a bare 400; rejectMalformed does better.
     requireHostHeader: false,
   });
-  const busy = new WeakSet<Socket>();
+  // Node would leave out what is beyond its count without a word. The number is limited by rejectMalformed.
+  server.maxHeadersCount = 0;
+  const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
+  const closing = new WeakSet<Socket>();
   function serve(req: IncomingMessage, res: ServerResponse): void {
-    busy.add(req.socket);
-    res.on('close', () => busy.delete(req.socket));
+    const { socket } = req;
+    // What follows a request that closes the connection is not served (RFC 9112 section 9.6).
+    if (closing.has(socket)) return;
+    const ofSocket = unanswered.get(socket) ?? new Set();
+    unanswered.set(socket, ofSocket.add(res));
+    res.on('close', () => ofSocket.delete(res));
+    // Before Express, whose router takes down the target at the start.
+    normalizeTarget(req);
     app(req, res);
+    if (!res.shouldKeepAlive) closing.add(socket);
   }
   server.on('request', serve);
   // An unknown Expect may be ignored (RFC 9110 section 10.1.1); Node would answer a bare 417.
   server.on('checkExpectation', serve);
+  const refused = new WeakSet<Socket>();
+  function refuse(socket: Socket, code: ErrorCode): void {
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    if (socket.writable && hasRoom(unanswered.get(socket))) answer(socket, code);
+    else socket.destroy();
+  }
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // In the middle of an answer there is no room for another one.
-    if (!socket.writable || busy.has(socket) || error.code === 'ECONNRESET') socket.destroy();
-    else answer(socket, codeOf(error));
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else refuse(socket, codeOf(error));
   });
-  server.on('connect', (_req, socket: Socket) => answer(socket, 'method_not_allowed'));
+  server.on('connect', (_req, socket: Socket) => {
+    // Node has taken all its listeners away: a reset would end the process.
+    socket.on('error', () => {});
+    refuse(socket, 'method_not_allowed');
+  });
   return server;
+}
+
+/** Whether an answer may be written: none is due before it, except to the very request that breaks off. */
+function hasRoom(unanswered: ReadonlySet<ServerResponse> = new Set()): boolean {
+  return (
+    unanswered.size < 2 && [...unanswered].every(({ req, headersSent }) => !req.complete && !headersSent)
+  );
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {
   if (code === 'HPE_HEADER_OVERFLOW') return 'headers_too_large';
+  if (code === 'HPE_CHUNK_EXTENSIONS_OVERFLOW') return 'payload_too_large';
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'request_timeout' : 'bad_request';
 }
 
@@ -57,4 +95,7 @@ function answer(socket: Socket, code: ErrorCode): void {
     'Connection: close',
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+  // What is still sent is read for a moment, lest a reset destroys the answer.
+  socket.resume();
+  setTimeout(() => socket.destroy(), lingerMs).unref();
 }

@@ -2,13 +2,15 @@ import { isUtf8 } from 'node:buffer';
 import express, { type RequestHandler, Router } from 'express';
 import { PetsError } from './errors.ts';
 import { int64Reviver } from './int64.ts';
+import { hasTooManyValues } from './json-size.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import type { PetStore } from './pet-store.ts';
 
 const maxBodyBytes = 1024 * 1024;
 
-/** Type of the error for a body that is not UTF-8, in the manner of body-parser's own. */
+/** Types of the errors for a body that is not UTF-8, or not worth parsing, in the manner of body-parser's own. */
 export const brokenUtf8 = 'entity.utf8.invalid';
+export const tooManyValues = 'entity.values.invalid';
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
@@ -101,6 +103,7 @@ function parseJson(): RequestHandler {
       // Decoding would put replacement characters where the client sent broken bytes, and store those.
       // body-parser adds fields to what is thrown, so it is no error of ours yet: error-handler.ts makes it one.
       if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: brokenUtf8 });
+      if (hasTooManyValues(body)) throw Object.assign(new Error('too many values'), { type: tooManyValues });
     },
   });
 }

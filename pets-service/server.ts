@@ -25,7 +25,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
 
   // The port first: where it is taken, no database has been touched.
   let app: RequestListener = answerStarting;
-  const server = createHttpServer((req, res) => app(req, res));
+  const server = createHttpServer((req, res) => app(req, res), config.timeouts);
   const port = await listen(server, config);
   const drain = createDrain(server);
 

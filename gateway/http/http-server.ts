@@ -1,26 +1,45 @@
 import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
+import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
+import { cutOffSlowReaders } from './slow-readers.ts';
+
+/** What one client may take of the server. */
+export interface HttpLimits {
+  /** Names and values of a request's headers and its target, all together. */
+  maxHeaderBytes: number;
+  /** Time for the headers of a request to arrive. */
+  headersTimeoutMs: number;
+  /** Time for a request as a whole to arrive. */
+  requestTimeoutMs: number;
+  /** Time for an answer to be read. */
+  responseTimeoutMs: number;
+  /** Time that a connection may stay open between two requests. */
+  keepAliveTimeoutMs: number;
+  maxRequestsPerConnection: number;
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
+}
 
 interface HttpServerOptions {
   app: RequestListener;
   /** Methods that there are somewhere, for the answer to CONNECT. */
   allow: readonly string[];
-  /** Time for the headers of a request to arrive. */
-  headersTimeoutMs: number;
-  /** Time for a request as a whole to arrive. */
-  requestTimeoutMs: number;
+  limits: HttpLimits;
+  /** Whether an address is that of one of our own proxies. */
+  isProxy: (address: string) => boolean;
   /** Rate headers for an answer to something that is no request yet; draws on the limit of the address. */
   chargeAddress: (address: string) => Promise<RateLimitHeaders>;
   /** Told of each such answer, which no step of the journey sees. */
   onRawAnswer: (error: GatewayError) => void;
+  /** Told how many connections are open. */
+  onOpenConnections: (count: number) => void;
+  onRefusedConnection: (limit: ConnectionLimit) => void;
 }
 
-const keepAliveTimeoutMs = 65_000;
-const maxHeaderBytes = 16 * 1024;
 const lingerMs = 1000;
 
 /**
@@ -28,27 +47,43 @@ const lingerMs = 1000;
  * step of the journey or the HTTP parser refuses it.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { app, allow, headersTimeoutMs, requestTimeoutMs, chargeAddress, onRawAnswer } = options;
-  const refused = new WeakSet<Socket>();
-  const pipelines = createPipelines(app);
+  const { app, allow, limits, chargeAddress, onRawAnswer } = options;
+  const { headersTimeoutMs, requestTimeoutMs } = limits;
+  const failed = new WeakSet<Socket>();
+  const pipelines = createPipelines(app, limits);
 
   const server = createServer({
     // Without Host, Node answers a bare 400; rejectMalformed does better.
     requireHostHeader: false,
-    maxHeaderSize: maxHeaderBytes,
+    maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
-    keepAliveTimeout: keepAliveTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
   });
-  server.on('request', pipelines.serve);
+  // Node would leave out what is beyond its count without a word: its parser might go by a Content-Length that no
+  // step of the journey sees. The number is limited by rejectMalformed.
+  server.maxHeadersCount = 0;
+  const limitOf = limitConnections(server, {
+    ...limits,
+    isProxy: options.isProxy,
+    onOpen: options.onOpenConnections,
+    onRefused: options.onRefusedConnection,
+  });
+  cutOffSlowReaders(server, limits.responseTimeoutMs);
+  const serve: RequestListener = (req, res) => {
+    const limit = limitOf(req.socket);
+    if (limit === undefined) pipelines.serve(req, res);
+    else refuseConnection(req.socket, limit);
+  };
+  server.on('request', serve);
   // The journey decides on Expect too: a request that is refused never gets its 100 Continue.
-  server.on('checkContinue', pipelines.serve);
-  server.on('checkExpectation', pipelines.serve);
+  server.on('checkContinue', serve);
+  server.on('checkExpectation', serve);
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (refused.has(socket)) return;
-    refused.add(socket);
+    if (failed.has(socket)) return;
+    failed.add(socket);
     const fault = parserFault(error);
     const last = pipelines.last(socket);
     if (!socket.writable || error.code === 'ECONNRESET') {
@@ -64,8 +99,24 @@ export function createHttpServer(options: HttpServerOptions): Server {
   });
 
   server.on('connect', (_req, socket: Socket) => {
-    void answerRaw(socket, new GatewayError('method_not_allowed', { headers: { Allow: allow.join(', ') } }));
+    // Node has taken all its listeners away: a reset would end the process.
+    socket.on('error', () => {});
+    if (failed.has(socket)) return;
+    failed.add(socket);
+    const headers = { Allow: allow.join(', ') };
+    // Requests before it may still be waiting for their answers.
+    pipelines.whenIdle(
+      socket,
+      () => void answerRaw(socket, new GatewayError('method_not_allowed', { headers })),
+    );
   });
+
+  function refuseConnection(socket: Socket, limit: ConnectionLimit): void {
+    // Further requests of the connection are not answered.
+    if (failed.has(socket)) return;
+    failed.add(socket);
+    void answerRaw(socket, tooManyConnections(limit));
+  }
 
   async function answerRaw(socket: Socket, error: GatewayError): Promise<void> {
     onRawAnswer(error);
@@ -100,6 +151,22 @@ function failUnfinished({ req, res }: Exchange, fault: GatewayError): void {
   } else {
     res.shouldKeepAlive = false;
     raiseRequestFault(req, fault);
+  }
+}
+
+function tooManyConnections(limit: ConnectionLimit): GatewayError {
+  const headers = { 'Retry-After': '1' };
+  switch (limit) {
+    case 'total':
+      return new GatewayError('service_unavailable', {
+        message: 'The gateway has no connection to spare. Retry shortly.',
+        headers,
+      });
+    case 'address':
+      return new GatewayError('rate_limit_exceeded', {
+        message: 'Too many connections from this address.',
+        headers,
+      });
   }
 }
 

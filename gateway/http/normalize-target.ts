@@ -1,12 +1,29 @@
 import type { IncomingMessage } from 'node:http';
 
+const broken = new WeakSet<IncomingMessage>();
+
 /**
- * Takes scheme and host off a request target in absolute form, which every server must accept (RFC 9112 section
- * 3.2.2), so that all later steps see the path that they decide on. The path itself is left exactly as it came.
+ * Leaves a path and a query as the target, so that all later steps see what they decide on; exactly as it came. Scheme
+ * and host are taken off an absolute form, which every server must accept (RFC 9112 section 3.2.2). What is no target
+ * is noted and taken away, since Express would look for a URL in it, and might find another one or none.
  */
 export function normalizeTarget(req: IncomingMessage): void {
-  const target = req.url ?? '';
-  if (target.startsWith('/')) return;
+  const target = withoutAuthority(req.url ?? '');
+  const fragment = target.indexOf('#');
+  // The asterisk asks about the server as a whole (RFC 9110 section 9.3.7).
+  if (target === '*' && req.method === 'OPTIONS') return;
+  if (!target.startsWith('/') || fragment !== -1) broken.add(req);
+  if (!target.startsWith('/')) req.url = '/';
+  else req.url = fragment === -1 ? target : target.slice(0, fragment);
+}
+
+/** Whether the target was none (RFC 9112 section 3.2). */
+export function hasBrokenTarget(req: IncomingMessage): boolean {
+  return broken.has(req);
+}
+
+function withoutAuthority(target: string): string {
   const [, rest] = /^https?:\/\/[^/?#]*(.*)$/i.exec(target) ?? [];
-  if (rest !== undefined) req.url = rest.startsWith('/') ? rest : `/${rest}`;
+  if (rest === undefined) return target;
+  return rest.startsWith('/') ? rest : `/${rest}`;
 }

@@ -17,6 +17,7 @@ export interface Pipelines {
 
 interface Pipeline {
   last: Exchange | undefined;
+  requests: number;
   serving: Exchange | undefined;
   waiting: Exchange[];
   idleStep: (() => void) | undefined;
@@ -29,7 +30,10 @@ const maxWaiting = 100;
  * Serves the requests of one connection one after another. Node hands over all that are pipelined (RFC 9112 section
  * 9.3.2) at once, and one client could then keep thousands of upstream connections busy through a single one.
  */
-export function createPipelines(app: RequestListener): Pipelines {
+export function createPipelines(
+  app: RequestListener,
+  { maxRequestsPerConnection }: { maxRequestsPerConnection: number },
+): Pipelines {
   const pipelines = new WeakMap<Socket, Pipeline>();
 
   function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
@@ -51,12 +55,15 @@ export function createPipelines(app: RequestListener): Pipelines {
       const exchange = { req, res };
       let pipeline = pipelines.get(socket);
       if (pipeline === undefined) {
-        pipeline = { last: undefined, serving: undefined, waiting: [], idleStep: undefined };
+        pipeline = { last: undefined, requests: 0, serving: undefined, waiting: [], idleStep: undefined };
         pipelines.set(socket, pipeline);
       }
       // A request after one that asked for the connection to be closed.
       if (pipeline.last?.res.shouldKeepAlive === false) return;
       pipeline.last = exchange;
+      pipeline.requests += 1;
+      // Clients that stay for ever would never come to an instance that was added later.
+      if (pipeline.requests >= maxRequestsPerConnection) res.shouldKeepAlive = false;
       if (pipeline.serving === undefined) begin(socket, pipeline, exchange);
       else if (pipeline.waiting.length < maxWaiting) pipeline.waiting.push(exchange);
       else socket.destroy();

@@ -17,20 +17,27 @@ export function awaitsContinue(req: IncomingMessage): boolean {
   return req.httpVersion === '1.1' && req.headers.expect?.toLowerCase() === '100-continue';
 }
 
+const countedBodies = new WeakMap<IncomingMessage, Transform>();
+
 /**
- * The request's body as a stream of its own, counted while it passes. It fails with payload_too_large past the
+ * The request's body as a stream of its own, the same one each time, counted while it comes in. It takes all of a body
+ * in before any is read from it. It fails with payload_too_large past the
  * limit, and with what the HTTP server finds wrong with the rest of the request; the connection stays usable for
  * the answer either way, since not the request itself is destroyed.
  */
 export function countedBody(req: IncomingMessage): Transform {
+  const known = countedBodies.get(req);
+  if (known !== undefined) return known;
   let bytes = 0;
   const counted = new Transform({
+    readableHighWaterMark: maxBodyBytes + 1,
     transform(chunk: Buffer, _encoding, callback) {
       bytes += chunk.length;
       if (bytes > maxBodyBytes) callback(new GatewayError('payload_too_large'));
       else callback(null, chunk);
     },
   });
+  countedBodies.set(req, counted);
   // The exchange with the upstream learns of a failure while it lasts; afterwards nobody needs to.
   counted.on('error', () => {});
   onRequestFault(req, (fault) => counted.destroy(fault));

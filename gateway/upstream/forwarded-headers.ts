@@ -71,7 +71,10 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    if (notForwarded.has(name) || name.startsWith(originPrefix) || named.has(name)) continue;
+    // Servers that hand headers on as variables, as CGI does, take an underscore for a hyphen.
+    const meant = name.replaceAll('_', '-');
+    if (notForwarded.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
+    if (name !== meant && meant === 'content-length') continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }

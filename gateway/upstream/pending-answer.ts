@@ -8,7 +8,8 @@ export const wholeAnswerBytes = 128 * 1024;
 
 /**
  * An answer on its way to the client. It is kept back until it is whole, so that an upstream that dies half-way
- * makes a clean 502; one too large for that is passed on as it comes.
+ * makes a clean 502, and a client that reads slowly keeps no connection to the upstream busy; one too large for that is
+ * passed on as it comes.
  */
 export class PendingAnswer {
   readonly #res: ServerResponse;

@@ -200,7 +200,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
 
 /** The body to pass on, if any. What is not passed on is read and dropped, so that the connection stays usable. */
 function takeBody(req: IncomingMessage, res: ServerResponse, dropped: boolean): Transform | null {
-  if (hasBody(req) && awaitsContinue(req)) res.writeContinue();
+  if (dropped && hasBody(req) && awaitsContinue(req)) res.writeContinue();
   if (!dropped && hasBody(req)) return countedBody(req);
   req.resume();
   return null;

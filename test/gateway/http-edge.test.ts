@@ -40,17 +40,6 @@ describe('what the HTTP server would answer by itself', () => {
     ['a request line with spaces in the path', 'GET /v1/ pets HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an unknown protocol', 'GET /v1/pets FOO/1.1\r\nHost: x\r\n\r\n'],
     ['a header without a colon', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nBroken header\r\n\r\n'],
-    ['a space before the colon', 'GET /v1/pets HTTP/1.1\r\nHost : x\r\n\r\n'],
-    ['NUL in a header', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: b\0c\r\n\r\n'],
-    [
-      'Content-Length and Transfer-Encoding',
-      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'two different lengths',
-      'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd',
-    ],
-    ['a signed length', 'POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: +3\r\n\r\nabc'],
     ['noise', Buffer.from([0x16, 0x03, 0x01, 0x00, 0xa5, 0x01, 0x00, 0x00])],
   ])('%s is a bad request', async (_name, bytes) => {
     expectError(await raw(bytes), 400, 'bad_request');
@@ -86,14 +75,6 @@ describe('what the HTTP server would answer by itself', () => {
     const answer = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
     expectError(answer, 400, 'bad_request');
     expect(answer.headers).toMatch(ofKey);
-  });
-
-  test('two Host headers are 400', async () => {
-    expectError(
-      await raw(`GET /v1/pets HTTP/1.1\r\nHost: a\r\nHost: b\r\n${authorized()}\r\n`),
-      400,
-      'bad_request',
-    );
   });
 
   test('HTTP/1.0 needs no Host', async () => {
@@ -194,11 +175,6 @@ describe('what the HTTP server would answer by itself', () => {
   test('Expect means nothing in HTTP/1.0', async () => {
     const answer = await raw(`GET /v1/pets HTTP/1.0\r\nExpect: magic\r\n${authorized()}\r\n`);
     expect(answer.status).toBe(200);
-  });
-
-  test('a transfer coding other than chunked is refused', async () => {
-    const answer = await raw(`${post(authorized())}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`);
-    expectError(answer, 400, 'bad_request');
   });
 
   test('what follows a request that closes the connection is not served', async () => {

@@ -105,24 +105,6 @@ describe('proxying', () => {
       expect(headers?.['x-forwarded-host']).toBe('api.example.org');
     });
 
-    test('what a client says of its origin is replaced', async () => {
-      await send(pets, {
-        key,
-        headers: {
-          forwarded: 'for=10.0.0.1',
-          'x-forwarded-for': '10.0.0.1',
-          'x-forwarded-host': 'evil.example',
-          'x-forwarded-proto': 'https',
-          'x-real-ip': '10.0.0.1',
-        },
-      });
-      const { headers } = kit.upstream.seen.at(-1) ?? {};
-      expect(headers).toMatchObject({ 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http' });
-      expect(headers?.['x-forwarded-host']).toBe(`127.0.0.1:${kit.gateway.port}`);
-      expect(headers).not.toHaveProperty('forwarded');
-      expect(headers).not.toHaveProperty('x-real-ip');
-    });
-
     test('a request id, the client’s own where it is well-formed', async () => {
       const own = await send(pets, { key, headers: { 'x-request-id': 'order-17.a_B' } });
       expect(own.header('X-Request-Id')).toBe('order-17.a_B');

@@ -81,6 +81,10 @@ describe('the upstream receives', () => {
     });
   });
 
+  test('an underscore where it stands for nothing else', () => {
+    expect(sent(['X_Kept', 'yes'])).toEqual({ x_kept: ['yes'], ...lists(own) });
+  });
+
   test('no Content-Length without a body', () => {
     expect(sent(['Content-Length', '0'])).toEqual(lists(own));
   });
@@ -102,6 +106,12 @@ describe('the upstream receives', () => {
     ['X-Forwarded-Server', 'evil.example'],
     ['X-Forwarded-Ssl', 'on'],
     ['X-Real-IP', '10.0.0.1'],
+    ['x_forwarded_for', '10.0.0.1'],
+    ['X_Forwarded-For', '10.0.0.1'],
+    ['x_real_ip', '10.0.0.1'],
+    ['x_request_id', 'forged'],
+    ['transfer_encoding', 'chunked'],
+    ['content_length', '5'],
   ])("no %s of a client's making", (name, value) => {
     expect(sent([name, value])).toEqual(lists(own));
   });

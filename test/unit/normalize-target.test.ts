@@ -1,13 +1,18 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { normalizeTarget } from '../../gateway/http/normalize-target.ts';
+import { hasBrokenTarget, normalizeTarget } from '../../gateway/http/normalize-target.ts';
 
-/** The target that all later steps see. The socket is never connected. */
+/** The socket is never connected. */
+function requestFor(target: string, method = 'GET'): IncomingMessage {
+  return Object.assign(new IncomingMessage(new Socket()), { url: target, method });
+}
+
+/** The target that all later steps see. */
 function normalized(target: string): string | undefined {
-  const req = new IncomingMessage(new Socket());
-  req.url = target;
+  const req = requestFor(target);
   normalizeTarget(req);
+  expect(hasBrokenTarget(req)).toBe(false);
   return req.url;
 }
 
@@ -31,11 +36,30 @@ test.each([
   '/http://other.example/v1',
   '/v1/%2e%2e/pets',
   '/v1/../pets',
-  '*',
-  'ftp://api.example/v1/pets',
-  'view+http://api.example/v1/pets',
-  'v1/pets',
-  '',
 ])('%s stays as it came', (target) => {
   expect(normalized(target)).toBe(target);
+});
+
+test.each([
+  ['*', '/'],
+  ['ftp://api.example/v1/pets', '/'],
+  ['view+http://api.example/v1/pets', '/'],
+  ['p://[/v1/pets', '/'],
+  ['v1/pets', '/'],
+  ['', '/'],
+  ['/v1/pets#x', '/v1/pets'],
+  ['/v1#/pets?x', '/v1'],
+  ['http://api.example#/v1/pets', '/'],
+])('%s is no target', (target, left) => {
+  const req = requestFor(target);
+  normalizeTarget(req);
+  expect(hasBrokenTarget(req)).toBe(true);
+  expect(req.url).toBe(left);
+});
+
+test('* is a target of OPTIONS', () => {
+  const req = requestFor('*', 'OPTIONS');
+  normalizeTarget(req);
+  expect(hasBrokenTarget(req)).toBe(false);
+  expect(req.url).toBe('*');
 });

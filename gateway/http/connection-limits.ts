@@ -1,0 +1,77 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { addressGroup } from '../api-keys/anonymous-limit.ts';
+
+/** Which limit a connection is beyond: that of all together, or that of its address. */
+export type ConnectionLimit = 'total' | 'address';
+
+interface ConnectionLimitsOptions {
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
+  /** Whether an address is that of one of our own proxies, behind which many clients share it. */
+  isProxy: (address: string) => boolean;
+  /** Told how many connections are open. */
+  onOpen: (count: number) => void;
+  onRefused: (limit: ConnectionLimit) => void;
+}
+
+/** How long a connection too many may take to send a request, and to read why it is refused. */
+const patienceMs = 1000;
+/** More connections than this are not told why: they are closed at once, and so cost next to nothing. */
+const maxTold = 100;
+
+/**
+ * Counts connections. One too many is not served, but is left open for a moment, so that its request can be answered.
+ * @returns the limit that a connection is beyond, if any
+ */
+export function limitConnections(
+  server: Server,
+  options: ConnectionLimitsOptions,
+): (socket: Socket) => ConnectionLimit | undefined {
+  const { maxConnections, maxConnectionsPerAddress, isProxy, onOpen, onRefused } = options;
+  const perAddress = new Map<string, number>();
+  const refused = new WeakMap<Socket, ConnectionLimit>();
+  let open = 0;
+  let told = 0;
+
+  function limitBefore(group: string, address: string): ConnectionLimit | undefined {
+    if (open >= maxConnections) return 'total';
+    if (isProxy(address)) return undefined;
+    return (perAddress.get(group) ?? 0) >= maxConnectionsPerAddress ? 'address' : undefined;
+  }
+
+  function admit(socket: Socket, group: string): void {
+    onOpen((open += 1));
+    perAddress.set(group, (perAddress.get(group) ?? 0) + 1);
+    socket.once('close', () => {
+      onOpen((open -= 1));
+      const left = (perAddress.get(group) ?? 1) - 1;
+      if (left === 0) perAddress.delete(group);
+      else perAddress.set(group, left);
+    });
+  }
+
+  function refuse(socket: Socket, limit: ConnectionLimit): void {
+    onRefused(limit);
+    refused.set(socket, limit);
+    if (told >= maxTold) {
+      socket.destroy();
+      return;
+    }
+    told += 1;
+    const timer = setTimeout(() => socket.destroy(), patienceMs);
+    socket.once('close', () => {
+      told -= 1;
+      clearTimeout(timer);
+    });
+  }
+
+  server.on('connection', (socket: Socket) => {
+    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+    const group = addressGroup(address);
+    const limit = limitBefore(group, address);
+    if (limit === undefined) admit(socket, group);
+    else refuse(socket, limit);
+  });
+  return (socket) => refused.get(socket);
+}

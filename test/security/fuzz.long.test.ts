@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { alarmsOf } from '../support/alarms.ts';
+import { type BothServices, impatient, startBothServices } from '../support/both-services.ts';
+import { fuzz } from '../support/fuzz.ts';
+
+/* Another seed each time; FUZZ_SEED repeats a run. */
+
+const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 32);
+let both: BothServices;
+
+beforeAll(async () => {
+  both = await startBothServices({ ...impatient, LOG_LEVEL: 'warn' });
+});
+
+afterAll(async () => {
+  await both[Symbol.asyncDispose]();
+});
+
+test('100,000 malformed requests to the gateway get an Error body, a success or a clean close', async () => {
+  const credential = `Bearer ${both.key}`;
+  const statuses = await fuzz({ service: both.gateway, credential, cases: 100_000, seed });
+  console.info('answers by status', Object.fromEntries(statuses));
+  for (const status of [200, 201, 204, 400, 401, 404, 405]) expect(statuses.get(status)).toBeGreaterThan(100);
+  // What was behind the gateway meanwhile has come to no harm either.
+  expect(alarmsOf(both.petsService)).toEqual([]);
+}, 240_000);
+
+test('10,000 malformed requests to the pets service do, too', async () => {
+  const credential = `Bearer ${both.token}`;
+  const statuses = await fuzz({ service: both.petsService, credential, cases: 10_000, seed });
+  console.info('answers by status', Object.fromEntries(statuses));
+  for (const status of [200, 201, 400, 401, 404]) expect(statuses.get(status)).toBeGreaterThan(10);
+}, 120_000);

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type BothServices, impatient, startBothServices } from '../support/both-services.ts';
+import { fuzz } from '../support/fuzz.ts';
+
+/* The same seed each time: what fails here fails for everybody. New seeds are for fuzz.long.test.ts. */
+
+let both: BothServices;
+
+beforeAll(async () => {
+  both = await startBothServices({ ...impatient, LOG_LEVEL: 'warn' });
+});
+
+afterAll(async () => {
+  await both[Symbol.asyncDispose]();
+});
+
+test('2,000 malformed requests to the gateway get an Error body, a success or a clean close', async () => {
+  const statuses = await fuzz({
+    service: both.gateway,
+    credential: `Bearer ${both.key}`,
+    cases: 2000,
+    seed: 1,
+  });
+  // They get far enough to matter.
+  for (const status of [200, 201, 400, 401, 404, 405]) expect(statuses.get(status)).toBeGreaterThan(0);
+});
+
+test('1,000 malformed requests to the pets service do, too', async () => {
+  const statuses = await fuzz({
+    service: both.petsService,
+    credential: `Bearer ${both.token}`,
+    cases: 1000,
+    seed: 2,
+  });
+  for (const status of [200, 201, 400, 404]) expect(statuses.get(status)).toBeGreaterThan(0);
+});

@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { parseRaw, send, sendRaw } from '../support/http.ts';
+import type { SeenRequest } from '../support/upstream.ts';
+
+let kit: GatewayKit;
+let key: string;
+let pets: string;
+
+beforeAll(async () => {
+  kit = await startGatewayKit({ MAX_HEADER_BYTES: '65536', KEEP_ALIVE_TIMEOUT_MS: '100' });
+  ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
+  pets = `${kit.gateway.url}/v1/pets`;
+});
+
+afterAll(async () => {
+  kit.expectNoOutage();
+  await kit[Symbol.asyncDispose]();
+});
+
+const raw = (lines: string[], method = 'GET', body = '') =>
+  sendRaw(
+    kit.gateway.port,
+    Buffer.from(
+      [`${method} /v1/pets HTTP/1.1`, 'Connection: close', ...lines, '', body].join('\r\n'),
+      'latin1',
+    ),
+  );
+
+/** What the upstream is told where a client sends these lines beside a valid key. */
+async function forwarded(lines: string[], method = 'GET', body = ''): Promise<SeenRequest> {
+  const before = kit.upstream.seen.length;
+  const answer = await raw(['Host: api.example', `Authorization: Bearer ${key}`, ...lines], method, body);
+  expect(parseRaw(answer).status).toBe(200);
+  expect(kit.upstream.seen.length - before).toBe(1);
+  const [seen] = kit.upstream.seen.slice(-1);
+  if (seen === undefined) throw new Error('nothing reached the upstream');
+  return seen;
+}
+
+const namesOf = ({ rawHeaders }: SeenRequest) =>
+  rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
+
+const always = [
+  'authorization',
+  'connection',
+  'host',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-request-id',
+];
+
+describe('what a client says of its origin', () => {
+  const claims = [
+    ['Forwarded', 'for=10.0.0.1;host=evil.example;proto=https'],
+    ['X-Forwarded-For', '10.0.0.1'],
+    ['X-Forwarded-Host', 'evil.example'],
+    ['X-Forwarded-Proto', 'https'],
+    ['X-Forwarded-Port', '443'],
+    ['X-Forwarded-Prefix', '/admin'],
+    ['X-Forwarded-User', 'admin'],
+    ['X-Real-IP', '10.0.0.1'],
+  ];
+
+  test.each(claims)('in %s is replaced', async (name, value) => {
+    const seen = await forwarded([`${name}: ${value}`]);
+    expect(namesOf(seen).toSorted()).toEqual(always);
+    expect(seen.headers).toMatchObject({
+      'x-forwarded-for': '127.0.0.1',
+      'x-forwarded-host': 'api.example',
+      'x-forwarded-proto': 'http',
+    });
+  });
+
+  test.each(claims)(
+    'in %s, with underscores, in other letters and more than once, is too',
+    async (name, value) => {
+      const odd = name.replaceAll('-', '_');
+      const lines = [`${odd}: ${value}`, `${odd.toUpperCase()}: ${value}`, `${name.toLowerCase()}: ${value}`];
+      expect(namesOf(await forwarded(lines)).toSorted()).toEqual(always);
+    },
+  );
+
+  test('has no effect on the limit of its address', async () => {
+    const remaining = [];
+    for (const address of ['192.0.2.1', '192.0.2.2']) {
+      const answer = await send(pets, { headers: { 'x-forwarded-for': address, 'x-real-ip': address } });
+      remaining.push(Number(answer.header('X-RateLimit-Remaining')));
+    }
+    expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
+  });
+});
+
+describe('what the gateway says of a client', () => {
+  test.each([
+    'Authorization',
+    'X-Request-Id',
+    'X-Forwarded-For',
+    'X-Forwarded-Host',
+    'X-Forwarded-Proto',
+    'Host',
+    'Content-Length',
+    'Transfer-Encoding',
+  ])('stays, though Connection names %s', async (name) => {
+    const seen = await forwarded([`Connection: ${name}`, 'Content-Length: 2'], 'POST', '{}');
+    expect(namesOf(seen).toSorted()).toEqual([...always, 'content-length'].toSorted());
+    expect(seen.headers.authorization).toMatch(/^Bearer eyJ/);
+    expect(seen.body).toBe('{}');
+  });
+
+  test('is not mixed with what a client calls itself', async () => {
+    const seen = await forwarded([
+      'X-Request-Id: mine',
+      'x_request_id: yours',
+      'Proxy-Authorization: Bearer eyJhbGciOiJub25lIn0.e30.',
+      'Content_Length: 400',
+      'Transfer_Encoding: chunked',
+      'HTTP2-Settings: x',
+    ]);
+    expect(namesOf(seen).toSorted()).toEqual([...always, 'http2-settings'].toSorted());
+    expect(seen.headers['x-request-id']).toBe('mine');
+    expect(seen.headers.authorization).toMatch(/^Bearer eyJhbGciOiJFUzI1NiI/);
+  });
+});
+
+describe('a credential', () => {
+  /** Nothing of it reaches the upstream. */
+  async function expectRefusal(lines: string[], code: string): Promise<void> {
+    const before = kit.upstream.seen.length;
+    const answer = parseRaw(await raw(['Host: x', ...lines]));
+    const message: unknown = expect.any(String);
+    expect(answer.json).toEqual({ code, message, status: 401 });
+    expect(kit.upstream.seen.length).toBe(before);
+  }
+  const valid = () => `Authorization: Bearer ${key}`;
+
+  test.each<[string, () => string[]]>([
+    ['twice the same', () => [valid(), valid()]],
+    ['with another before', () => ['Authorization: Bearer x', valid()]],
+    ['with another behind', () => [valid(), 'authorization: Basic eDp5']],
+    ['with an empty one behind', () => [valid(), 'AUTHORIZATION:']],
+    ['with another after a comma', () => [`${valid()}, Bearer x`]],
+    ['in quotes', () => [`Authorization: Bearer "${key}"`]],
+    ['behind a tab', () => [`Authorization: Bearer\t${key}`]],
+    ['behind a no-break space', () => [`Authorization: Bearer\xa0${key}`]],
+    ['with a byte beyond ASCII behind', () => [`${valid()}\xff`]],
+    ['in letters that look alike', () => [`Authorization: Bearer ${key.replace('pets', 'p\xe9ts')}`]],
+    ['of another scheme', () => [`Authorization: Basic ${Buffer.from(`${key}:`).toString('base64')}`]],
+    ['of 60 kB', () => [`Authorization: Bearer ${'a'.repeat(60_000)}`]],
+    ['of a key and 60 kB', () => [`${valid()}${'a'.repeat(60_000)}`]],
+    ['that is an internal token', () => ['Authorization: Bearer eyJhbGciOiJub25lIn0.e30.']],
+  ])('%s is malformed', async (_name, lines) => {
+    await expectRefusal(lines(), 'malformed_api_key');
+  });
+
+  test.each<[string, () => string[]]>([
+    ['in another header', () => [`X-Api-Key: ${key}`, `Proxy-Authorization: Bearer ${key}`]],
+    ['in a cookie', () => [`Cookie: Authorization=Bearer ${key}`]],
+    [
+      'under a name with an underscore',
+      () => [`_Authorization: Bearer ${key}`, `X-Authorization: Bearer ${key}`],
+    ],
+  ])('%s is none', async (_name, lines) => {
+    await expectRefusal(lines(), 'missing_api_key');
+  });
+
+  test('of 64 kB and more is too large', async () => {
+    const answer = parseRaw(await raw(['Host: x', `Authorization: Bearer ${'a'.repeat(70_000)}`]));
+    expect(answer.json).toMatchObject({ code: 'headers_too_large', status: 431 });
+  });
+
+  test('in a target, a header or a body is not in the logs', async () => {
+    await sendRaw(
+      kit.gateway.port,
+      `GET /v1/${key}?key=${key} HTTP/1.1\r\nHost: ${key}\r\nX-Request-Id: ${key}\r\nReferer: ${key}\r\nConnection: close\r\n\r\n`,
+    );
+    await sendRaw(kit.gateway.port, `${key} /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await expect.poll(() => kit.gateway.output()).toContain('"msg":"not a request"');
+    expect(kit.gateway.output()).not.toContain(key);
+  });
+});
+
+test('a request id is no way into the log', async () => {
+  for (const id of ['a"b', 'a b', '{"level":60}', '\u0085x', 'x'.repeat(129), 'a%0d%0ab']) {
+    const answer = parseRaw(await raw(['Host: x', `X-Request-Id: ${id}`]));
+    expect(answer.headers).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);
+  }
+  const lines = kit.gateway.output().split('\n').filter(Boolean);
+  expect(lines.filter((line) => !line.startsWith('{"level":'))).toEqual([]);
+  for (const line of lines) expect(() => JSON.parse(line) as unknown).not.toThrow();
+});

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alarmsOf } from '../support/alarms.ts';
+import { type BothServices, startBothServices } from '../support/both-services.ts';
+import { type Answer, send } from '../support/http.ts';
+
+let both: BothServices;
+
+beforeAll(async () => {
+  both = await startBothServices();
+});
+
+afterAll(async () => {
+  await both[Symbol.asyncDispose]();
+});
+
+/** Through the gateway, and straight to the pets service: what both answer has to be the same. */
+async function create(body: string | Buffer, type = 'application/json'): Promise<Answer> {
+  const headers = { 'content-type': type };
+  const [answer, direct] = await Promise.all([
+    send(`${both.gateway.url}/v1/pets`, { method: 'POST', key: both.key, headers, body }),
+    send(`${both.petsService.url}/v1/pets`, { method: 'POST', key: both.token, headers, body }),
+  ]);
+  const withoutId = ({ status, text }: Answer) => ({ status, text: text.replace(/"id":\d+/, '') });
+  expect(withoutId(direct)).toEqual(withoutId(answer));
+  return answer;
+}
+
+function expectRefusal(answer: Answer, status: number, code: string): void {
+  expect(answer.json).toEqual({ code, message: expect.any(String) as string, status });
+  expect(answer.status).toBe(status);
+}
+
+const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
+const petWith = (field: string) => `{"name":"Rex","categoryId":1,"x":${field}}`;
+
+describe('keys that mean something to JavaScript', () => {
+  test.each([
+    '{"__proto__":{"name":"Rex","categoryId":1}}',
+    '{"constructor":{"prototype":{"name":"Rex","categoryId":1}}}',
+    '{"prototype":{"name":"Rex","categoryId":1}}',
+  ])('%s brings no fields with it', async (body) => {
+    expectRefusal(await create(body), 400, 'invalid_request');
+  });
+
+  test.each([
+    '__proto__',
+    'constructor',
+    'prototype',
+    'toString',
+    'hasOwnProperty',
+    'toJSON',
+    'then',
+    '$where',
+  ])('%s beside good fields is ignored, and leaves nothing behind', async (name) => {
+    const body = `{"name":"Rex","categoryId":1,"${name}":{"status":"sold","polluted":true,"limit":"1"}}`;
+    const answer = await create(body);
+    expect(answer.status).toBe(201);
+    expect(Object.keys(answer.json as object)).toEqual(['id', 'name', 'categoryId', 'status']);
+    expect(answer.json).toMatchObject({ status: 'available' });
+    const list = await send(`${both.gateway.url}/v1/pets`, { key: both.key });
+    expect(list.text).not.toContain('polluted');
+    expect((list.json as unknown[]).length).toBeGreaterThan(1);
+  });
+});
+
+describe('depth', () => {
+  test.each([
+    ['brackets', nested('[', ']', 500_000)],
+    ['brackets that nobody closes', '['.repeat(1_000_000)],
+    ['objects', nested('{"a":', '}', 170_000).replace('}', '1}')],
+    ['objects that nobody closes', '{"a":'.repeat(200_000)],
+    ['brackets in an unknown field', petWith(nested('[', ']', 500_000))],
+  ])('a megabyte of %s is 400 and no crash', async (_name, body) => {
+    const answer = await create(body);
+    expect(answer.status).toBe(400);
+    expect((answer.json as { code: string }).code).toMatch(/^invalid_/);
+  });
+});
+
+describe('quantity', () => {
+  test.each([
+    ['numbers', petWith(`[${'1,'.repeat(500_000)}1]`)],
+    ['objects', petWith(`[${'{},'.repeat(300_000)}{}]`)],
+    ['fields', petWith(`{${'"a":1,'.repeat(160_000)}"a":1}`)],
+  ])('a megabyte of %s is refused before it is parsed', async (_name, body) => {
+    const answer = await create(body);
+    expectRefusal(answer, 400, 'invalid_request');
+    expect(answer.json).toMatchObject({ message: 'The request body holds too many values.' });
+  });
+
+  test('what looks like values in a string is none', async () => {
+    const text = '\\\\",[{'.replace('"', '\\"').repeat(20_000);
+    expect((await create(petWith(`"${text}"`))).status).toBe(201);
+  });
+});
+
+describe('numbers', () => {
+  test.each([
+    '1e400',
+    '-1e400',
+    '1e-400',
+    `1${'0'.repeat(1000)}`,
+    `1${'0'.repeat(1_000_000)}`,
+    `0.${'0'.repeat(1_000_000)}1`,
+    '1e999999999',
+    '1e-999999999',
+    '9223372036854775808',
+    '-9223372036854775809',
+    '0.5',
+    '1e19',
+  ])('%.40s is no category', async (number) => {
+    expectRefusal(await create(`{"name":"Rex","categoryId":${number}}`), 400, 'invalid_request');
+  });
+
+  test.each([
+    ['0e999999999', 0],
+    ['-0', 0],
+    [`1.${'0'.repeat(1_000_000)}`, 1],
+  ])('%.40s is one by its value', async (number, value) => {
+    const answer = await create(`{"name":"Rex","categoryId":${number}}`);
+    expect(answer.status).toBe(201);
+    expect(answer.json).toMatchObject({ categoryId: value });
+  });
+
+  test.each(['NaN', 'Infinity', '0x10', '+1', '01', '1.', '.5', '1_000', '١'])(
+    '%s is no JSON',
+    async (number) => {
+      expectRefusal(await create(`{"name":"Rex","categoryId":${number}}`), 400, 'invalid_json');
+    },
+  );
+});
+
+describe('text', () => {
+  test.each([
+    ['a byte that no character begins with', [0xff]],
+    ['half a character', [0xc3]],
+    ['an overlong slash', [0xc0, 0xaf]],
+    ['a surrogate in UTF-8', [0xed, 0xa0, 0x80]],
+    ['a character beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
+  ])('%s is no UTF-8', async (_name, bytes) => {
+    const body = Buffer.concat([
+      Buffer.from('{"name":"'),
+      Buffer.from(bytes),
+      Buffer.from('","categoryId":1}'),
+    ]);
+    expectRefusal(await create(body), 400, 'invalid_json');
+  });
+
+  test.each([
+    ['a lone high surrogate', '\\ud800'],
+    ['a lone low surrogate', 'x\\udc00y'],
+    ['surrogates in the wrong order', '\\udc00\\ud800'],
+    ['a NUL', 'a\\u0000b'],
+    ['an escape sequence', 'a\\u001b[2Jb'],
+    ['C1', 'a\\u0085b'],
+    ['a megabyte', 'a'.repeat(1_000_000)],
+    ['white space alone', '\\u2003\\u00a0\\ufeff'],
+  ])('%s in a name is refused', async (_name, text) => {
+    expectRefusal(await create(`{"name":"${text}","categoryId":1}`), 400, 'invalid_request');
+  });
+
+  test('a pair of surrogates is one character', async () => {
+    expect((await create('{"name":"\\ud83d\\udc22","categoryId":1}')).json).toMatchObject({ name: '🐢' });
+  });
+
+  test('a byte order mark is ignored (RFC 8259 section 8.1)', async () => {
+    expect((await create('\ufeff{"name":"Rex","categoryId":1}')).status).toBe(201);
+  });
+
+  test.each(['utf-16le', 'utf-7', 'iso-8859-1', 'utf-8-sig'])(
+    'the charset %s is refused',
+    async (charset) => {
+      const body = Buffer.from('{"name":"Rex","categoryId":1}', 'utf16le');
+      expectRefusal(
+        await create(body, `application/json; charset=${charset}`),
+        415,
+        'unsupported_media_type',
+      );
+    },
+  );
+
+  test('of a key that comes twice, the last counts; nobody but the pets service reads it', async () => {
+    const answer = await create(
+      '{"name":"Rex","categoryId":1,"name":"Max","status":"sold","status":"pending"}',
+    );
+    expect(answer.json).toMatchObject({ name: 'Max', status: 'pending' });
+    expectRefusal(await create('{"name":"Rex","categoryId":1,"name":""}'), 400, 'invalid_request');
+  });
+});
+
+describe('query parameters', () => {
+  const list = (query: string) => send(`${both.gateway.url}/v1/pets?${query}`, { key: both.key });
+
+  test.each([
+    'limit[]=1',
+    'limit[a]=1',
+    'limit[__proto__]=1',
+    '__proto__=1',
+    '__proto__[limit]=1',
+    'constructor=1',
+    'LIMIT=1',
+  ])('%s is an unknown parameter', async (query) => {
+    const answer = await list(query);
+    expect(answer.status).toBe(200);
+    expect((answer.json as unknown[]).length).toBeGreaterThan(1);
+  });
+
+  test.each(['limit=1&limit=2', 'limit=1&limit[]=2&limit=1', 'status=sold&status=sold', 'cursor=a&cursor=b'])(
+    '%s is a parameter that comes twice',
+    async (query) => {
+      expectRefusal(await list(query), 400, 'invalid_request');
+    },
+  );
+
+  test.each([
+    'limit=%00',
+    'limit=1%00',
+    'limit=%EF%BC%91',
+    'limit=%FF',
+    'limit=%',
+    'limit=1e1',
+    'limit=0x1',
+    'limit=+1',
+    'limit=',
+    'status=',
+    'status=__proto__',
+    'cursor=%00',
+    `cursor=${'A'.repeat(8000)}`,
+  ])('%.40s is a bad value', async (query) => {
+    expectRefusal(await list(query), 400, 'invalid_request');
+  });
+
+  test('thousands of parameters are no way past the one that counts', async () => {
+    const many = Array.from({ length: 2000 }, (_, index) => `${index}=`).join('&');
+    expectRefusal(await list(`${many}&limit=0`), 400, 'invalid_request');
+  });
+});
+
+test('nothing went wrong inside', () => {
+  for (const service of [both.gateway, both.petsService]) expect(alarmsOf(service)).toEqual([]);
+});

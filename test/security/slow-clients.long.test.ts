@@ -1,0 +1,129 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alarmsOf } from '../support/alarms.ts';
+import { type BothServices, startBothServices } from '../support/both-services.ts';
+import { type Answer, postJson, send } from '../support/http.ts';
+
+const missing = spawnSync('slowhttptest', ['-h']).error !== undefined;
+if (missing) console.warn('attacks by slow clients: skipped, slowhttptest is not installed');
+
+const attackSeconds = 15;
+const connections = 1000;
+
+describe.skipIf(missing)('a thousand slow clients', () => {
+  let both: BothServices;
+  let pets: string;
+
+  beforeAll(async () => {
+    both = await startBothServices({
+      LOG_LEVEL: 'warn',
+      HEADERS_TIMEOUT_MS: '6000',
+      REQUEST_TIMEOUT_MS: '8000',
+      RESPONSE_TIMEOUT_MS: '6000',
+    });
+    pets = `${both.gateway.url}/v1/pets`;
+    // A page of more than 100 kB, which does not fit into the small windows of those who read slowly.
+    for (let index = 0; index < 100; index += 1) {
+      const answer = await postJson(pets, both.key, { name: '🐢'.repeat(255), categoryId: index });
+      expect(answer.status).toBe(201);
+    }
+  });
+
+  afterAll(async () => {
+    await both[Symbol.asyncDispose]();
+  });
+
+  /** The tool knows no header for a key, but does not look at what it is given for another one. */
+  const credential = () => ['-m', `application/json\r\nAuthorization: Bearer ${both.key}`];
+
+  async function attack(args: string[]): Promise<void> {
+    const length = ['-l', String(attackSeconds), '-c', String(connections), '-p', '5'];
+    const tool = spawn('slowhttptest', [...args, ...length], { stdio: 'ignore' });
+    await new Promise((resolve) => {
+      tool.once('close', resolve);
+    });
+  }
+
+  async function gauge(name: string): Promise<number> {
+    const { text } = await send(`${both.gateway.adminUrl}/metrics`);
+    return Number(new RegExp(`^${name} (.+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
+  }
+
+  interface Observed {
+    answers: Answer[];
+    slowestMs: number;
+    mostConnections: number;
+    mostMemory: number;
+  }
+
+  /** What a client that everybody knows sees meanwhile. */
+  async function observe(during: Promise<void>): Promise<Observed> {
+    const observed: Observed = { answers: [], slowestMs: 0, mostConnections: 0, mostMemory: 0 };
+    const over = new AbortController();
+    void during.finally(() => over.abort());
+    while (!over.signal.aborted) {
+      const startedAt = performance.now();
+      observed.answers.push(await send(`${pets}?limit=1`, { key: both.key }));
+      observed.answers.push(await postJson(pets, both.key, { name: 'Rex', categoryId: 1 }));
+      observed.slowestMs = Math.max(observed.slowestMs, performance.now() - startedAt);
+      observed.mostConnections = Math.max(observed.mostConnections, await gauge('gateway_connections'));
+      observed.mostMemory = Math.max(observed.mostMemory, await gauge('process_resident_memory_bytes'));
+      await sleep(50);
+    }
+    return observed;
+  }
+
+  test.each<[string, number, () => string[]]>([
+    ['whose headers never end', connections / 2, () => ['-H', '-r', '500', '-i', '2', '-x', '24']],
+    // Refused before its body matters.
+    [
+      'whose bodies never end, without a key',
+      0,
+      () => ['-B', '-r', '500', '-i', '2', '-s', '8192', '-x', '10'],
+    ],
+    [
+      'whose bodies never end',
+      connections / 2,
+      () => [
+        '-B',
+        '-r',
+        '500',
+        '-i',
+        '2',
+        '-s',
+        '8192',
+        '-x',
+        '10',
+        '-f',
+        'application/json',
+        ...credential(),
+      ],
+    ],
+    [
+      'who hardly read their answers',
+      connections / 2,
+      () => ['-X', '-r', '200', '-w', '128', '-y', '256', '-n', '2', '-z', '16', ...credential()],
+    ],
+  ])(
+    '%s do not keep another from being served',
+    async (_name, heldAtOnce, args) => {
+      const observed = await observe(attack(['-u', `${pets}?limit=100`, ...args()]));
+      const { answers, mostConnections, mostMemory, slowestMs } = observed;
+      console.info(
+        `${answers.length} served, two in ${Math.round(slowestMs)} ms at most; ${mostConnections} connections, ${Math.round(mostMemory / 2 ** 20)} MiB`,
+      );
+      expect(answers.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+      expect(answers.length).toBeGreaterThan(attackSeconds);
+      expect(mostConnections).toBeGreaterThan(heldAtOnce);
+      expect(mostMemory).toBeLessThan(700 * 2 ** 20);
+      await expect.poll(() => gauge('gateway_connections'), { timeout: 15_000 }).toBeLessThan(10);
+    },
+    60_000,
+  );
+
+  test('are no reason for alarm', () => {
+    expect(alarmsOf(both.gateway)).toEqual([]);
+    expect(alarmsOf(both.petsService)).toEqual([]);
+  });
+});

@@ -1,0 +1,237 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { parseRaw, postJson, send, sendRaw } from '../support/http.ts';
+import { type Service, startGateway } from '../support/service.ts';
+import { answerPets } from '../support/upstream.ts';
+
+let kit: GatewayKit;
+let key: string;
+let head: string;
+const sockets: Socket[] = [];
+
+beforeAll(async () => {
+  kit = await startGatewayKit({
+    UPSTREAM_CONNECTIONS: '2',
+    UPSTREAM_TIMEOUT_MS: '3000',
+    RESPONSE_TIMEOUT_MS: '700',
+    KEEP_ALIVE_TIMEOUT_MS: '300',
+    MAX_REQUESTS_PER_CONNECTION: '3',
+  });
+  ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000 }));
+  head = `Host: x\r\nAuthorization: Bearer ${key}\r\n`;
+});
+
+afterEach(() => {
+  kit.upstream.answer = answerPets;
+});
+
+afterAll(async () => {
+  for (const socket of sockets) socket.destroy();
+  kit.expectNoOutage();
+  await kit[Symbol.asyncDispose]();
+});
+
+interface Connection {
+  socket: Socket;
+  received: () => string;
+  closed: () => boolean;
+}
+
+async function open(port: number, { bytes = '', localAddress = '127.0.0.1' } = {}): Promise<Connection> {
+  const socket = connect({ port, host: '127.0.0.1', localAddress });
+  sockets.push(socket);
+  let received = '';
+  let closed = false;
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1');
+  });
+  socket.on('error', () => {});
+  socket.on('close', () => {
+    closed = true;
+  });
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (bytes !== '') socket.write(bytes);
+  return { socket, received: () => received, closed: () => closed };
+}
+
+const openMany = (count: number, port: number, bytes = '') =>
+  Promise.all(Array.from({ length: count }, () => open(port, { bytes })));
+
+const metrics = async (gateway: Service) => (await send(`${gateway.adminUrl}/metrics`)).text;
+const postHead = (length: number) =>
+  `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
+
+describe('bodies that take their time', () => {
+  test('keep no connection to the upstream busy; the others are served, and in the end so are they', async () => {
+    const before = kit.upstream.seen.length;
+    const slow = await openMany(20, kit.gateway.port, `${postHead(4)}{`);
+    for (let index = 0; index < 5; index += 1) {
+      expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
+      expect((await postJson(`${kit.gateway.url}/v1/pets`, key, {})).status).toBe(200);
+    }
+    expect(kit.upstream.seen.length - before).toBe(10);
+    for (const { socket } of slow) socket.write('  }');
+    for (const { received } of slow) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(kit.upstream.seen.length - before).toBe(30);
+  });
+
+  test('are few where they are large: one more is 503, small ones are not concerned', async () => {
+    const size = 40_000;
+    const half = `${postHead(size)}${' '.repeat(size / 2)}`;
+    const slow = await openMany(64, kit.gateway.port, half);
+    const oneMore = async () => parseRaw(await sendRaw(kit.gateway.port, half));
+    await expect.poll(async () => (await oneMore()).status, { timeout: 5000 }).toBe(503);
+    const refused = await oneMore();
+    expect(refused.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(refused.headers).toMatch(/^Retry-After: 1$/m);
+    expect((await postJson(`${kit.gateway.url}/v1/pets`, key, {})).status).toBe(200);
+    slow[0]?.socket.write(' '.repeat(size / 2));
+    await expect.poll(() => slow[0]?.received()).toMatch(/^HTTP\/1\.1 200 /);
+    slow[1]?.socket.destroy();
+    const body = ' '.repeat(size);
+    await expect.poll(async () => (await postJson(`${kit.gateway.url}/v1/pets`, key, body)).status).toBe(200);
+  });
+});
+
+describe('an answer that nobody reads', () => {
+  test('is not fetched whole, and is cut off after a while, at the upstream too', async () => {
+    let written = 0;
+    let upstreamClosed = false;
+    kit.upstream.answer = (req, res) => {
+      req.socket.once('close', () => {
+        upstreamClosed = true;
+      });
+      res.writeHead(200, { 'content-type': 'application/json' });
+      const chunk = 'x'.repeat(64 * 1024);
+      const write = () => {
+        while (!res.destroyed && written < 256 * 1024 * 1024) {
+          written += chunk.length;
+          if (!res.write(chunk)) {
+            res.once('drain', write);
+            return;
+          }
+        }
+        res.end();
+      };
+      write();
+    };
+    const { socket } = await open(kit.gateway.port, { bytes: `GET /v1/pets HTTP/1.1\r\n${head}\r\n` });
+    socket.pause();
+    await expect.poll(() => upstreamClosed).toBe(true);
+    // What is on its way in the buffers of two connections.
+    expect(written).toBeLessThan(64 * 1024 * 1024);
+    await expect
+      .poll(() => metrics(kit.gateway))
+      .toMatch(
+        /gateway_requests_total\{route="\/v1\/pets",method="GET",status="aborted",plan="business"\} 1/,
+      );
+  });
+
+  test('and is read slowly, but read, arrives whole', async () => {
+    const length = 24 * 1024 * 1024;
+    kit.upstream.answer = (_req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' });
+      res.end('x'.repeat(length));
+    };
+    const bytes = `GET /v1/pets HTTP/1.1\r\n${head}Connection: close\r\n\r\n`;
+    const { socket, received, closed } = await open(kit.gateway.port, { bytes });
+    // Longer in all than the limit is, but no byte waits that long.
+    socket.on('data', () => {
+      socket.pause();
+      setTimeout(() => socket.resume(), 5);
+    });
+    const startedAt = performance.now();
+    await expect.poll(closed, { timeout: 20_000 }).toBe(true);
+    expect(performance.now() - startedAt).toBeGreaterThan(1500);
+    expect(received().match(/x/g)?.length).toBeGreaterThanOrEqual(length);
+  });
+});
+
+describe('a connection', () => {
+  const get = () => `GET /v1/pets HTTP/1.1\r\n${head}\r\n`;
+
+  test('is closed when nothing comes any more', async () => {
+    const { received, closed } = await open(kit.gateway.port, { bytes: get() });
+    await expect.poll(closed).toBe(true);
+    expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+  });
+
+  test('is closed after so many requests, the last answer of which says so', async () => {
+    const before = kit.upstream.seen.length;
+    const answers = await sendRaw(kit.gateway.port, get().repeat(5));
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(3).fill('HTTP/1.1 200'));
+    expect(answers.match(/^Connection: .+$/gm)).toEqual([
+      'Connection: keep-alive',
+      'Connection: keep-alive',
+      'Connection: close',
+    ]);
+    expect(kit.upstream.seen.length - before).toBe(3);
+  });
+});
+
+describe.concurrent('connections', () => {
+  const start = (env: Record<string, string>) =>
+    startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, ...env });
+  const get = () => `GET /v1/pets HTTP/1.1\r\nConnection: close\r\n${head}\r\n`;
+
+  test('beyond the limit are told so, and closed; room is for the next', async ({ expect }) => {
+    await using gateway = await start({ MAX_CONNECTIONS: '5' });
+    const [first] = await openMany(5, gateway.port);
+    const refused = parseRaw(await sendRaw(gateway.port, get()));
+    expect(refused.json).toEqual({
+      code: 'service_unavailable',
+      message: 'The gateway has no connection to spare. Retry shortly.',
+      status: 503,
+    });
+    expect(refused.headers).toMatch(/^Retry-After: 1$/m);
+    expect(refused.headers).toMatch(/^Connection: close$/m);
+    expect(refused.headers).toMatch(/^X-RateLimit-Limit: 60$/m);
+    // One that says nothing is told nothing, and is not kept.
+    expect(await sendRaw(gateway.port, '')).toBe('');
+    const text = await metrics(gateway);
+    expect(text).toContain('gateway_connections 5');
+    expect(text).toContain('gateway_refused_connections_total{limit="total"} 2');
+    first?.socket.destroy();
+    await expect.poll(async () => parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
+  });
+
+  test('that come in masses beyond the limit cost nothing: most are closed at once', async ({ expect }) => {
+    await using gateway = await start({ MAX_CONNECTIONS: '1' });
+    const [served] = await openMany(1, gateway.port);
+    const masses = await openMany(500, gateway.port);
+    await expect.poll(() => masses.filter(({ closed }) => closed()).length).toBe(500);
+    served?.socket.write(get());
+    await expect.poll(() => served?.received()).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="total"} 500');
+  });
+
+  test('of one address are limited, and other addresses are not concerned', async ({ expect }) => {
+    await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3' });
+    await openMany(3, gateway.port);
+    const refused = parseRaw(await sendRaw(gateway.port, get()));
+    expect(refused.json).toEqual({
+      code: 'rate_limit_exceeded',
+      message: 'Too many connections from this address.',
+      status: 429,
+    });
+    expect(refused.headers).toMatch(/^Retry-After: 1$/m);
+    const other = await open(gateway.port, { bytes: get(), localAddress: '127.0.0.2' });
+    await expect.poll(other.received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="address"} 1');
+  });
+
+  test('of our own proxies are not limited by address', async ({ expect }) => {
+    await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' });
+    await openMany(10, gateway.port);
+    expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
+  });
+
+  test('may bring as many bytes of headers as is set', async ({ expect }) => {
+    await using gateway = await start({ MAX_HEADER_BYTES: '2048' });
+    const sized = async (bytes: number) =>
+      parseRaw(await sendRaw(gateway.port, `${get().slice(0, -2)}X: ${'a'.repeat(bytes)}\r\n\r\n`)).status;
+    expect(await sized(1500)).toBe(200);
+    expect(await sized(2048)).toBe(431);
+  });
+});

@@ -1,0 +1,68 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alarmsOf } from '../support/alarms.ts';
+import { type BothServices, startBothServices } from '../support/both-services.ts';
+import { send, sendRaw } from '../support/http.ts';
+
+let both: BothServices;
+
+beforeAll(async () => {
+  both = await startBothServices({ LOG_LEVEL: 'warn' });
+});
+
+afterAll(async () => {
+  await both[Symbol.asyncDispose]();
+});
+
+/** Sends it and resets the connection, sooner or later. */
+async function sendAndVanish(port: number, bytes: string, afterMs: number): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => {});
+  socket.write(Buffer.from(bytes, 'latin1'));
+  await new Promise((resolve) => socket.once('connect', resolve));
+  if (afterMs > 0) await sleep(afterMs);
+  socket.resetAndDestroy();
+}
+
+describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) => {
+  const credentials = () => `Authorization: Bearer ${name === 'gateway' ? both.key : both.token}\r\n`;
+  const get = () => `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${credentials()}\r\n`;
+  const post = () =>
+    `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${credentials()}Content-Type: application/json\r\n`;
+  const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  test.each<[string, () => string]>([
+    ['a request', get],
+    ['many requests', () => get().repeat(20)],
+    ['half a request', () => get().slice(0, 40)],
+    ['half a body', () => `${post()}Content-Length: 100\r\n\r\n{`],
+    ['a body that it holds back', () => `${post()}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`],
+    ['a broken body', () => `${post()}Transfer-Encoding: chunked\r\n\r\nx\r\n`],
+    ['a request for a tunnel', () => tunnel],
+    ['a request for a tunnel, behind another', () => get() + tunnel],
+    [
+      'a request for a tunnel, behind one that closes the connection',
+      () => get().replace('Host', 'Connection: close\r\nHost') + tunnel,
+    ],
+    ['requests for tunnels, behind refused ones', () => `NONSENSE\r\n\r\n${tunnel}${tunnel}`],
+    [
+      'a request to upgrade',
+      () => get().replace('Host', 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost'),
+    ],
+    ['noise', () => '\x16\x03\x01\x00'],
+  ])('that sends %s and vanishes harms nobody', async (_name, make) => {
+    const service = both[name];
+    const rounds = Array.from({ length: 60 }, (_, index) => sendAndVanish(service.port, make(), index % 4));
+    await Promise.all(rounds);
+    const path = `${service.url}/v1/pets`;
+    expect((await send(path, { key: name === 'gateway' ? both.key : both.token })).status).toBe(200);
+    expect(alarmsOf(service)).toEqual([]);
+  });
+});
+
+test('a request for a tunnel is refused after the answers to those before it', async () => {
+  const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${both.key}\r\n\r\n`;
+  const answers = await sendRaw(both.gateway.port, `${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n${get}`);
+  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
+});

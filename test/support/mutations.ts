@@ -1,0 +1,116 @@
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function createRandom(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** What parsers of HTTP and JSON stumble over. */
+const tokens = [
+  '\r\n',
+  '\n',
+  '\r',
+  '\r\n\r\n',
+  '\0',
+  '\t',
+  ' ',
+  '\x0b',
+  '\x7f',
+  '\xff',
+  ':',
+  ',',
+  ';',
+  '"',
+  '\\',
+  '%',
+  '%00',
+  '%2e%2e%2f',
+  '#',
+  '?',
+  '&',
+  '/',
+  '//',
+  '/../',
+  '*',
+  '0',
+  '-1',
+  '+1',
+  '0x10',
+  '1e400',
+  '99999999999999999999',
+  'Content-Length: 5\r\n',
+  'Content-Length: 0\r\n',
+  'Transfer-Encoding: chunked\r\n',
+  'Transfer-Encoding: identity\r\n',
+  'Connection: close\r\n',
+  'Connection: keep-alive\r\n',
+  'Connection: Upgrade\r\nUpgrade: x\r\n',
+  'Expect: 100-continue\r\n',
+  'Host: y\r\n',
+  'Authorization: Bearer x\r\n',
+  'HTTP/1.0',
+  'HTTP/1.1',
+  'HTTP/2.0',
+  'GET /v1/pets HTTP/1.1\r\n',
+  'POST /v1/pets HTTP/1.1\r\n',
+  'OPTIONS * HTTP/1.1\r\n',
+  'CONNECT x:1 HTTP/1.1\r\n',
+  '0\r\n\r\n',
+  '5\r\nabcde\r\n',
+  '[',
+  '{',
+  ']',
+  '}',
+  '"__proto__":',
+  '\\ud800',
+  'null',
+  'limit=',
+  'cursor=',
+  'status=',
+];
+
+/**
+ * Makes requests out of others: what is good or an attack is cut, doubled, spliced and changed in places.
+ * @param corpus latin1, one character a byte
+ * @returns makes the next one; the same sequence for the same seed
+ */
+export function createMutations(seed: number, corpus: readonly string[]): () => string {
+  const random = createRandom(seed);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const pick = (list: readonly string[]) => list[below(list.length)] ?? '';
+  const byte = () => String.fromCharCode(below(256));
+
+  const mutations: ((text: string, at: number, length: number) => string)[] = [
+    (text, at) => text.slice(0, at) + byte() + text.slice(at + 1),
+    (text, at) => text.slice(0, at) + flipBit(text, at) + text.slice(at + 1),
+    (text, at) => text.slice(0, at) + byte() + text.slice(at),
+    (text, at, length) => text.slice(0, at) + text.slice(at + length),
+    (text, at, length) => text.slice(0, at + length) + text.slice(at),
+    (text, at) => text.slice(0, at) + pick(tokens) + text.slice(at),
+    (text, at, length) => text.slice(0, at) + pick(tokens) + text.slice(at + length),
+    (text, at) => text.slice(0, at) + spliced(pick(corpus)),
+    (text, at, length) =>
+      text.slice(0, at) + text.slice(at, at + length).toUpperCase() + text.slice(at + length),
+    (text, at) => text.slice(0, at),
+    (text, at, length) =>
+      text.slice(0, at) + text.slice(at, at + length).repeat(below(20)) + text.slice(at + length),
+    (text) => text + pick(corpus),
+  ];
+
+  const flipBit = (text: string, at: number) =>
+    String.fromCharCode(((text.codePointAt(at) ?? 0) ^ (1 << below(8))) & 0xff);
+  const spliced = (text: string) => text.slice(below(text.length));
+
+  return function nextMutation() {
+    let text = pick(corpus);
+    for (let left = 1 + below(4); left > 0; left -= 1) {
+      const mutate = mutations[below(mutations.length)];
+      text = mutate?.(text, below(text.length + 1), 1 + below(random() < 0.5 ? 4 : 60)) ?? text;
+    }
+    return text;
+  };
+}
