@@ -13,6 +13,11 @@ const catalogue = {
   request_timeout: [408, 'The request did not arrive in time.'],
   pet_not_found: [404, 'This pet does not exist.'],
   endpoint_removed: [410, 'This endpoint has been removed. Use GET /v1/pets with the status filter instead.'],
+  idempotency_key_in_use: [
+    409,
+    'The first request with this Idempotency-Key is not finished. Retry after the time given in the Retry-After header.',
+  ],
+  idempotency_key_reused: [422, 'This Idempotency-Key was used before, for a request with another body.'],
   not_found: [404, 'There is nothing at this path.'],
   method_not_allowed: [
     405,

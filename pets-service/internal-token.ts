@@ -87,6 +87,12 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
   };
 }
 
+/** @throws Error on a route that does not require a token */
+export function tokenCallerOf({ tokenCaller }: { tokenCaller?: TokenCaller }): TokenCaller {
+  if (tokenCaller === undefined) throw new Error('the caller is not known yet');
+  return tokenCaller;
+}
+
 /** The key's JWK thumbprint (RFC 7638), as the issuer derives it. */
 function keyId(publicKey: KeyObject): string {
   const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });

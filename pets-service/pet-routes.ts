@@ -1,8 +1,10 @@
 import { isUtf8 } from 'node:buffer';
 import express, { type RequestHandler, Router } from 'express';
 import { PetsError } from './errors.ts';
+import { parseIdempotencyKey } from './idempotency-key.ts';
 import { int64Reviver } from './int64.ts';
 import { hasTooManyValues } from './json-size.ts';
+import { tokenCallerOf } from './internal-token.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import type { PetStore } from './pet-store.ts';
 
@@ -56,7 +58,11 @@ function listPets(store: PetStore): RequestHandler {
 
 function createPet(store: PetStore): RequestHandler {
   return async function createPet(req, res) {
-    const pet = await store.create(parseNewPet(req.body));
+    const key = parseIdempotencyKey(req);
+    const newPet = parseNewPet(req.body);
+    const pet = await (key === undefined
+      ? store.create(newPet)
+      : store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }));
     res.status(201).location(`/v1/pets/${pet.id}`).json(pet);
   };
 }

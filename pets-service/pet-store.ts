@@ -2,10 +2,11 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import { databaseFault } from './database-fault.ts';
 import { PetsError } from './errors.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
+import { createKeyedCreate, type KeyedCreate } from './keyed-create.ts';
 import type { NewPet, Pet } from './pet.ts';
 import type { PetsQuery } from './pet-input.ts';
 
-export interface PetStore {
+export interface PetStore extends KeyedCreate {
   /** Pets by id ascending; `more` says whether there are further ones. */
   list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }>;
   create(pet: NewPet): Promise<Pet>;
@@ -15,9 +16,10 @@ export interface PetStore {
   close(): Promise<void>;
 }
 
-/** The only file that knows Prisma. */
+/** This file and keyed-create.ts, which is a part of it, are the only ones that know Prisma. */
 export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): PetStore {
   const prisma = new PrismaClient({ adapter });
+  const keyed = createKeyedCreate(prisma);
 
   return {
     list: ({ limit, status, afterId }) =>
@@ -33,7 +35,9 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
         });
         return { pets: pets.slice(0, limit), more: pets.length > limit };
       }),
-    create: (pet) => writing(() => prisma.pet.create({ data: pet })),
+    create: (pet) => writing(() => prisma.pet.create({ data: pet }), outcomeUnknown),
+    createOnce: (pet, key) => writing(() => keyed.createOnce(pet, key), repeatable),
+    forgetOldKeys: (limit) => reading(() => keyed.forgetOldKeys(limit)),
     find: (id) => reading(async () => (await prisma.pet.findUnique({ where: { id } })) ?? undefined),
     ping: () =>
       reading(async () => {
@@ -55,8 +59,21 @@ async function reading<T>(query: () => Promise<T>): Promise<T> {
   }
 }
 
-/** As `reading`, but nobody is invited to repeat a write that may have happened. */
-async function writing<T>(query: () => Promise<T>): Promise<T> {
+/** What is said of a write that may have happened or not. Nobody is invited to repeat one ... */
+const outcomeUnknown = {
+  message: 'The database went away in the middle: the pet may have been stored or not.',
+};
+
+/** ... unless that is safe. */
+const repeatable = {
+  message: 'The database went away in the middle. Repeat the request with the same Idempotency-Key.',
+  headers: retryShortly,
+};
+
+async function writing<T>(
+  query: () => Promise<T>,
+  lost: { message: string; headers?: Record<string, string> },
+): Promise<T> {
   try {
     return await query();
   } catch (error) {
@@ -66,10 +83,7 @@ async function writing<T>(query: () => Promise<T>): Promise<T> {
       case 'refused':
         throw new PetsError('service_unavailable', { headers: retryShortly, cause: error });
       case 'lost':
-        throw new PetsError('service_unavailable', {
-          message: 'The database went away in the middle: the pet may have been stored or not.',
-          cause: error,
-        });
+        throw new PetsError('service_unavailable', { ...lost, cause: error });
     }
   }
 }

@@ -8,6 +8,7 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { PetsError } from './errors.ts';
 import { createDrain } from './drain.ts';
+import { forgetOldKeys } from './forget-old-keys.ts';
 import { createHttpServer } from './http-server.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
@@ -44,6 +45,12 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
     const pets = await seedDemoPets(store);
     if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   }
+  const stopping = new AbortController();
+  const forgetting = forgetOldKeys({ store, log }, stopping.signal);
+  cleanup.push(() => {
+    stopping.abort();
+    return forgetting;
+  });
 
   const verifyToken = createVerifyToken({ publicKeys, now });
   app = createPetsService({ store, verifyToken, drain, log, now });

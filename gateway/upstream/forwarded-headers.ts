@@ -93,6 +93,14 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   return headers;
 }
 
+/**
+ * Whether headers for the upstream, as names and values in turn, hold an Idempotency-Key. What the client sent does not
+ * tell: it may have named the header in Connection, and then it is not passed on.
+ */
+export function isKeyed(headers: readonly string[]): boolean {
+  return headers.some((text, index) => index % 2 === 0 && text === 'idempotency-key');
+}
+
 /** @returns headers of the upstream's response that the client may see. */
 export function clientResponseHeaders(
   headers: Readonly<Record<string, string | string[] | undefined>>,

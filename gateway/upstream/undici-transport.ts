@@ -3,6 +3,7 @@ import type { Transform } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
+import { isKeyed } from './forwarded-headers.ts';
 import { awaitsContinue, countedBody, hasBody } from '../http/request-body.ts';
 import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
@@ -175,7 +176,8 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
       const blamed = isUpstreamsFault(error);
       if (blamed) upstreams.failed(target, absences, error);
       const next = blamed ? nextTarget(error) : undefined;
-      if (next === undefined) return settle(upstreamFault(error, { safe }));
+      if (next === undefined)
+        return settle(upstreamFault(error, { safe, keyed: isKeyed(requestHeaders(req, res)) }));
       upstreams.release(target);
       target = next;
       send();

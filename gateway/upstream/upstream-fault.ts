@@ -26,19 +26,29 @@ const retryShortly = { 'Retry-After': '1' };
  * What the client is told of a failed exchange with the upstream: 503 unreachable, 504 too slow, 502 broken.
  * @param safe whether the request can be sent again without harm; of one that cannot, and that may have been carried
  * out, nobody is told to retry
+ * @param keyed whether the request carried an Idempotency-Key: a client that repeats it learns what came of it
  */
-export function upstreamFault(error: unknown, { safe }: { safe: boolean }): GatewayError {
-  if (error instanceof GatewayError) return error;
+export function upstreamFault(
+  error: unknown,
+  { safe, keyed = false }: { safe: boolean; keyed?: boolean },
+): GatewayError {
+  if (error instanceof GatewayError) return keyed && isUpstreamsFault(error) ? retriable(error) : error;
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
   if (unreachable.has(code) || ourLack.has(code)) {
     return new GatewayError('upstream_unavailable', { headers: retryShortly, cause: error });
   }
-  if (tooSlow.has(code)) return new GatewayError('upstream_timeout', { cause: error });
+  if (tooSlow.has(code)) {
+    return new GatewayError('upstream_timeout', { headers: keyed ? retryShortly : {}, cause: error });
+  }
   return new GatewayError('upstream_error', {
-    headers: safe ? retryShortly : {},
+    headers: safe || keyed ? retryShortly : {},
     cause: withoutBytes(error),
   });
+}
+
+function retriable({ code, headers, cause }: GatewayError): GatewayError {
+  return new GatewayError(code, { headers: { ...headers, ...retryShortly }, cause });
 }
 
 /** Errors of the HTTP parser hold what came over the wire, which is no business of the log. */

@@ -1,22 +1,18 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PGlite } from '@electric-sql/pglite';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import { pino } from 'pino';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../gateway/api-routes.ts';
 import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded-redis.ts';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
-import { createPetsService } from '../../pets-service/app.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
-import { createVerifyToken } from '../../pets-service/internal-token.ts';
-import { createPetStore } from '../../pets-service/pet-store.ts';
+import { migrate } from '../../prisma/migrate.ts';
 import { freePort } from '../support/free-port.ts';
 import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
+import { servePets } from '../support/pets-kit.ts';
 import { runProgram, type Service, startGateway, startPetsService } from '../support/service.ts';
 import { type Stores, storesKinds } from '../support/stores.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
@@ -158,6 +154,41 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     expect(contract.unseen()).not.toContain('createPet 415');
   });
 
+  onStores('422 for an Idempotency-Key with another body, and 409 while the first is in flight', async () => {
+    const create = (gatewayUrl: string, name: string) =>
+      send(`${gatewayUrl}/v1/pets`, {
+        method: 'POST',
+        key,
+        headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
+        body: JSON.stringify({ name, categoryId: 1 }),
+      });
+    expect((await create(gateway.url, 'Rex')).status).toBe(201);
+    contract.check('createPet', await create(gateway.url, 'Mia'));
+
+    const database = await PGlite.create();
+    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+    await migrate(new PrismaPGlite(database));
+    await using pets = await servePets(new PrismaPGlite(database), { publicKey });
+    await using other = await startGateway({
+      ...env,
+      REDIS_URL: redisUrl(),
+      PETS_SERVICE_URL: pets.url,
+    });
+    // Whoever has the database to himself keeps the first request waiting.
+    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+    const alone = database.runExclusive(() => finished);
+    const first = create(other.url, 'Rex');
+    // Which of the two comes first is up to the network.
+    const second = create(other.url, 'Rex');
+    const refused = await Promise.race([first, second]);
+    contract.check('createPet', refused);
+    expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
+    finish();
+    await alone;
+    const statuses = (await Promise.all([first, second])).map(({ status }) => status);
+    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
+  });
+
   onStores('417 and 431', async () => {
     await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
     await each(({ method, path }) =>
@@ -204,23 +235,12 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
   onStores('500 without tables in the database, and 410 from the sunset on', async () => {
     const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
     let clock = Date.now();
-    const app = createPetsService({
-      // A database without tables.
-      store: createPetStore(new PrismaPGlite(await PGlite.create())),
-      verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
-      drain: { draining: false },
-      log: pino({ level: 'silent' }),
-      now: () => clock,
-    });
-    const server = createServer(app);
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    const { port } = server.address() as AddressInfo;
+    // A database without tables.
+    const pets = await servePets(new PrismaPGlite(await PGlite.create()), { publicKey, now: () => clock });
     const other = await startGateway({
       ...env,
       REDIS_URL: redisUrl(),
-      PETS_SERVICE_URL: `http://127.0.0.1:${port}`,
+      PETS_SERVICE_URL: pets.url,
     });
     await sendTo(other.url);
     clock = Date.UTC(2030, 11, 5);
@@ -228,8 +248,7 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     contract.check('getPet', removed);
     expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
     await other[Symbol.asyncDispose]();
-    server.closeAllConnections();
-    server.close();
+    await pets[Symbol.asyncDispose]();
     expect(contract.unseen()).not.toContain('getPet 500');
   });
 

@@ -59,24 +59,12 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
   });
 
   test('paused: nothing hangs, and service is normal afterwards', async () => {
-    const signalled = [process.pid];
-    // Each connection has a process of its own.
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
     await list();
-    const { rows } = await client.query<{ pid: number }>(
-      'SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    );
-    signalled.splice(0, 1, ...rows.map(({ pid }) => pid));
-    expect(signalled.length).toBeGreaterThan(0);
-    postgres.signal('SIGSTOP');
-    for (const pid of signalled) process.kill(pid, 'SIGSTOP');
+    await postgres.pause();
     const answers = await Promise.all([list(), list(), list(), database()]);
     expect(answers.slice(0, 3)).toMatchObject([{ status: 503 }, { status: 503 }, { status: 503 }]);
     expect(answers[3]).toBe('unavailable');
-    for (const pid of signalled) process.kill(pid, 'SIGCONT');
-    postgres.signal('SIGCONT');
-    await client.end();
+    await postgres.resume();
     await expect.poll(async () => (await list()).status).toBe(200);
   });
 

@@ -7,7 +7,7 @@ import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { type Answer, postJson, send, sendRaw } from '../support/http.ts';
+import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
 import { startGateway } from '../support/service.ts';
 import { answerPets } from '../support/upstream.ts';
 
@@ -223,6 +223,30 @@ describe('proxying', () => {
       // It may have been carried out: sending it again might do so twice.
       expect(written.header('Retry-After')).toBeUndefined();
       expect(kit.upstream.seen.length - before).toBe(3);
+    });
+
+    test('a POST with an Idempotency-Key is tried once too, and its client told to retry', async () => {
+      kit.upstream.answer = (req) => req.socket.destroy();
+      const before = kit.upstream.seen.length;
+      const create = (headers: Record<string, string>) =>
+        send(pets, { method: 'POST', key, headers: { ...json, ...headers }, body: '{}' });
+      const answer = await create({ 'idempotency-key': '"abc"' });
+      expectError(answer, 502, 'upstream_error');
+      expect(answer.header('Retry-After')).toBe('1');
+      expect(kit.upstream.seen.length - before).toBe(1);
+      expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBe('"abc"');
+    });
+
+    test('a POST whose key was not passed on, since Connection names it, is not told to retry', async () => {
+      kit.upstream.answer = (req) => req.socket.destroy();
+      const raw = await sendRaw(
+        kit.gateway.port,
+        `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close, idempotency-key\r\n` +
+          'Content-Type: application/json\r\nIdempotency-Key: "abc"\r\nContent-Length: 2\r\n\r\n{}',
+      );
+      expect(parseRaw(raw)).toMatchObject({ status: 502, json: { code: 'upstream_error' } });
+      expect(raw).not.toMatch(/^retry-after:/im);
+      expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBeUndefined();
     });
 
     test('a GET on a connection that the upstream has just closed is sent again', async () => {

@@ -1,78 +1,34 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { PGlite } from '@electric-sql/pglite';
-import { PrismaPg } from '@prisma/adapter-pg';
-import { PrismaPGlite } from 'pglite-prisma-adapter';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
-import { createPetsService } from '../../pets-service/app.ts';
-import { createVerifyToken } from '../../pets-service/internal-token.ts';
-import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
+import type { PetStore } from '../../pets-service/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { seedDemoPets } from '../../prisma/seed.ts';
 import { type Answer, postJson, send } from '../support/http.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
+import { petsDatabases, servePets, serviceToken } from '../support/pets-kit.ts';
 
-const databases = [
-  {
-    name: 'PGlite',
-    missing: undefined,
-    async open() {
-      const client = await PGlite.create();
-      return { adapter: new PrismaPGlite(client), close: () => client.close() };
-    },
-  },
-  {
-    name: 'PostgreSQL',
-    missing: postgresMissing(),
-    async open() {
-      return { adapter: new PrismaPg(await createDatabase()), close: () => Promise.resolve() };
-    },
-  },
-];
-
-describe.each(databases)('the pets service on $name', ({ name, missing, open }) => {
+describe.each(petsDatabases)('the pets service on $name', ({ name, missing, open }) => {
   const onDatabase = test.skipIf(missing !== undefined);
   if (missing !== undefined) console.warn(`tests of the pets service on ${name} are skipped: ${missing}`);
 
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const token = issueServiceToken(privateKey, 'tests', 600);
+  const token = serviceToken('tests');
   let clock = Date.now;
   let store: PetStore;
-  let server: Server;
   let base: string;
-  let closeDatabase: () => Promise<void>;
+  let stack: AsyncDisposableStack;
 
   beforeAll(async () => {
     if (missing !== undefined) return;
-    const { adapter, close } = await open();
-    closeDatabase = close;
-    expect(await migrate(adapter)).toEqual(['20261121000000_create_pets']);
-    expect(await migrate(adapter)).toEqual([]);
-    store = createPetStore(adapter);
-    const app = createPetsService({
-      store,
-      verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
-      drain: { draining: false },
-      log: pino({ level: 'silent' }),
-      now: () => clock(),
-    });
-    server = createServer(app);
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await using starting = new AsyncDisposableStack();
+    const database = starting.use(await open());
+    expect(await migrate(database.adapter())).toEqual([
+      '20261121000000_create_pets',
+      '20261121080000_create_idempotency_keys',
+    ]);
+    expect(await migrate(database.adapter())).toEqual([]);
+    ({ store, url: base } = starting.use(await servePets(database.adapter(), { now: () => clock() })));
+    stack = starting.move();
   });
 
-  afterAll(async () => {
-    if (missing !== undefined) return;
-    server.closeAllConnections();
-    server.close();
-    await store.close();
-    await closeDatabase();
-  });
+  afterAll(() => stack?.disposeAsync());
 
   const get = (path: string, headers?: Record<string, string>) =>
     send(`${base}${path}`, { key: token, ...(headers === undefined ? {} : { headers }) });

@@ -13,6 +13,10 @@ export interface PostgresServer extends AsyncDisposable {
   /** Address of an empty database of that name, which is made. */
   createDatabase(name: string): Promise<string>;
   signal(signal: NodeJS.Signals): void;
+  /** SIGSTOP to all its processes: it accepts connections, and then says nothing. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** SIGKILL to all its processes, as a crash. */
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
@@ -56,6 +60,20 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     ]);
   }
 
+  /** Each connection has a process of its own. The first one goes first, lest it makes others meanwhile. */
+  async function signalAll(signal: NodeJS.Signals): Promise<void> {
+    const parent = child.pid;
+    const { stdout } = await run('pgrep', ['-P', String(parent)]).catch(() => ({ stdout: '' }));
+    child.kill(signal);
+    for (const pid of stdout.split('\n').filter((line) => line !== '')) {
+      try {
+        process.kill(Number(pid), signal);
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+
   async function launch(): Promise<void> {
     const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${directory.path}`];
     child = spawn(join(programs ?? '', 'postgres'), ['-D', data, '-p', String(port), ...settings], {
@@ -87,7 +105,17 @@ export async function startPostgresServer(): Promise<PostgresServer> {
       return `postgresql://test@127.0.0.1:${port}/${name}`;
     },
     signal: (signal) => child.kill(signal),
-    kill: () => end('SIGKILL'),
+    async pause() {
+      // Twice: the first may have met a process that was only being made.
+      await signalAll('SIGSTOP');
+      await signalAll('SIGSTOP');
+    },
+    resume: () => signalAll('SIGCONT'),
+    async kill() {
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      await signalAll('SIGKILL');
+      await exited;
+    },
     restart: launch,
     async [Symbol.asyncDispose]() {
       // SIGQUIT ends it and its children at once, without a checkpoint.

@@ -69,6 +69,26 @@ describe('the client is told', () => {
     expect(JSON.stringify(cause)).not.toContain('Rex');
   });
 
+  test('to retry a request with an Idempotency-Key, whatever became of it', () => {
+    const keyed = { safe: false, keyed: true };
+    for (const [code, status] of [
+      ['UND_ERR_SOCKET', 502],
+      ['UND_ERR_HEADERS_TIMEOUT', 504],
+      ['ECONNREFUSED', 503],
+    ] as const) {
+      expect(upstreamFault(coded(code), keyed)).toMatchObject({ status, headers: { 'Retry-After': '1' } });
+    }
+    expect(upstreamFault(coded('UND_ERR_HEADERS_TIMEOUT'), { safe: false }).headers).toEqual({});
+    for (const code of ['upstream_error', 'upstream_timeout'] as const) {
+      expect(upstreamFault(new GatewayError(code), keyed)).toMatchObject({
+        code,
+        headers: { 'Retry-After': '1' },
+      });
+      expect(upstreamFault(new GatewayError(code), { safe: false }).headers).toEqual({});
+    }
+    expect(upstreamFault(new GatewayError('payload_too_large'), keyed).headers).toEqual({});
+  });
+
   test('nothing of the error itself', () => {
     const { body } = upstreamFault(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),

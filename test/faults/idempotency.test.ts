@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { type BreakingRelay, seededRandom, startBreakingRelay } from '../support/breaking-relay.ts';
+import { type Answer, send } from '../support/http.ts';
+import { connectRedis, keyIssuer } from '../support/keys.ts';
+import { startAnyRedis } from '../support/redis-server.ts';
+import { runProgram, startGateway, startPetsService } from '../support/service.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const missing = postgresMissing();
+if (missing !== undefined) console.warn(`tests of creates over broken connections are skipped: ${missing}`);
+
+const creates = 1000;
+/** Clients that work at the same time. */
+const clients = 20;
+const maxAttempts = 200;
+
+/** A relay before a server on this machine, and the server's address by way of it. */
+async function relayTo(url: string, odds: number, random: () => number) {
+  const relay = await startBreakingRelay({ port: Number(new URL(url).port), odds, random });
+  return { relay, url: Object.assign(new URL(url), { port: String(relay.port) }).href.replace(/\/$/, '') };
+}
+
+const total = ({ broken }: BreakingRelay) => Object.values(broken).reduce((sum, count) => sum + count, 0);
+
+describe.skipIf(missing !== undefined)('connections that break at random', () => {
+  test(
+    '1,000 creates, each retried with its key until it is answered, make exactly 1,000 pets',
+    { timeout: 80_000 },
+    async () => {
+      const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
+      console.info(`connections break by TEST_SEED=${seed}`);
+      const random = seededRandom(seed);
+      await using stack = new AsyncDisposableStack();
+      const directory = stack.use(await temporaryDirectory());
+      const redis = stack.use(await startAnyRedis());
+      const databaseUrl = await createDatabase();
+      expect(await runProgram(['prisma/migrate.ts'], { DATABASE_URL: databaseUrl })).toMatchObject({
+        code: 0,
+      });
+
+      // Between client and gateway, gateway and pets service, pets service and PostgreSQL.
+      const toPostgres = await relayTo(databaseUrl, 0.01, random);
+      stack.use(toPostgres.relay);
+      const shared = { DATA_DIR: directory.path, DEMO: 'false', LOG_LEVEL: 'fatal' };
+      const petsService = stack.use(await startPetsService({ ...shared, DATABASE_URL: toPostgres.url }));
+      const toPetsService = await relayTo(petsService.url, 0.03, random);
+      stack.use(toPetsService.relay);
+      const gateway = stack.use(
+        await startGateway({ ...shared, REDIS_URL: redis.url, PETS_SERVICE_URL: toPetsService.url }),
+      );
+      const toGateway = await relayTo(gateway.url, 0.1, random);
+      stack.use(toGateway.relay);
+      const issuer = await connectRedis(redis.url);
+      stack.defer(() => issuer.disconnect());
+      const limits = { plan: 'enterprise', minute: 1_000_000, day: 1_000_000 };
+      const { key } = await keyIssuer(issuer).issue(limits);
+
+      /** Answers other than 201, and how many never came. */
+      const refusals: Answer[] = [];
+      let lost = 0;
+
+      /** As a client should, but for its lack of patience: `Retry-After` says a second. */
+      async function create(number: number): Promise<Answer> {
+        for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+          const answer = await send(`${toGateway.url}/v1/pets`, {
+            method: 'POST',
+            key,
+            headers: { 'content-type': 'application/json', 'idempotency-key': `"create-${number}"` },
+            body: JSON.stringify({ name: `Pet ${number}`, categoryId: number }),
+          }).catch(() => undefined);
+          if (answer?.status === 201) return answer;
+          if (answer === undefined) lost += 1;
+          else refusals.push(answer);
+          await sleep(10 + 40 * Math.random());
+        }
+        throw new Error(`create ${number} has no answer after ${maxAttempts} attempts`);
+      }
+
+      const answers: Answer[] = [];
+      let next = 0;
+      await Promise.all(
+        Array.from({ length: clients }, async () => {
+          for (let number = next++; number < creates; number = next++) answers[number] = await create(number);
+        }),
+      );
+
+      const client = new pg.Client(databaseUrl);
+      await client.connect();
+      const { rows } = await client.query<{ id: string; name: string; category_id: string }>(
+        'SELECT id, name, category_id FROM pets',
+      );
+      const { rowCount } = await client.query('SELECT 1 FROM idempotency_keys');
+      await client.end();
+      console.info(`${refusals.length} answers other than 201, ${lost} answers lost`);
+      for (const { relay } of [toGateway, toPetsService, toPostgres]) console.info('broken:', relay.broken);
+      for (const answer of refusals) {
+        expect([409, 502, 503, 504], answer.text).toContain(answer.status);
+        expect(answer.header('Retry-After'), answer.text).toBe('1');
+      }
+      expect(rows).toHaveLength(creates);
+      expect(rowCount).toBe(creates);
+      const byName = new Map(rows.map((row) => [row.name, row]));
+      for (const [number, answer] of answers.entries()) {
+        const { id } = byName.get(`Pet ${number}`) ?? {};
+        expect(answer.text).toBe(
+          `{"id":${id},"name":"Pet ${number}","categoryId":${number},"status":"available"}`,
+        );
+        expect(answer.header('Location')).toBe(`/v1/pets/${id}`);
+      }
+      // Or nothing has been shown: each point was met, and answers of creates that had been carried out were lost.
+      expect(Object.values(toGateway.relay.broken).every((count) => count > 0)).toBe(true);
+      for (const { relay } of [toPetsService, toPostgres]) expect(total(relay)).toBeGreaterThan(0);
+    },
+  );
+});

@@ -1,0 +1,119 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Where in the life of an exchange a connection is broken. */
+export type Break = 'before request' | 'in request' | 'after request' | 'before answer' | 'in answer';
+
+export interface BreakingRelay extends AsyncDisposable {
+  port: number;
+  /** How often it has broken a connection at each point. */
+  broken: Record<Break, number>;
+  /** From now on it passes everything on. */
+  behave(): void;
+}
+
+interface BreakingRelayOptions {
+  port: number;
+  /** Odds from 0 to 1 that a connection breaks with a chunk that passes, in each direction. */
+  odds: number;
+  /** From 0 to 1, as Math.random. */
+  random: () => number;
+}
+
+/** Random numbers that a seed determines (mulberry32). What they fall on, the timing of a run decides as well. */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Passes bytes on to a port of this machine and back, and breaks connections, both ends at once, at random. */
+export async function startBreakingRelay({
+  port,
+  odds,
+  random,
+}: BreakingRelayOptions): Promise<BreakingRelay> {
+  const broken: Record<Break, number> = {
+    'before request': 0,
+    'in request': 0,
+    'after request': 0,
+    'before answer': 0,
+    'in answer': 0,
+  };
+  let currentOdds = odds;
+  const sockets = new Set<Socket>();
+  const pick = <B extends Break>(among: readonly B[]): B | undefined =>
+    random() < currentOdds ? among[Math.floor(random() * among.length)] : undefined;
+  const partOf = (chunk: Buffer) => chunk.subarray(0, 1 + Math.floor(random() * (chunk.length - 1)));
+
+  const server = createServer({ allowHalfOpen: true }, (client) => {
+    const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let answerLost = false;
+    const end = (at?: Break) => {
+      if (at !== undefined) broken[at] += 1;
+      client.destroy();
+      target.destroy();
+    };
+    for (const socket of [client, target]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on('error', () => end());
+      socket.on('close', () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    client.on('data', (chunk: Buffer) => {
+      const at = pick(['before request', 'in request', 'after request']);
+      switch (at) {
+        case undefined:
+          target.write(chunk);
+          break;
+        case 'before request':
+          end(at);
+          break;
+        case 'in request':
+          target.write(partOf(chunk), () => end());
+          broken[at] += 1;
+          break;
+        case 'after request':
+          // Delivered, and while it is worked on nobody is there for the answer any more.
+          answerLost = true;
+          client.pause();
+          target.write(chunk, () => setTimeout(() => end(), random() * 5));
+          broken[at] += 1;
+      }
+    });
+    target.on('data', (chunk: Buffer) => {
+      if (answerLost) return;
+      const at = pick(['before answer', 'in answer']);
+      if (at === 'before answer') end(at);
+      else if (at === 'in answer') {
+        answerLost = true;
+        client.write(partOf(chunk), () => end());
+        broken[at] += 1;
+      } else if (!client.destroyed) client.write(chunk);
+    });
+    client.on('end', () => target.end());
+    target.on('end', () => client.end());
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    broken,
+    behave() {
+      currentOdds = 0;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}
