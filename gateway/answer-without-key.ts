@@ -5,6 +5,9 @@ import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
 
+/** The document is the same for everybody and changes with a new version of the gateway only. */
+const cacheable = 'public, max-age=300';
+
 /** GET /openapi.json. */
 export function serveDescription({ json }: ApiDescription): RequestHandler {
   return function serveDescription(req, res, next) {
@@ -12,7 +15,7 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
     if (!isDescription) return next();
     assertWellFormed(req);
     res.locals.decision = 'free';
-    res.type('application/json').send(json);
+    res.set('Cache-Control', cacheable).type('application/json').send(json);
   };
 }
 

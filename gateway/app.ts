@@ -28,6 +28,7 @@ import { matchRoute, rejectLargeBody, rejectMalformed, rejectUnknownRoute } from
 import type { Upstreams } from './upstream/upstreams.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import { assignRequestId } from './request-id.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 export interface GatewayDependencies extends RedisState {
   dispatcher: Dispatcher;
@@ -79,6 +80,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 
   // Order matters: each step may rely on every step above it.
   app.use(assignRequestId());
+  app.use(setSecurityHeaders());
   app.use(matchRoute(api));
   app.use(recordAccess({ log, metrics }));
   app.use(serveDescription(api));

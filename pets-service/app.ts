@@ -11,6 +11,7 @@ import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { petRoutes } from './pet-routes.ts';
 import type { PetStore } from './pet-store.ts';
 import { rejectMalformed } from './reject-malformed.ts';
+import { setSecurityHeaders } from './security-headers.ts';
 
 /** Orchestrators wait for a second or two; a database that is slow is not their business. */
 const pingTimeoutMs = 500;
@@ -33,6 +34,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   app.set('json replacer', int64Replacer);
   // As Express does, but without a limit on their number, beyond which the one that counts would be overlooked.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
+  app.use(setSecurityHeaders());
 
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });

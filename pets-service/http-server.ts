@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net';
 import { type ErrorCode, PetsError } from './errors.ts';
 import { normalizeTarget } from './normalize-target.ts';
+import { securityHeaders } from './security-headers.ts';
 
 export interface HttpTimeouts {
   headersTimeoutMs: number;
@@ -91,6 +92,7 @@ function answer(socket: Socket, code: ErrorCode): void {
     `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(body)}`,
+    ...Object.entries(securityHeaders).map(([name, value]) => `${name}: ${value}`),
     ...(code === 'method_not_allowed' ? ['Allow: GET, HEAD, POST, OPTIONS'] : []),
     'Connection: close',
   ];

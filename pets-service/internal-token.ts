@@ -29,7 +29,13 @@ const rememberedTokens = 10_000;
 /** A clock may be off by this much. */
 const clockToleranceSeconds = 5;
 
-const claims = z.object({ iss: z.string(), sub: z.string().min(1), exp: z.number() });
+/**
+ * An issuer's clock may be ahead by this much. More than the tolerance for an expiry, since it would refuse everything;
+ * what comes from further ahead was made by no clock of ours.
+ */
+const issuedAheadSeconds = 60;
+
+const claims = z.object({ iss: z.string(), sub: z.string().min(1), iat: z.number(), exp: z.number() });
 
 interface VerifyTokenDependencies {
   /** Several while keys are being rotated. A token names the one it was signed with. */
@@ -54,8 +60,10 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
     let payload: unknown;
     try {
       // Decoding may throw too.
-      const key = keysById.get(jwt.decode(token, { complete: true })?.header.kid ?? '');
-      if (key === undefined) return undefined;
+      const header = jwt.decode(token, { complete: true })?.header;
+      const key = keysById.get(header?.kid ?? '');
+      // An extension that has to be understood, of which there are none here (RFC 7515 section 4.1.11).
+      if (key === undefined || header?.crit !== undefined) return undefined;
       // The algorithm is fixed here: what the token says of itself decides nothing (RFC 8725 section 3.1).
       payload = jwt.verify(token, key, {
         algorithms: ['ES256'],
@@ -68,7 +76,7 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
       return undefined;
     }
     const parsed = claims.safeParse(payload);
-    if (!parsed.success) return undefined;
+    if (!parsed.success || parsed.data.iat > now() / 1000 + issuedAheadSeconds) return undefined;
     const caller = { issuer: parsed.data.iss, subject: parsed.data.sub };
     verified.set(token, { caller, expiresAtMs: parsed.data.exp * 1000 });
     return caller;
@@ -78,7 +86,9 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
 /** Refuses every call without a valid token, whoever it comes from. */
 export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
   return function requireInternalToken(req, res, next) {
-    const [, token] = /^bearer +(\S+)$/i.exec(req.headers.authorization ?? '') ?? [];
+    // Which of two headers would count is nothing to leave to chance.
+    const [header = '', another] = req.headersDistinct['authorization'] ?? [];
+    const [, token] = (another === undefined && /^bearer +(\S+)$/i.exec(header)) || [];
     const caller = token === undefined ? undefined : verifyToken(token);
     if (caller === undefined)
       throw new PetsError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });

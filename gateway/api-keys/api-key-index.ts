@@ -1,4 +1,5 @@
 import type { RedisClient } from '../redis/redis.ts';
+import { isWellFormedApiKey } from './api-key-format.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { StoreRefusal } from './store-refusal.ts';
 
@@ -46,7 +47,10 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
   }
 
   return {
-    shaOf: async (id) => (await redis.hget(apiKeyIds, id)) ?? undefined,
+    async shaOf(id) {
+      assertNoKey(id);
+      return (await redis.hget(apiKeyIds, id)) ?? undefined;
+    },
     async add(id, sha, createdAtMs) {
       await redis.hset(apiKeyIds, id, sha);
       await redis.zadd(apiKeysByCreation, createdAtMs, id);
@@ -54,6 +58,7 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
     async *pages(after, size) {
       let start = 0;
       if (after !== undefined) {
+        assertNoKey(after);
         const position = await positionBehind(after);
         if (position === undefined) {
           throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(after)}`);
@@ -77,4 +82,10 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
       }
     },
   };
+}
+
+/** A key that is pasted in place of its id must not get into the slow log of Redis, nor into what is printed. */
+function assertNoKey(id: string): void {
+  if (!isWellFormedApiKey(id)) return;
+  throw new StoreRefusal('that is an API key itself and not the id of one, such as key_…: see ops keys list');
 }

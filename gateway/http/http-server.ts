@@ -5,6 +5,7 @@ import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
+import { securityHeaders } from '../security-headers.ts';
 import { cutOffSlowReaders } from './slow-readers.ts';
 
 /** What one client may take of the server. */
@@ -129,6 +130,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       'Content-Length': String(Buffer.byteLength(body)),
       Date: new Date().toUTCString(),
       Connection: 'close',
+      ...securityHeaders,
       ...headers,
       ...error.headers,
     }).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -13,7 +13,7 @@ import { quotaKeys } from '../redis/redis-keys.ts';
  */
 export async function consumeQuota(
   redis: RedisClient,
-  gate: RedisGate,
+  gate: Pick<RedisGate, 'send'>,
   caller: Caller,
   limits: Limits,
   policy: BanPolicy,

@@ -29,8 +29,9 @@ local function utcDate(dayNumber)
   return string.format('%04d%02d%02d', year, month, dayOfMonth)
 end
 
--- A counter that was edited into something else than a whole number counts as empty and is written anew.
-local function used(value)
+-- What was edited into something else than a whole number counts as nothing, and is written anew. Lua itself would take
+-- 'inf', 'nan' and '-3' for numbers, too.
+local function wholeNumber(value)
   if value and #value <= 15 and string.find(value, '^[1-9]%d*$') then
     return tonumber(value)
   end

@@ -41,8 +41,8 @@ end
 
 local dayKey = KEYS[3] .. ':' .. utcDate(dayNumber)
 local counters = redis.call('MGET', KEYS[2], dayKey)
-local minuteUsed = used(counters[1])
-local dayUsed = used(counters[2])
+local minuteUsed = wholeNumber(counters[1])
+local dayUsed = wholeNumber(counters[2])
 local minuteLeft = 60000
 if minuteUsed ~= 0 then
   minuteLeft = redis.call('PTTL', KEYS[2])
@@ -100,8 +100,8 @@ if now - latest < 1000 then
 end
 recent[#recent + 1] = string.format('%.0f', now)
 
-local bans = tonumber(history[2] or '0') or 0
-local bannedUntil = tonumber(history[3] or '0') or 0
+local bans = wholeNumber(history[2])
+local bannedUntil = wholeNumber(history[3])
 local resetMs = tonumber(ARGV[8])
 if #recent < threshold then
   redis.call('HSET', KEYS[5], 'recent', table.concat(recent, ','))

@@ -22,8 +22,12 @@ end
 
 local now = nowMs()
 local counters = redis.call('MGET', KEYS[2], KEYS[3] .. ':' .. utcDate(dayNumberOf(now)))
-local minuteUsed = used(counters[1])
+local minuteUsed = wholeNumber(counters[1])
 local minuteLeft = redis.call('PTTL', KEYS[2])
+if minuteLeft == -1 then
+  -- Somebody took the expiry away: the next request gives the window one again.
+  minuteLeft = 60000
+end
 if minuteUsed == 0 or minuteLeft <= 0 then
   -- No window is open: one that opened now would last this long.
   minuteUsed = 0
@@ -43,4 +47,4 @@ local banned = redis.call('PTTL', KEYS[4])
 if banned == -1 then
   banned = tonumber(ARGV[3])
 end
-return { 1, now, minuteUsed, minuteLeft, used(counters[2]), math.max(0, banned), violations }
+return { 1, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), math.max(0, banned), violations }

@@ -28,17 +28,24 @@ const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
 /** Set by the gateway on every response, or nobody's business outside. */
 const notReturned = new Set([
   ...hopByHop,
+  'cache-control',
+  'content-security-policy',
   'date',
   'ratelimit',
   'ratelimit-policy',
   'server',
+  'strict-transport-security',
   'www-authenticate',
+  'x-content-type-options',
   'x-powered-by',
   'x-ratelimit-limit',
   'x-ratelimit-remaining',
   'x-ratelimit-reset',
   'x-request-id',
 ]);
+
+/** Whether browsers of other sites may read an answer is not the upstream's to say. */
+const corsPrefix = 'access-control-';
 
 export interface ForwardedRequest {
   /** Names and values in turn, as received. */
@@ -109,7 +116,8 @@ export function clientResponseHeaders(
   const named = new Set(connection === undefined ? [] : tokens(String(connection)));
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !notReturned.has(name) && !named.has(name)) passed[name] = value;
+    if (value === undefined || notReturned.has(name) || named.has(name)) continue;
+    if (!name.startsWith(corsPrefix)) passed[name] = value;
   }
   return passed;
 }

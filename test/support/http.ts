@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { Agent, request } from 'undici';
+import { keepRefusal } from './evidence.ts';
 
 export interface Answer {
   status: number;
@@ -31,6 +32,7 @@ export async function send(
     ...(body === undefined ? {} : { body: body as string }),
   });
   const text = await response.body.text();
+  keepRefusal(response.statusCode, `${JSON.stringify(response.headers)} ${text}`);
   return {
     status: response.statusCode,
     headers: response.headers,
@@ -66,6 +68,7 @@ export function sendRaw(port: number, bytes: string | Buffer, timeoutMs = 10_000
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);
+      keepRefusal(Number(received.split(' ')[1]), received);
       resolve(received);
     });
     socket.write(bytes);

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { keepSecrets } from './evidence.ts';
+import { keepSecrets, keepUpstreamRequests } from './evidence.ts';
 
 export interface SeenRequest {
   method: string;
@@ -64,6 +64,9 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
         server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
       }),
     async [Symbol.asyncDispose]() {
+      keepUpstreamRequests(
+        seen.map((req) => [req.method, req.url, ...req.rawHeaders, req.body.slice(0, 4096)].join('\n')),
+      );
       server.closeAllConnections();
       await new Promise((resolve) => {
         server.close(resolve);

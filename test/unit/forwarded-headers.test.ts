@@ -175,6 +175,12 @@ describe('the client receives', () => {
     'x-ratelimit-reset',
     'ratelimit',
     'ratelimit-policy',
+    'cache-control',
+    'content-security-policy',
+    'strict-transport-security',
+    'x-content-type-options',
+    'access-control-allow-origin',
+    'access-control-allow-credentials',
   ])("no %s of the upstream's", (name) => {
     expect(clientResponseHeaders({ [name]: 'x', 'content-length': '2' })).toEqual({ 'content-length': '2' });
   });

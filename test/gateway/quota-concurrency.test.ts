@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { anyRev, type Caller } from '../../gateway/api-keys/api-keys.ts';
+import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http.ts';
+import { connectRedis, keyIssuer } from '../support/keys.ts';
+import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
+import { startGateway } from '../support/service.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+describe.skipIf(needsRedisServer('quotas with requests at once'))('requests at once', () => {
+  const story = fc.record({
+    gateways: fc.integer({ min: 1, max: 4 }),
+    minute: fc.integer({ min: 1, max: 200 }),
+    day: fc.integer({ min: 1, max: 200 }),
+    requests: fc.integer({ min: 1, max: 250 }),
+  });
+
+  test('are admitted up to the smaller limit exactly, from however many gateways they come', async () => {
+    await using server = await startRedisServer();
+    const connections = await Promise.all(Array.from({ length: 4 }, () => connectRedis(server.url)));
+    let keys = 0;
+    await fc.assert(
+      fc.asyncProperty(story, async ({ gateways, minute, day, requests }) => {
+        const sha = String((keys += 1)).padStart(64, '0');
+        const caller: Caller = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev, sha };
+        const decisions = await Promise.all(
+          Array.from({ length: requests }, (_, index) => {
+            const redis = connections[index % gateways] ?? server.redis;
+            return consumeQuota(
+              redis,
+              { send: (command) => command() },
+              caller,
+              { minute, day },
+              defaultBanPolicy,
+            );
+          }),
+        );
+        const admitted = decisions.filter(({ outcome }) => outcome === 'allowed').length;
+        expect(admitted).toBe(Math.min(minute, day, requests));
+        // Nobody is banned for having sent them at once.
+        expect(decisions.filter(({ outcome }) => outcome === 'limited')).toHaveLength(requests - admitted);
+        expect(await server.redis.get(redisKeys.minute(sha))).toBe(String(admitted));
+      }),
+      { numRuns: 60 },
+    );
+    for (const redis of connections) redis.disconnect();
+  });
+
+  test('over HTTP, through two gateways, while the record of their key changes', async () => {
+    await using server = await startRedisServer();
+    await using upstream = await startUpstream();
+    const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
+    await using one = await startGateway(env);
+    await using other = await startGateway(env);
+    const redis = await connectRedis(server.url);
+    const { issue, store } = keyIssuer(redis);
+    await fc.assert(
+      fc.asyncProperty(story, async ({ minute, day, requests }) => {
+        const { key, id } = await issue({ minute, day });
+        const answers = Promise.all(
+          Array.from({ length: requests }, (_, index) =>
+            send(`${(index % 2 === 0 ? one : other).url}/v1/pets`, { key }),
+          ),
+        );
+        // Raises its rev: what the gateways remember of it is old in the middle of it all.
+        await store.change(id, { name: 'renamed' });
+        const statuses = (await answers).map(({ status }) => status);
+        const admitted = statuses.filter((status) => status === 200).length;
+        expect(admitted).toBe(Math.min(minute, day, requests));
+        expect(statuses.filter((status) => status === 429)).toHaveLength(requests - admitted);
+      }),
+      { numRuns: 5 },
+    );
+    redis.disconnect();
+    expect(one.output() + other.output()).not.toContain('Redis does not answer');
+  });
+});

@@ -1,0 +1,24 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { connectRedis } from '../support/keys.ts';
+import { quotaStory, tellStory } from '../support/quota-run.ts';
+import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
+
+test.skipIf(needsRedisServer('the quota script against its model'))(
+  'the quota script decides as its model does, over 1,500 stories of a key',
+  { timeout: 300_000 },
+  async () => {
+    await using server = await startRedisServer();
+    const redis = await connectRedis(server.url);
+    let told = 0;
+    await fc.assert(
+      fc.asyncProperty(quotaStory, async (story) => {
+        await tellStory(redis, story);
+        told += 1;
+      }),
+      { numRuns: 1500 },
+    );
+    redis.disconnect();
+    expect(told).toBe(1500);
+  },
+);

@@ -1,0 +1,30 @@
+import fc from 'fast-check';
+import { describe, test } from 'vitest';
+import { startInProcessRedis } from '../../gateway/redis/in-process-redis.ts';
+import { connectRedis } from '../support/keys.ts';
+import { quotaStory, tellStory } from '../support/quota-run.ts';
+import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
+
+describe('the quota script decides as its model does, whatever happens to a key in whichever order and time', () => {
+  // A failure prints its seed and the shortest story that fails.
+  const tellStories = async (url: string, numRuns: number) => {
+    const redis = await connectRedis(url);
+    await fc.assert(
+      fc.asyncProperty(quotaStory, (story) => tellStory(redis, story)),
+      // On a busy machine fewer are told.
+      { numRuns, interruptAfterTimeLimit: 12_000 },
+    );
+    redis.disconnect();
+  };
+
+  test.skipIf(needsRedisServer('the quota script against its model'))('on redis-server', async () => {
+    await using server = await startRedisServer();
+    await tellStories(server.url, 80);
+  });
+
+  test('on the Redis in JavaScript', async () => {
+    const server = await startInProcessRedis(() => {});
+    await tellStories(server.url, 6);
+    await server.close();
+  });
+});

@@ -1,0 +1,80 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+
+describe('somebody without a key of their own', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit({ TRUST_PROXY: 'loopback' });
+  });
+
+  afterAll(async () => {
+    kit.expectNoOutage();
+    await kit[Symbol.asyncDispose]();
+  });
+
+  const from = (address: string, key: string, path = '/v1/pets') =>
+    send(kit.gateway.url + path, { key, headers: { 'x-forwarded-for': address } });
+
+  test('who guesses well-formed keys is told nothing more after 60 of them, and nobody else notices', async () => {
+    const { key } = await kit.issue();
+    const codes = [];
+    for (let guess = 0; guess < 80; guess += 1) {
+      const answer = await from('203.0.113.50', generateApiKey());
+      codes.push((answer.json as { code: string }).code);
+    }
+    const unknown = Array<string>(60).fill('unknown_api_key');
+    expect(codes).toEqual([...unknown, ...Array<string>(20).fill('rate_limit_exceeded')]);
+    // A customer behind the same address, and a guesser behind another.
+    expect((await from('203.0.113.50', key)).status).toBe(200);
+    expect((await from('203.0.113.51', generateApiKey())).status).toBe(401);
+    expect(kit.upstream.seen).toHaveLength(1);
+  });
+
+  test('who claims a new address in each request draws on the limit of the one that the proxy saw', async () => {
+    const statuses = [];
+    for (let guess = 0; guess < 62; guess += 1) {
+      // What a client writes into the header stands left of what the trusted proxy adds.
+      const answer = await from(`198.51.100.${guess}, 203.0.113.60`, generateApiKey());
+      statuses.push(answer.status);
+    }
+    expect(statuses).toEqual([...Array<number>(60).fill(401), 429, 429]);
+  });
+
+  test('cannot tell a key that exists from one that does not by a part of it', async () => {
+    const { key } = await kit.issue();
+    const nearly = [
+      key.slice(0, -1),
+      key.toLowerCase(),
+      key.slice(0, 20),
+      `${key.slice(0, 9)}${'a'.repeat(34)}`,
+    ];
+    const codes = [];
+    for (const [index, part] of nearly.entries()) {
+      codes.push((await from(`192.0.2.${index}`, part)).json);
+    }
+    const malformed: unknown = expect.objectContaining({ code: 'malformed_api_key', status: 401 });
+    expect(codes).toEqual(nearly.map(() => malformed));
+  });
+
+  test("sees one's own usage only, whatever one asks for", async () => {
+    const mine = await kit.issue({ minute: 11, day: 111 });
+    const theirs = await kit.issue({ minute: 22, day: 222 });
+    await from('192.0.2.100', theirs.key);
+    const query = `id=${theirs.id}&key=${theirs.key}&sha=${theirs.sha}&api_key=${theirs.key}`;
+    const answer = await send(`${kit.gateway.url}/v1/usage?${query}`, {
+      key: mine.key,
+      headers: { 'x-api-key': theirs.key, 'x-key-id': theirs.id, cookie: `key=${theirs.key}` },
+    });
+    expect(answer.json).toMatchObject({ minute: { limit: 11, used: 0 }, day: { limit: 111, used: 0 } });
+    for (const path of [`/v1/usage/${theirs.id}`, `/v1/keys/${theirs.id}`]) {
+      expect((await send(kit.gateway.url + path, { key: mine.key })).status).toBe(404);
+    }
+    // In a header of the wrong name, a key is none.
+    expect((await send(`${kit.gateway.url}/v1/usage`, { headers: { 'x-api-key': mine.key } })).status).toBe(
+      401,
+    );
+  });
+});
