@@ -59,17 +59,18 @@ async function reading<T>(query: () => Promise<T>): Promise<T> {
   }
 }
 
-/** What is said of a write that may have happened or not. Nobody is invited to repeat one ... */
+/** What is said of a write that may have happened or not: nobody is invited to repeat it. */
 const outcomeUnknown = {
   message: 'The database went away in the middle: the pet may have been stored or not.',
 };
 
-/** ... unless that is safe. */
+/** The same of a write with a key, which can be repeated without harm. */
 const repeatable = {
   message: 'The database went away in the middle. Repeat the request with the same Idempotency-Key.',
   headers: retryShortly,
 };
 
+/** As `reading`, but a database that went away in the middle is told apart, by what `lost` says. */
 async function writing<T>(
   query: () => Promise<T>,
   lost: { message: string; headers?: Record<string, string> },

@@ -63,12 +63,12 @@ export function countFailure(target: Target): boolean {
 }
 
 /**
- * @returns whether nobody was found too often in a row now. Not at the start: services that are started together take
- * their time, and whoever is not there yet may be in the next moment.
+ * @returns whether nobody was found too often in a row now. Of one that was ready: services that are started
+ * together take their time, and one that starts may be too busy to say so.
  */
 export function countMiss(target: Target): boolean {
   target.misses += 1;
-  return target.state !== 'unknown' && target.misses >= maxMisses;
+  return target.state === 'ready' && target.misses >= maxMisses;
 }
 
 export function countAnswer(target: Target): void {

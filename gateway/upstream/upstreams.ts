@@ -137,8 +137,8 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
       if (target.absences !== absences || target.state === 'away') return;
       if (!countFailure(target)) return;
       leaveOut(target, error);
-      // Perhaps it was but a moment.
-      void probeOnce(target);
+      // Perhaps it was but a moment. Not so where it has come back in vain.
+      if (target.vainReturns === 0) void probeOnce(target);
     },
     async close() {
       closing.abort();

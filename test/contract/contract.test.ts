@@ -126,6 +126,10 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
       'getPet',
       await rawAnswer(`GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`),
     );
+    const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
+    const ambiguous = await rawAnswer(head('POST /v1/pets') + twice);
+    contract.check('createPet', ambiguous);
+    expect(ambiguous.text).toContain('Idempotency-Key must be given once only.');
     expect(contract.unseen()).not.toContain('getPet 400');
   });
 

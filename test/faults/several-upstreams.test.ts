@@ -82,7 +82,7 @@ describe('two upstreams', () => {
     const before = seen();
     const statuses = [];
     for (let index = 0; index < 2; index += 1) statuses.push((await postJson(pets, key, {})).status);
-    expect(statuses.toSorted()).toEqual([200, 502]);
+    expect(tally(statuses)).toEqual({ 200: 1, 502: 1 });
     expect(seen()).toEqual(before.map((count) => count + 1));
   });
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
@@ -390,8 +391,14 @@ describe('proxying', () => {
     });
     const before = kit.upstream.seen.length;
     const held: (() => void)[] = [];
-    kit.upstream.answer = (req, res) => {
-      held.push(() => answerPets(req, res));
+    // Answers that go on and on: nobody gives up on them.
+    kit.upstream.answer = (_req, res) => {
+      res.writeHead(200, json);
+      const timer = setInterval(() => res.write('a'.repeat(2 * wholeAnswerBytes)), 100);
+      held.push(() => {
+        clearInterval(timer);
+        res.end();
+      });
     };
     const two = [send(`${gateway.url}/v1/pets`, { key }), send(`${gateway.url}/v1/pets`, { key })];
     await expect.poll(() => held.length).toBe(2);
@@ -399,6 +406,7 @@ describe('proxying', () => {
     const fourth = await send(`${gateway.url}/v1/pets`, { key });
     expectError(fourth, 503, 'upstream_unavailable');
     expect(kit.upstream.seen.length - before).toBe(2);
+    for (const finish of held) finish();
     kit.upstream.answer = answerPets;
     await Promise.allSettled([...two, third]);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);

@@ -306,6 +306,36 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
       expect(await oldKeys()).toHaveLength(1);
     });
 
+    onPostgres('where they cannot be removed, one line says so, and it is tried again', async () => {
+      await using broken = await open();
+      await using other = await servePets(broken.adapter());
+      const lines: string[] = [];
+      const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
+      const stopping = new AbortController();
+      let attempts = 0;
+      const store = {
+        forgetOldKeys(limit: number) {
+          attempts += 1;
+          return other.store.forgetOldKeys(limit);
+        },
+      };
+      // There is no table.
+      const forgetting = forgetOldKeys({ store, log, everyMs: 10 }, stopping.signal);
+      await expect.poll(() => attempts).toBeGreaterThan(3);
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain('old idempotency keys cannot be removed');
+      await migrate(broken.adapter());
+      await broken.query(
+        `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+         VALUES ('ops', 'old', 'late', '', 1, CURRENT_TIMESTAMP - interval '25 hours')`,
+      );
+      await expect.poll(() => broken.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
+      await broken.query('DROP TABLE idempotency_keys');
+      await expect.poll(() => lines.length).toBe(2);
+      stopping.abort();
+      await forgetting;
+    });
+
     onDatabase('they are found on an index', async () => {
       await database.query('SET enable_seqscan = off');
       const plan = await database.query(

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createSecretFinder, keepSecrets } from '../support/evidence.ts';
 import { postJson, send, sendRaw } from '../support/http.ts';
-import { type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
+import { contents, type OpsKit, startOpsKit } from '../support/ops-kit.ts';
 import { hasRedisServer, needsRedisServer } from '../support/redis-server.ts';
 import { type Service, startGateway } from '../support/service.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
@@ -81,7 +81,7 @@ describe('after all kinds of use, an API key in clear or a token is found', () =
   });
 
   test('nowhere in Redis', async () => {
-    const content = await snapshot(kit.redis);
+    const content = await contents(kit.redis);
     expect(content.length).toBeGreaterThan(10);
     expect(find(JSON.stringify(content))).toEqual([]);
   });

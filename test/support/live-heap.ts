@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { z } from 'zod';
 import type { Service } from './service.ts';
 
@@ -14,26 +15,21 @@ export async function liveHeapBytes(service: Service): Promise<number> {
   const url = /ws:\/\/\S+/.exec(service.output())?.[0];
   if (url === undefined) throw new Error('the service was not started with NODE_OPTIONS of inspectable');
   const socket = new WebSocket(url);
-  await new Promise((resolve, reject) => {
-    socket.onopen = resolve;
-    socket.onerror = reject;
-  });
+  await once(socket, 'open');
   let id = 0;
-  const call = (method: string) =>
-    new Promise<number>((resolve) => {
-      const expected = (id += 1);
-      socket.onmessage = ({ data }) => {
-        const reply = replySchema.parse(JSON.parse(String(data)));
-        if (reply.id === expected) resolve(reply.result.usedSize ?? 0);
-      };
-      socket.send(JSON.stringify({ id: expected, method }));
-    });
+  const call = async (method: string) => {
+    const expected = (id += 1);
+    socket.send(JSON.stringify({ id: expected, method }));
+    const [{ data }] = (await once(socket, 'message')) as [{ data: unknown }];
+    const reply = replySchema.parse(JSON.parse(String(data)));
+    if (reply.id !== expected) throw new Error(`not the reply to ${method}`);
+    return reply.result.usedSize ?? 0;
+  };
   // What the first collection finalizes, the second one frees.
   for (let round = 0; round < 3; round += 1) await call('HeapProfiler.collectGarbage');
   const bytes = await call('Runtime.getHeapUsage');
-  await new Promise((resolve) => {
-    socket.onclose = resolve;
-    socket.close();
-  });
+  const closed = once(socket, 'close');
+  socket.close();
+  await closed;
   return bytes;
 }

@@ -30,13 +30,18 @@ export async function startOpsKit(env: Record<string, string> = {}): Promise<Ops
   };
 }
 
-/** All of Redis but what the clock writes. */
+/** What the clock writes, or takes away within a minute or two. */
+const passing = /^gw:(instances$|\{busy\}|anonymous:|minute:|violations:)/;
+
+/** All of Redis but that. */
 export async function snapshot(redis: RedisClient): Promise<[key: string, content: unknown][]> {
-  const keys = (await redis.keys('*')).filter(
-    (key) => key !== 'gw:instances' && !key.startsWith('gw:{busy}'),
-  );
-  const contents = await Promise.all(keys.toSorted().map((key) => contentOf(redis, key)));
-  return keys.toSorted().map((key, index) => [key, contents[index]]);
+  return (await contents(redis)).filter(([key]) => !passing.test(key));
+}
+
+/** All of Redis, in the order of its keys. */
+export async function contents(redis: RedisClient): Promise<[key: string, content: unknown][]> {
+  const keys = (await redis.keys('*')).toSorted();
+  return Promise.all(keys.map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]));
 }
 
 async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
@@ -52,6 +57,9 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
       return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'stream':
       return redis.xrange(key, '-', '+');
+    // It has expired meanwhile.
+    case 'none':
+      return null;
     default:
       throw new Error(`${key} is a ${type}`);
   }

@@ -14,9 +14,9 @@ export function startLoad<T>(
   pauseMs = 0,
 ): SteadyLoad<T> {
   const outcomes: T[] = [];
-  let over = false;
+  const over = new AbortController();
   async function run(client: number): Promise<void> {
-    while (!over) {
+    while (!over.signal.aborted) {
       outcomes.push(await request(client));
       if (pauseMs > 0) await sleep(pauseMs);
     }
@@ -27,7 +27,7 @@ export function startLoad<T>(
   return {
     outcomes,
     async stop() {
-      over = true;
+      over.abort();
       await running;
       return outcomes;
     },
