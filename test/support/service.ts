@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { inject } from 'vitest';
 import { keepOutput, keepSecrets } from './evidence.ts';
 import { send } from './http.ts';
 
@@ -53,10 +55,14 @@ function spawnNode(args: string[], env: Record<string, string>, ipc = false): Ch
   });
 }
 
-/** The surrounding environment without what would configure the services or colour their output. */
+/**
+ * The surrounding environment without what would configure the services or colour their output. Hundreds of processes
+ * are started, so each takes over what another one has compiled.
+ */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR } = process.env;
-  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+  const NODE_COMPILE_CACHE = join(inject('evidenceDirectory'), 'compiled');
+  return { PATH, HOME, NODE_COMPILE_CACHE, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
 }
 
 interface Ready {
