@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { utcDate } from '../../gateway/quota/utc-day.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { dayUsed } from '../support/day-counter.ts';
 import { startGatewayFleet } from '../support/gateway-fleet.ts';
 import { send } from '../support/http.ts';
 import { startAnyRedis } from '../support/redis-server.ts';
@@ -46,6 +45,5 @@ test('of a gateway that is killed, the requests in flight fail and nothing else'
   expect(next.header('X-RateLimit-Remaining')).toBe(String(1000 - 8));
   await load.stop();
   expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
-  const day = redisKeys.day(busy.sha, utcDate(Math.floor(Date.now() / 86_400_000)));
-  expect(Number(await fleet.redis.get(day))).toBe(load.outcomes.length);
+  expect(await dayUsed(fleet.redis, busy.sha)).toBe(load.outcomes.length);
 });

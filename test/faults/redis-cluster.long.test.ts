@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { utcDate } from '../../gateway/quota/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { dayCounter, dayUsed } from '../support/day-counter.ts';
 import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
 import { send } from '../support/http.ts';
 import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster.ts';
@@ -8,8 +8,6 @@ import type { RedisProcess } from '../support/redis-process.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
 import { startKeyLoad } from '../support/key-load.ts';
-
-const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
 const skip = needsRedisServer('tests on a Redis Cluster');
 
@@ -28,7 +26,6 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
 
   const urls = () => fleet.gateways.map(({ url }) => url);
   const pets = (key: string, turn = 0) => send(`${fleet.gateways[turn % 3]?.url}/v1/pets`, { key });
-  const dayUsed = async (sha: string) => Number(await fleet.redis.get(redisKeys.day(sha, today())));
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {
@@ -49,7 +46,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     for (const [index, answers] of answered.entries()) {
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
-      expect(await dayUsed(keys[index]?.sha ?? '')).toBe(20);
+      expect(await dayUsed(fleet.redis, keys[index]?.sha ?? '')).toBe(20);
     }
   });
 
@@ -126,7 +123,8 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     await load.stop();
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
     // What was decided without Redis meanwhile is reported afterwards.
-    for (const { key, sha } of keys) await expect.poll(() => dayUsed(sha)).toBe(load.count(key, 200));
+    for (const { key, sha } of keys)
+      await expect.poll(() => dayUsed(fleet.redis, sha)).toBe(load.count(key, 200));
     for (const gateway of fleet.gateways) expect(gateway.output()).not.toContain('Redis does not answer');
   });
 
@@ -137,7 +135,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
       keys.map(({ key }) => key),
     );
     await load.more(200);
-    const dead = await cluster.masterOf(redisKeys.day(keys[0]?.sha ?? '', today()));
+    const dead = await cluster.masterOf(dayCounter(keys[0]?.sha ?? ''));
     await dead.kill();
     await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
@@ -151,7 +149,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
       // What each instance may admit by itself is a third of the limit.
       expect(served).toBeLessThanOrEqual(120);
       // A replica may lack what its master counted last.
-      expect(await dayUsed(sha)).toBeGreaterThanOrEqual(served - 3);
+      expect(await dayUsed(fleet.redis, sha)).toBeGreaterThanOrEqual(served - 3);
     }
     for (const gateway of fleet.gateways) {
       const lines = gateway.output().split('\n');
@@ -173,7 +171,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     await Promise.all(cluster.nodes.map((node) => node.restart()));
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
     expect((await pets(unseen.key)).status).toBe(200);
-    await expect.poll(() => dayUsed(known.sha)).toBeGreaterThanOrEqual(32);
+    await expect.poll(() => dayUsed(fleet.redis, known.sha)).toBeGreaterThanOrEqual(32);
   });
 });
 

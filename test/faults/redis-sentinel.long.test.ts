@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { utcDate } from '../../gateway/quota/utc-day.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { dayUsed } from '../support/day-counter.ts';
 import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
 import { send } from '../support/http.ts';
 import { type RedisSentinelServers, startRedisSentinels } from '../support/redis-sentinel.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
 import { startKeyLoad } from '../support/key-load.ts';
-
-const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
 const skip = needsRedisServer('tests of Redis Sentinel');
 
@@ -26,14 +23,13 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
   });
 
   const pets = (key: string, turn = 0) => send(`${fleet.gateways[turn % 3]?.url}/v1/pets`, { key });
-  const dayUsed = async (sha: string) => Number(await fleet.redis.get(redisKeys.day(sha, today())));
 
   async function expectExact(): Promise<void> {
     const { key, sha } = await fleet.issue({ minute: 20 });
     const answers = await Promise.all(Array.from({ length: 60 }, (_, turn) => pets(key, turn)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
-    expect(await dayUsed(sha)).toBe(20);
+    expect(await dayUsed(fleet.redis, sha)).toBe(20);
   }
 
   test('quotas are exact over three gateways', expectExact);
@@ -75,7 +71,7 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
         // What each instance may admit by itself is a third of the limit.
         expect(served).toBeLessThanOrEqual(120);
         // A replica may lack what its master counted last.
-        expect(await dayUsed(sha)).toBeGreaterThanOrEqual(served - 3);
+        expect(await dayUsed(fleet.redis, sha)).toBeGreaterThanOrEqual(served - 3);
       }
       await expectExact();
 

@@ -1,15 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { utcDate } from '../../gateway/quota/utc-day.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { dayUsed } from '../support/day-counter.ts';
 import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
 import { send } from '../support/http.ts';
 import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
 import { type SlowRelay, startSlowRelay } from '../support/slow-relay.ts';
 import { startKeyLoad } from '../support/key-load.ts';
-
-const today = () => utcDate(Math.floor(Date.now() / 86_400_000));
 
 const skip = needsRedisServer('tests of Redis faults under load');
 
@@ -34,7 +31,6 @@ describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis'
     await server[Symbol.asyncDispose]();
   });
 
-  const dayUsed = async (sha: string) => Number(await server.redis.get(redisKeys.day(sha, today())));
   const metricsOf = async (index: number) => (await send(`${fleet.gateways[index]?.adminUrl}/metrics`)).text;
   const localMode = async () =>
     Promise.all([0, 1].map(async (index) => /^gateway_local_mode (\d)$/m.exec(await metricsOf(index))?.[1]));
@@ -96,8 +92,8 @@ describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis'
         expect(served).toBeGreaterThanOrEqual(day);
         expect(served).toBeLessThanOrEqual(2 * day);
         // Reported afterwards; what was under way when Redis stopped answering may be there twice.
-        await expect.poll(() => dayUsed(sha)).toBeGreaterThanOrEqual(served);
-        expect(await dayUsed(sha)).toBeLessThanOrEqual(served + 6);
+        await expect.poll(() => dayUsed(server.redis, sha)).toBeGreaterThanOrEqual(served);
+        expect(await dayUsed(server.redis, sha)).toBeLessThanOrEqual(served + 6);
       }
       for (const [index, gateway] of fleet.gateways.entries()) {
         const metrics = await metricsOf(index);
