@@ -1,7 +1,9 @@
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
+import { addressGroup } from './http/address-group.ts';
 import type { Metrics } from './metrics.ts';
+import { clientAddress } from './request-context.ts';
 
 /** One line and one count for each request, when its response is finished or cut off. Never a key, token or body. */
 export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
@@ -27,6 +29,8 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
           route,
           status,
           keyId: caller?.id,
+          // Who floods us without a key is known by nothing else.
+          address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
           plan: caller?.plan,
           decision,
           code: errorCode,
@@ -46,11 +50,12 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
 export function recordRawAnswer(
   { log, metrics }: { log: Logger; metrics: Metrics },
   error: GatewayError,
+  address: string,
 ): void {
   const { code, status } = error;
   metrics.requests.inc({ route: 'none', method: 'other', status: classOf(status), plan: 'none' });
   metrics.errors.inc({ code });
-  log.info({ status, code }, 'not a request');
+  log.info({ status, code, address: addressGroup(address) }, 'not a request');
 }
 
 /** In logs and metrics alone: the client went away before it was answered. The number is nginx's. */

@@ -52,7 +52,7 @@ export interface Gateway {
   /** Charges an address for something that never became a request, and returns the headers of the answer. */
   chargeAddress(address: string): Promise<RateLimitHeaders>;
   /** Logs and counts the answer to it. */
-  recordRawAnswer(error: GatewayError): void;
+  recordRawAnswer(error: GatewayError, address: string): void;
 }
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
@@ -105,7 +105,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     },
     allow: api.everything.allow,
     isProxy: (address) => trustsPeer(address, 0),
-    recordRawAnswer: (error) => recordRawAnswer({ log, metrics }, error),
+    recordRawAnswer: (error, address) => recordRawAnswer({ log, metrics }, error, address),
     async chargeAddress(address) {
       const { window } = await anonymousLimit.charge(address);
       return addressLimitHeaders(window, now());

@@ -21,6 +21,8 @@ declare module 'express-serve-static-core' {
     decision?: QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
     /** Undefined for a path that the API does not have. Its pattern is logged, never the path itself. */
     route?: ApiRoute | undefined;
+    /** The request's body, where it has one that is passed on. Set by holdBody. */
+    body?: Buffer;
     /** Code of the error that was answered. */
     errorCode?: ErrorCode;
     /** Milliseconds from sending the request upstream to the end of its answer. */

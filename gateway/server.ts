@@ -9,7 +9,9 @@ import { type Config, ConfigError, loadConfig } from './config.ts';
 import { ensureDemoKey } from './api-keys/demo-key.ts';
 import { createDrain } from './http/drain.ts';
 import { startEmbeddedRedis } from './redis/embedded-redis.ts';
-import { createHttpServer } from './http/http-server.ts';
+import { createHttpServer, type HttpLimits } from './http/http-server.ts';
+import { connectionsLeft } from './http/open-files.ts';
+import { createRefusalReport } from './http/refusal-report.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { assertFree, type Endpoint, listen } from './http/listen.ts';
 import { createLog } from './log.ts';
@@ -83,15 +85,16 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     metrics,
     now,
   });
+  const limits = limitConnections(config, log);
   const server = createHttpServer({
     app,
     allow,
-    limits: config.limits,
+    limits,
     isProxy,
     chargeAddress,
     onRawAnswer: recordRawAnswer,
     onOpenConnections: (count) => metrics.connections.set(count),
-    onRefusedConnection: (limit) => metrics.refusedConnections.inc({ limit }),
+    onRefusedConnection: createRefusalReport({ log, metrics, limits }),
   });
   const drain = createDrain(server);
   const adminServer = createServer(createAdminApp({ ...state, upstreams, drain, metrics }));
@@ -114,6 +117,17 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     ? await tryDemoKey(() => ensureDemoKey(store, config.dataDirectory, now), log)
     : undefined;
   process.send?.({ type: 'ready', port, adminPort, demoKey });
+}
+
+/** The limits of the settings, or fewer connections where the system would not let this process have as many. */
+function limitConnections({ limits, upstreamConnections, petsServiceUrls }: Config, log: Logger): HttpLimits {
+  const left = connectionsLeft(upstreamConnections * petsServiceUrls.length);
+  if (left === undefined || left >= limits.maxConnections) return limits;
+  log.warn(
+    { maxConnections: left, wanted: limits.maxConnections },
+    'MAX_CONNECTIONS is lowered to what the limit of open files (ulimit -n) allows',
+  );
+  return { ...limits, maxConnections: left };
 }
 
 /** The demo must not keep the service from starting: Redis may be away, or the Free plan edited into nonsense. */

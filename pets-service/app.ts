@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { recordAccess } from './access-log.ts';
+import type { DatabaseHealth } from './database-health.ts';
 import type { Drain } from './drain.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
@@ -18,6 +19,7 @@ const pingTimeoutMs = 500;
 
 export interface PetsServiceDependencies {
   store: PetStore;
+  health: Pick<DatabaseHealth, 'ask'>;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
   log: Logger;
@@ -26,8 +28,7 @@ export interface PetsServiceDependencies {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createPetsService(dependencies: PetsServiceDependencies): Express {
-  const { store, verifyToken, drain, log, now } = dependencies;
-  const ping = createPing(store);
+  const { store, health, verifyToken, drain, log, now } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
@@ -41,7 +42,7 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   });
   // Database trouble shows in the body and not in the status: it must not take every instance out at once.
   app.get('/readyz', async (_req, res) => {
-    const database = await Promise.race([ping(), sleep(pingTimeoutMs, 'unavailable', { ref: false })]);
+    const database = await Promise.race([health.ask(), sleep(pingTimeoutMs, 'unavailable', { ref: false })]);
     res.status(drain.draining ? 503 : 200).json({ status: drain.draining ? 'draining' : 'ok', database });
   });
   app.use(recordAccess(log));
@@ -53,21 +54,4 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   });
   app.use(renderError({ log }));
   return app;
-}
-
-/** However many ask while the database hangs, one connection of the pool waits for it. */
-function createPing(store: Pick<PetStore, 'ping'>): () => Promise<'ok' | 'unavailable'> {
-  let pending: Promise<'ok' | 'unavailable'> | undefined;
-  return function ping() {
-    pending ??= store
-      .ping()
-      .then(
-        () => 'ok' as const,
-        () => 'unavailable' as const,
-      )
-      .finally(() => {
-        pending = undefined;
-      });
-    return pending;
-  };
 }

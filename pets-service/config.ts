@@ -13,8 +13,8 @@ export interface Config {
   logLevel: string;
   /** Empty: the data directory's own key. */
   publicKeyFiles: string[];
-  /** Between SIGTERM and the first connection that is refused. */
   timeouts: HttpTimeouts;
+  /** Between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;

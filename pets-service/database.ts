@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PrismaPg } from '@prisma/adapter-pg';
@@ -51,6 +51,9 @@ async function openEmbedded(dataDirectory: string): Promise<Database> {
     import('@electric-sql/pglite'),
     import('pglite-prisma-adapter'),
   ]);
+  // Its files come into being readable for everybody: the directory keeps others out.
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  chmodSync(directory, 0o700);
   const client = await PGlite.create(directory);
   return {
     adapter: new PrismaPGlite(client),
@@ -67,7 +70,7 @@ async function openEmbedded(dataDirectory: string): Promise<Database> {
  * the process however it ends. The gateway locks its own data in the same way; they share no code.
  */
 function lock(dataDirectory: string): () => void {
-  mkdirSync(dataDirectory, { recursive: true });
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const file = new DatabaseSync(join(dataDirectory, 'postgres.lock'), { timeout: 0 });
   try {
     file.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

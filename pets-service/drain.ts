@@ -35,6 +35,11 @@ export function createDrain(server: Server): Drain {
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
 
+  /** Not by closeAllConnections, which forgets a connection on which CONNECT was sent. */
+  function cutAll(): void {
+    for (const socket of inFlight.keys()) socket.destroy();
+  }
+
   return {
     get draining() {
       return draining;
@@ -51,8 +56,8 @@ export function createDrain(server: Server): Drain {
       });
       // Idle connections, and those on which nothing was ever sent: Node does not count the latter as idle.
       for (const [socket, responses] of inFlight) if (responses.size === 0) socket.destroy();
-      cutOff.addEventListener('abort', () => server.closeAllConnections());
-      if (cutOff.aborted) server.closeAllConnections();
+      cutOff.addEventListener('abort', cutAll);
+      if (cutOff.aborted) cutAll();
       await closed;
     },
   };

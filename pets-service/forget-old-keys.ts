@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { PetsError } from './errors.ts';
 import type { PetStore } from './pet-store.ts';
 
 interface ForgetOldKeysDependencies {
@@ -28,9 +29,12 @@ export async function forgetOldKeys(
       if (forgotten === batch) waitMs = pauseMs;
       failing = false;
     } catch (error) {
-      // One line for each outage. Old keys that stay a little longer are ignored all the same.
-      if (!failing) log.warn({ err: error }, 'old idempotency keys cannot be removed; trying every minute');
-      failing = true;
+      // A database that is away is told of elsewhere (database-health.ts), anything else once. Old keys that stay a
+      // little longer are ignored all the same.
+      const away = error instanceof PetsError && error.code === 'service_unavailable';
+      if (!failing && !away)
+        log.warn({ err: error }, 'old idempotency keys cannot be removed; trying every minute');
+      failing = !away;
     }
     await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
   }

@@ -51,6 +51,8 @@ export function createHttpServer(
     if (!res.shouldKeepAlive) closing.add(socket);
   }
   server.on('request', serve);
+  // Whoever reads the body says that it may be sent: a request that is refused never gets its 100 Continue.
+  server.on('checkContinue', serve);
   // An unknown Expect may be ignored (RFC 9110 section 10.1.1); Node would answer a bare 417.
   server.on('checkExpectation', serve);
   const refused = new WeakSet<Socket>();

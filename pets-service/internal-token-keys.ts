@@ -30,7 +30,7 @@ function ensureKeyPair(dataDirectory: string): string {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   });
-  mkdirSync(dataDirectory, { recursive: true });
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(join(dataDirectory, 'internal-token-'));
   writeFileSync(join(draft, 'private.pem'), privateKey, { mode: 0o600 });
   writeFileSync(join(draft, 'public.pem'), publicKey, { mode: 0o600 });

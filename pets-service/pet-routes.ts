@@ -29,7 +29,7 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
   router
     .route('/v1/pets')
     .get(listPets(store))
-    .post(requireJson(), parseJson(), createPet(store))
+    .post(requireJson(), inviteBody(), parseJson(), createPet(store))
     .options(answerOptions('GET, HEAD, POST, OPTIONS'))
     .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
   router
@@ -94,6 +94,15 @@ function requireJson(): RequestHandler {
     if (!isUtf8Json || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
     // It has been judged: body-parser need not read it again, by rules of its own.
     req.headers['content-type'] = 'application/json';
+    next();
+  };
+}
+
+/** For callers that hold their body back until they are told to go on (RFC 9110 section 10.1.1). */
+function inviteBody(): RequestHandler {
+  return function inviteBody(req, res, next) {
+    if (req.httpVersion === '1.1' && req.headers.expect?.toLowerCase() === '100-continue')
+      res.writeContinue();
     next();
   };
 }

@@ -7,9 +7,11 @@ import { createPetsService } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
 import { openDatabase } from './database.ts';
 import { PetsError } from './errors.ts';
+import { createDatabaseHealth } from './database-health.ts';
 import { createDrain } from './drain.ts';
 import { forgetOldKeys } from './forget-old-keys.ts';
 import { createHttpServer } from './http-server.ts';
+import { securityHeaders } from './security-headers.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
 import { createLog } from './log.ts';
@@ -46,14 +48,15 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
     if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   }
   const stopping = new AbortController();
-  const forgetting = forgetOldKeys({ store, log }, stopping.signal);
-  cleanup.push(() => {
+  const health = createDatabaseHealth({ store, log });
+  const background = [health.watch(stopping.signal), forgetOldKeys({ store, log }, stopping.signal)];
+  cleanup.push(async () => {
     stopping.abort();
-    return forgetting;
+    await Promise.all(background);
   });
 
   const verifyToken = createVerifyToken({ publicKeys, now });
-  app = createPetsService({ store, verifyToken, drain, log, now });
+  app = createPetsService({ store, health, verifyToken, drain, log, now });
   cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   process.send?.({ type: 'ready', port });
@@ -66,7 +69,8 @@ const answerStarting: RequestListener = (req, res) => {
     return;
   }
   const { body, status } = new PetsError('service_unavailable', { message: 'The service is starting.' });
-  res.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Retry-After': '1' });
+  const type = { 'Content-Type': 'application/json; charset=utf-8' };
+  res.writeHead(status, { ...type, ...securityHeaders, 'Retry-After': '1' });
   res.end(JSON.stringify(body));
 };
 

@@ -1,5 +1,5 @@
-import ipaddr from 'ipaddr.js';
 import type { RedisClient } from '../redis/redis.ts';
+import { addressGroup } from '../http/address-group.ts';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { WindowState } from '../quota/quota-decision.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
@@ -82,16 +82,4 @@ function settle<T>(answer: Promise<T>): Promise<Settled<T>> {
 function unsettle<T>(settled: Settled<T>): T {
   if ('refusal' in settled) throw settled.refusal;
   return settled.value;
-}
-
-/**
- * What shares one limit: an IPv4 address, or an IPv6 network of 56 bits, which is what one customer of an
- * access provider is commonly given (RIPE-690).
- */
-export function addressGroup(address: string): string {
-  if (!ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  if (parsed.kind() === 'ipv4') return parsed.toString();
-  const bytes = parsed.toByteArray().map((byte, index) => (index < 7 ? byte : 0));
-  return `${ipaddr.fromByteArray(bytes).toString()}/56`;
 }

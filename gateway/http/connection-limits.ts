@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { addressGroup } from '../api-keys/anonymous-limit.ts';
+import { addressGroup } from './address-group.ts';
 
 /** Which limit a connection is beyond: that of all together, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -12,7 +12,8 @@ interface ConnectionLimitsOptions {
   isProxy: (address: string) => boolean;
   /** Told how many connections are open. */
   onOpen: (count: number) => void;
-  onRefused: (limit: ConnectionLimit) => void;
+  /** Told of each refusal, and of the address or IPv6 network that the connection was from. */
+  onRefused: (limit: ConnectionLimit, group: string) => void;
 }
 
 /** How long a connection too many may take to send a request, and to read why it is refused. */
@@ -51,8 +52,8 @@ export function limitConnections(
     });
   }
 
-  function refuse(socket: Socket, limit: ConnectionLimit): void {
-    onRefused(limit);
+  function refuse(socket: Socket, limit: ConnectionLimit, group: string): void {
+    onRefused(limit, group);
     refused.set(socket, limit);
     if (told >= maxTold) {
       socket.destroy();
@@ -71,7 +72,7 @@ export function limitConnections(
     const group = addressGroup(address);
     const limit = limitBefore(group, address);
     if (limit === undefined) admit(socket, group);
-    else refuse(socket, limit);
+    else refuse(socket, limit, group);
   });
   return (socket) => refused.get(socket);
 }

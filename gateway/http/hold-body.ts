@@ -1,52 +1,60 @@
-import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
+import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
-import { awaitsContinue, countedBody, hasBody } from './request-body.ts';
+import { collectBody } from './collect-body.ts';
+import { awaitsContinue, carriesBody, hasBody } from './request-body.ts';
 
 /** What nearly every body is smaller than. */
 const smallBodyBytes = 16 * 1024;
-/** Larger bodies that are on their way at once. Bounds the memory that they take to 64 MiB. */
+/** Larger bodies that are held at once: 64 MiB of them at the most. */
 const maxLargeBodies = 64;
+/** Of one caller, so that nobody takes all of them. */
+const maxLargeBodiesOfCaller = 8;
 
 /**
  * Waits until a body is here as a whole. Passed on while it comes in, it would occupy a connection to the upstream
  * for as long as its client likes: a few hundred that take their time would leave none for others.
  */
 export function holdBody(): RequestHandler {
-  let largeBodies = 0;
+  const largeBodies = new Map<string, number>();
+  let total = 0;
+
+  /** A larger body begins. @returns what undoes it */
+  function takeSlot(caller: string): () => void {
+    const ofCaller = largeBodies.get(caller) ?? 0;
+    if (total >= maxLargeBodies || ofCaller >= maxLargeBodiesOfCaller) throw tooManyLargeBodies();
+    total += 1;
+    largeBodies.set(caller, ofCaller + 1);
+    return () => {
+      total -= 1;
+      const left = (largeBodies.get(caller) ?? 1) - 1;
+      if (left === 0) largeBodies.delete(caller);
+      else largeBodies.set(caller, left);
+    };
+  }
 
   return function holdBody(req, res, next) {
-    if (!carriesBody(req)) return next();
+    if (!hasBody(req)) return next();
     if (awaitsContinue(req)) res.writeContinue();
-    const body = countedBody(req);
-    let bytes = 0;
+    if (!carriesBody(req)) {
+      req.resume();
+      return next();
+    }
     let large = false;
-    req.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (large || bytes <= smallBodyBytes || body.destroyed) return;
-      if (largeBodies >= maxLargeBodies) {
-        body.destroy(tooManyLargeBodies());
-        return;
-      }
-      large = true;
-      largeBodies += 1;
-    });
-    body.once('close', () => {
-      if (large) largeBodies -= 1;
-    });
-    res.once('close', () => body.destroy());
-    body.once('error', next);
-    // The body's end is for whoever reads it; that all of it is here shows at the side that is written to.
-    body.once('finish', () => {
-      body.off('error', next);
-      next();
+    collectBody(req, {
+      onBytes(bytes) {
+        if (large || bytes <= smallBodyBytes) return;
+        // Held until the exchange is over, however it ends.
+        res.once('close', takeSlot(callerOf(res.locals).id));
+        large = true;
+      },
+      done(outcome) {
+        if (outcome instanceof GatewayError) return next(outcome);
+        res.locals.body = outcome;
+        next();
+      },
     });
   };
-}
-
-/** A body has no meaning with GET and HEAD (RFC 9110 section 9.3.1): it is dropped and not passed on. */
-function carriesBody(req: IncomingMessage): boolean {
-  return hasBody(req) && req.method !== 'GET' && req.method !== 'HEAD';
 }
 
 function tooManyLargeBodies(): GatewayError {

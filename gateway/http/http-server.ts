@@ -34,11 +34,12 @@ interface HttpServerOptions {
   isProxy: (address: string) => boolean;
   /** Rate headers for an answer to something that is no request yet; draws on the limit of the address. */
   chargeAddress: (address: string) => Promise<RateLimitHeaders>;
-  /** Told of each such answer, which no step of the journey sees. */
-  onRawAnswer: (error: GatewayError) => void;
+  /** Told of each such answer, which no step of the journey sees, and of the address it goes to. */
+  onRawAnswer: (error: GatewayError, address: string) => void;
   /** Told how many connections are open. */
   onOpenConnections: (count: number) => void;
-  onRefusedConnection: (limit: ConnectionLimit) => void;
+  /** Told of each connection that is refused, and of the address or IPv6 network it was from. */
+  onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
 const lingerMs = 1000;
@@ -100,8 +101,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
   });
 
   server.on('connect', (_req, socket: Socket) => {
-    // Node has taken all its listeners away: a reset would end the process.
+    // Node has taken all its listeners away: a reset would end the process, and the answer that is being sent would
+    // wait for ever once it is too large for the connection's buffer.
     socket.on('error', () => {});
+    socket.on('drain', () => pipelines.serving(socket)?.res.emit('drain'));
     if (failed.has(socket)) return;
     failed.add(socket);
     const headers = { Allow: allow.join(', ') };
@@ -120,9 +123,10 @@ export function createHttpServer(options: HttpServerOptions): Server {
   }
 
   async function answerRaw(socket: Socket, error: GatewayError): Promise<void> {
-    onRawAnswer(error);
+    const address = socket.remoteAddress ?? '';
+    onRawAnswer(error, address);
     // Should even these fail, the answer matters more.
-    const headers = await chargeAddress(socket.remoteAddress ?? '').catch(() => ({}));
+    const headers = await chargeAddress(address).catch(() => ({}));
     if (!socket.writable) return;
     const body = JSON.stringify(error.body);
     const lines = Object.entries({
@@ -166,7 +170,7 @@ function tooManyConnections(limit: ConnectionLimit): GatewayError {
       });
     case 'address':
       return new GatewayError('rate_limit_exceeded', {
-        message: 'Too many connections from this address.',
+        message: 'Too many connections from this address. Close some that are idle.',
         headers,
       });
   }

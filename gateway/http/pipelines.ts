@@ -11,6 +11,8 @@ export interface Pipelines {
   serve: RequestListener;
   /** The request that came last on this connection, answered or not. */
   last(socket: Socket): Exchange | undefined;
+  /** The request that is being answered. */
+  serving(socket: Socket): Exchange | undefined;
   /** Runs the step when all requests of the connection have been answered, unless it is closed before. */
   whenIdle(socket: Socket, step: () => void): void;
 }
@@ -69,6 +71,7 @@ export function createPipelines(
       else socket.destroy();
     },
     last: (socket) => pipelines.get(socket)?.last,
+    serving: (socket) => pipelines.get(socket)?.serving,
     whenIdle(socket, step) {
       const pipeline = pipelines.get(socket);
       if (pipeline?.serving === undefined) step();

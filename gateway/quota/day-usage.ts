@@ -83,5 +83,7 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
 
 /** The counter was edited into something that nothing can be added to. */
 function isUnusableCounter(error: unknown): boolean {
-  return isWrongType(error) || (error instanceof Error && error.message.includes('not an integer'));
+  return (
+    isWrongType(error) || (error instanceof Error && /not an integer|would overflow/.test(error.message))
+  );
 }

@@ -9,9 +9,11 @@ ARGV[2]  Unix seconds at which the day counter expires
 Returns 1 where it was added, 0 where it had been added before.
 ]]
 
-if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 3600) then
+if redis.call('EXISTS', KEYS[2]) == 1 then
   return 0
 end
 redis.call('INCRBY', KEYS[1], ARGV[1])
 redis.call('EXPIREAT', KEYS[1], ARGV[2])
+-- Last, since it must not stand where the counter could not be added to.
+redis.call('SET', KEYS[2], 1, 'EX', 3600)
 return 1

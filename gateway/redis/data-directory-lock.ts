@@ -11,7 +11,7 @@ import { DatabaseSync } from 'node:sqlite';
  * @throws Error where another process holds it, or the directory can't be written
  */
 export function lockDataDirectory(directory: string, name: string): () => void {
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const lock = new DatabaseSync(join(directory, `${name}.lock`), { timeout: 0 });
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');

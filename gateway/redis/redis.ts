@@ -42,8 +42,9 @@ const toldMs = 60_000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
 /**
- * A connection for counting: a command is sent at once or fails at once, and is never sent twice, since an
- * increment that is repeated behind our back would count a request double.
+ * A connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is
+ * connected to), and is never sent twice, since an increment that is repeated behind our back would count a request
+ * double.
  *
  * @param url one of the forms of redis-url.ts. Connects in the background and reconnects for as long as it lives.
  */
@@ -57,14 +58,18 @@ export function createRedis(url: string, log: Logger): RedisClient {
   return client;
 }
 
+/** What ioredis says of Sentinels before it comes to the cause, with a number that grows with each attempt. */
+const sentinelPreface = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\. Last error: /;
+
 /** One line per cause and minute, not one per attempt. */
 function createWarning(log: Logger): (error: Error) => void {
   const toldAtMs = new Map<string, number>();
   return function warn(error) {
     const now = performance.now();
-    if (now - (toldAtMs.get(error.message) ?? -Infinity) < toldMs) return;
-    toldAtMs.set(error.message, now);
-    log.warn({ err: error }, 'Redis connection failed, trying again');
+    const cause = error.message.replace(sentinelPreface, 'No Sentinel tells the master: ');
+    if (now - (toldAtMs.get(cause) ?? -Infinity) < toldMs) return;
+    toldAtMs.set(cause, now);
+    log.warn({ reason: cause }, 'Redis connection failed, trying again');
   };
 }
 

@@ -43,7 +43,7 @@ function readPrivateKey(path: string): KeyObject {
 function ensureKeyPair(dataDirectory: string): string {
   const directory = join(dataDirectory, 'internal-token');
   if (existsSync(join(directory, 'private.pem'))) return directory;
-  mkdirSync(dataDirectory, { recursive: true });
+  mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const draft = mkdtempSync(join(dataDirectory, 'internal-token-'));
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

@@ -69,7 +69,8 @@ export class PendingAnswer {
   #writeHead(): void {
     this.#res.statusCode = this.#status;
     for (const [name, value] of Object.entries(clientResponseHeaders(this.#headers))) {
-      this.#res.setHeader(name, value);
+      // There is no content that it could be the length of (RFC 9110 section 8.6).
+      if (this.#status !== 204 || name !== 'content-length') this.#res.setHeader(name, value);
     }
   }
 }

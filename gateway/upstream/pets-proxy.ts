@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts';
 import { upstreamRequestHeaders } from './forwarded-headers.ts';
 import type { MintToken } from './internal-token.ts';
 import { peerAddress } from '../request-context.ts';
-import { hasBody } from '../http/request-body.ts';
+import { carriesBody } from '../http/request-body.ts';
 import { undiciTransport } from './undici-transport.ts';
 import type { Target } from './upstream-target.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -30,6 +30,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
         ...dependencies,
         timeoutMs,
         requestHeaders,
+        requestBody: (res) => res.locals.body ?? null,
         onSettled(res, ms) {
           res.locals.upstreamMs = ms;
         },
@@ -58,7 +59,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
       peerIsTrusted: trustsPeer(peerAddress(req), 0),
       token: mintToken(callerOf(res.locals)),
       requestId: res.locals.requestId,
-      hasBody: hasBody(req) && req.method !== 'GET' && req.method !== 'HEAD',
+      hasBody: carriesBody(req),
     });
   }
 

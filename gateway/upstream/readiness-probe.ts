@@ -22,6 +22,8 @@ export function createReadinessProbe(): ReadinessProbe {
       const signal = AbortSignal.timeout(timeoutMs);
       const { statusCode, body } = await request(`${origin}/readyz`, { dispatcher, signal });
       await body.dump();
+      // Half a body is dropped without a word when the time is up.
+      signal.throwIfAborted();
       return statusCode === 503 ? 'not_ready' : 'ready';
     },
     close: () => dispatcher.destroy(),

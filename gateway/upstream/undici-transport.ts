@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Transform } from 'node:stream';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
+import { isSafe } from '../http/request-body.ts';
 import { isKeyed } from './forwarded-headers.ts';
-import { awaitsContinue, countedBody, hasBody } from '../http/request-body.ts';
 import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
 import type { Target } from './upstream-target.ts';
@@ -21,18 +20,20 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   timeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
-  /** Told how long the upstream took from having the whole request, whatever came of it. */
+  /** The body for the upstream, as a whole. */
+  requestBody: (res: Res) => Buffer | null;
+  /** Told how long the upstream took from having the request, whatever came of it. */
   onSettled: (res: Res, ms: number) => void;
   /** Throws where the upstream's answer is none that a client may see. */
   checkResponse: (status: number, headers: ResponseHeaders) => void;
 }
 
 /**
- * A request that was not sent at all goes to another target; so does a GET that lost its connection before there was
- * an answer, as it does on one that the upstream has just closed, or once more to the same target where there is no
- * other. A POST that the upstream may have seen is never sent again.
+ * A request that was not sent at all goes from target to target, until one takes it or each was tried. One that was
+ * sent is sent once more if it is a GET and lost its connection before there was an answer, as it does on one that the
+ * upstream has just closed. A POST that the upstream may have seen is never sent again.
  */
-const maxAttempts = 2;
+const maxTimesSent = 2;
 
 /**
  * Plugin for http-proxy-middleware that sends through undici in place of node:http, which is what most of a
@@ -59,22 +60,21 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   firstTarget: Target,
   options: UndiciTransportOptions<Req, Res>,
 ): Promise<void> {
-  const { dispatcher, upstreams, timeoutMs, requestHeaders, onSettled, checkResponse } = options;
-  const method = req.method ?? 'GET';
-  // A body has no meaning with GET and HEAD (RFC 9110 section 9.3.1): it is dropped and not passed on.
-  const safe = method === 'GET' || method === 'HEAD';
-  const body = takeBody(req, res, safe);
+  const { dispatcher, upstreams, timeoutMs, requestHeaders, requestBody, onSettled, checkResponse } = options;
+  const safe = isSafe(req);
+  const headers = requestHeaders(req, res);
+  const body = requestBody(res);
   const answer = new PendingAnswer(res);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const tried = new Set<Target>();
   let target = firstTarget;
   /** Of the target, when the request was given to it. */
   let absences = 0;
   let controller: Dispatcher.DispatchController | undefined;
   /** Of waiting for a connection, then for the answer. */
   let timer: NodeJS.Timeout | undefined;
-  let attempts = 0;
+  let timesSent = 0;
   let settled = false;
-  /** When the upstream had the request: sent, body included. */
   let sentAt: number | undefined;
   /** What was passed on since the timer was started. */
   let passedBytes = 0;
@@ -93,7 +93,6 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   function onClientGone(): void {
     settle();
     controller?.abort(new Error('the client went away'));
-    body?.destroy();
   }
 
   function onQueueTimeout(): void {
@@ -103,7 +102,6 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
         cause: 'no connection to the upstream became free',
       }),
     );
-    body?.destroy();
   }
 
   /** The dispatcher's own limits are renewed by every interim answer and by every byte. */
@@ -120,14 +118,20 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   }
 
   function send(): void {
-    attempts += 1;
+    tried.add(target);
     clearTimeout(timer);
     controller = undefined;
     ({ absences } = target);
-    const headers = requestHeaders(req, res);
     const { origin } = target;
     // undici would close the connection after a HEAD, for servers that answer it with a body.
-    const request = { origin, path: req.url ?? '/', method, headers, body, reset: false };
+    const request = {
+      origin,
+      path: req.url ?? '/',
+      method: req.method ?? 'GET',
+      headers,
+      body,
+      reset: false,
+    };
     const free = dispatcher.dispatch(request, handler);
     // Its own time limits begin when a request is sent, and this one may still be waiting for its turn.
     if (!free && controller === undefined && !settled) timer = setTimeout(onQueueTimeout, timeoutMs);
@@ -135,24 +139,23 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
 
   /** Where the request can be sent once more without harm. It is in flight there already. */
   function nextTarget(error: unknown): Target | undefined {
-    if (attempts >= maxAttempts) return undefined;
-    if (controller === undefined) return upstreams.take(target);
-    if (!safe || answer.begun || !isConnectionLoss(error)) return undefined;
-    return upstreams.take(target) ?? upstreams.take();
+    if (controller === undefined) return upstreams.take(tried);
+    if (!safe || answer.begun || timesSent >= maxTimesSent || !isConnectionLoss(error)) return undefined;
+    return upstreams.take(tried) ?? upstreams.take();
   }
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
-      clearTimeout(timer);
       controller = started;
+      timesSent += 1;
       sentAt = performance.now();
       if (settled) started.abort(new Error('nobody waits for the answer any more'));
-      else if (body === null) startTimer();
+      else startTimer();
     },
-    onResponseStart(_controller, status, headers) {
+    onResponseStart(_controller, status, responseHeaders) {
       if (status < 200) return;
-      checkResponse(status, headers);
-      answer.begin(status, headers);
+      checkResponse(status, responseHeaders);
+      answer.begin(status, responseHeaders);
     },
     onResponseData(started, chunk) {
       const more = answer.add(chunk);
@@ -168,7 +171,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     },
     onResponseEnd() {
       answer.end();
-      upstreams.succeeded(target);
+      upstreams.succeeded(target, absences);
       settle();
     },
     onResponseError(_controller, error) {
@@ -176,8 +179,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
       const blamed = isUpstreamsFault(error);
       if (blamed) upstreams.failed(target, absences, error);
       const next = blamed ? nextTarget(error) : undefined;
-      if (next === undefined)
-        return settle(upstreamFault(error, { safe, keyed: isKeyed(requestHeaders(req, res)) }));
+      if (next === undefined) return settle(upstreamFault(error, { safe, keyed: isKeyed(headers) }));
       upstreams.release(target);
       target = next;
       send();
@@ -191,19 +193,6 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   }
   // Before the listener of the access log, which is older.
   res.prependListener('close', onClientGone);
-  body?.once('end', () => {
-    if (settled) return;
-    sentAt = performance.now();
-    startTimer();
-  });
   send();
   return promise;
-}
-
-/** The body to pass on, if any. What is not passed on is read and dropped, so that the connection stays usable. */
-function takeBody(req: IncomingMessage, res: ServerResponse, dropped: boolean): Transform | null {
-  if (dropped && hasBody(req) && awaitsContinue(req)) res.writeContinue();
-  if (!dropped && hasBody(req)) return countedBody(req);
-  req.resume();
-  return null;
 }

@@ -32,19 +32,16 @@ export function upstreamFault(
   error: unknown,
   { safe, keyed = false }: { safe: boolean; keyed?: boolean },
 ): GatewayError {
-  if (error instanceof GatewayError) return keyed && isUpstreamsFault(error) ? retriable(error) : error;
+  if (error instanceof GatewayError)
+    return (safe || keyed) && isUpstreamsFault(error) ? retriable(error) : error;
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
   if (unreachable.has(code) || ourLack.has(code)) {
     return new GatewayError('upstream_unavailable', { headers: retryShortly, cause: error });
   }
-  if (tooSlow.has(code)) {
-    return new GatewayError('upstream_timeout', { headers: keyed ? retryShortly : {}, cause: error });
-  }
-  return new GatewayError('upstream_error', {
-    headers: safe || keyed ? retryShortly : {},
-    cause: withoutBytes(error),
-  });
+  const headers = safe || keyed ? retryShortly : {};
+  if (tooSlow.has(code)) return new GatewayError('upstream_timeout', { headers, cause: error });
+  return new GatewayError('upstream_error', { headers, cause: withoutBytes(error) });
 }
 
 function retriable({ code, headers, cause }: GatewayError): GatewayError {

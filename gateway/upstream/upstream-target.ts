@@ -53,6 +53,8 @@ export function createTarget(url: string): Target {
 
 const maxFailures = 5;
 const maxMisses = 2;
+/** Five seconds and more. */
+const maxMissesAtStart = 10;
 /** Each return in vain doubles the wait for the next one, up to this many probes: eight seconds. */
 const maxProbesToPass = 16;
 
@@ -62,13 +64,17 @@ export function countFailure(target: Target): boolean {
   return target.failures >= (target.proven ? maxFailures : 1);
 }
 
-/**
- * @returns whether nobody was found too often in a row now. Of one that was ready: services that are started
- * together take their time, and one that starts may be too busy to say so.
- */
-export function countMiss(target: Target): boolean {
+export function countMiss(target: Target): void {
   target.misses += 1;
-  return target.state === 'ready' && target.misses >= maxMisses;
+}
+
+/**
+ * Whether nobody was found too often in a row. Of one that was never ready, more is needed where there is no other:
+ * services that are started together take their time, and one that starts may be too busy to say so.
+ * @param others whether another target is ready
+ */
+export function hasMissed({ state, misses }: Target, others: boolean): boolean {
+  return misses >= (state === 'unknown' && !others ? maxMissesAtStart : maxMisses);
 }
 
 export function countAnswer(target: Target): void {

@@ -7,6 +7,7 @@ import {
   countAnswer,
   countFailure,
   countMiss,
+  hasMissed,
   createTarget,
   isBetter,
   type Target,
@@ -19,16 +20,19 @@ export interface Upstreams {
   /**
    * The target for one more request: the one with fewest in flight, and of equals each in turn. It counts as in
    * flight there until it is released.
-   * @param except not this one
+   * @param except none of these
    * @returns undefined where all are left out
    */
-  take(except?: Target): Target | undefined;
+  take(except?: ReadonlySet<Target>): Target | undefined;
   release(target: Target): void;
-  /** A request had a whole answer, of whatever status: its connections and its process are fine. */
-  succeeded(target: Target): void;
+  /**
+   * A request had a whole answer, of whatever status: its connections and its process are fine.
+   * @param absences what the target had when the request was sent
+   */
+  succeeded(target: Target, absences: number): void;
   /**
    * A request failed because of the target.
-   * @param absences what it had when the request was sent
+   * @param absences as for `succeeded`
    */
   failed(target: Target, absences: number, error: unknown): void;
   close(): Promise<void>;
@@ -43,9 +47,6 @@ interface UpstreamsDependencies {
 }
 
 const probeMs = 500;
-/** Of an upstream that was never there: five seconds. */
-const missesToTell = 10;
-
 /**
  * Circuit breaker and balancer in one. A target is left out after a few failures in a row, of requests or of
  * probes, and comes back by a probe: no request is risked to find out. Where probes are fine and requests go on
@@ -54,6 +55,7 @@ const missesToTell = 10;
 export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependencies): Upstreams {
   const targets = urls.map(createTarget);
   const closing = new AbortController();
+  const everReady = new Set<Target>();
   let turn = 0;
 
   for (const target of targets) {
@@ -79,10 +81,9 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
       if (stale() || target.state === 'away' || isOurLack(error)) return;
       // Busy, perhaps so much so that the probe had to wait: but it answers.
       if (target.answered !== answered) return;
-      if (countMiss(target)) leaveOut(target, error);
-      else if (target.misses === missesToTell) {
-        log.warn({ upstream: target.origin, reason: reasonOf(error) }, 'upstream does not answer yet');
-      }
+      countMiss(target);
+      const others = targets.some((other) => other !== target && other.state === 'ready');
+      if (hasMissed(target, others)) leaveOut(target, error);
     }
   }
 
@@ -108,28 +109,37 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
     onState(target.origin, state);
     const upstream = target.origin;
     if (state === 'away') log.error({ upstream, reason: reasonOf(error) }, 'upstream is left out');
+    else if (state === 'not_ready' && before === 'unknown') log.info({ upstream }, 'upstream is starting');
     else if (state === 'not_ready') log.warn({ upstream }, 'upstream says that it is not ready');
-    else if (before === 'unknown') log.info({ upstream }, 'upstream is ready');
-    else log.warn({ upstream }, 'upstream is ready again');
+    else if (everReady.has(target)) log.warn({ upstream }, 'upstream is ready again');
+    else log.info({ upstream }, 'upstream is ready');
+    if (state === 'ready') everReady.add(target);
   }
 
   return {
     targets,
     take(except) {
       let best: Target | undefined;
-      for (let index = 0; index < targets.length; index += 1) {
-        const target = targets[(turn + index) % targets.length];
-        if (target === undefined || target === except || target.state === 'away') continue;
-        if (best === undefined || isBetter(target, best)) best = target;
+      let place = turn;
+      for (let step = 0; step < targets.length; step += 1) {
+        const index = (turn + step) % targets.length;
+        const target = targets[index];
+        if (target === undefined || target.state === 'away' || except?.has(target) === true) continue;
+        if (best !== undefined && !isBetter(target, best)) continue;
+        best = target;
+        place = index;
       }
-      turn = (turn + 1) % targets.length;
+      // Behind the chosen one: what is left out must not give its turns to its neighbour.
+      turn = (place + 1) % targets.length;
       if (best !== undefined) best.inFlight += 1;
       return best;
     },
     release(target) {
       target.inFlight -= 1;
     },
-    succeeded(target) {
+    succeeded(target, absences) {
+      // Of before it was left out: it says nothing about how it is now.
+      if (target.absences !== absences) return;
       countAnswer(target);
       if (target.state === 'unknown') become(target, 'ready');
     },

@@ -187,6 +187,9 @@ describe.skipIf(!hasCurl)('npm start', () => {
     ]) {
       expect(((await stat(join(directory.path, file))).mode & 0o777).toString(8), file).toBe('600');
     }
+    for (const folder of ['postgres', 'internal-token']) {
+      expect(((await stat(join(directory.path, folder))).mode & 0o777).toString(8), folder).toBe('700');
+    }
   });
 
   test('a second start on the same data is refused, and the first goes on', { timeout: 60_000 }, async () => {

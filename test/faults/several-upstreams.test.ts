@@ -1,3 +1,4 @@
+import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/free-port.ts';
@@ -167,6 +168,54 @@ describe('an upstream that is not there', () => {
       expect((await postJson(`${gateway.url}/v1/pets`, key, {})).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
     await back[Symbol.asyncDispose]();
+  });
+
+  test('two of three that are gone: a request that cannot be sent comes to the third, whatever its method', async () => {
+    const third = await startUpstream();
+    const urls = [
+      ...[await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`),
+      third.url,
+    ];
+    await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls.join(',') });
+    const statuses = [];
+    for (let index = 0; index < 10; index += 1) {
+      statuses.push((await postJson(`${gateway.url}/v1/pets`, key, {})).status);
+      statuses.push((await send(`${gateway.url}/v1/pets`, { key })).status);
+    }
+    expect(tally(statuses)).toEqual({ 200: 20 });
+    expect(third.seen).toHaveLength(20);
+    await third[Symbol.asyncDispose]();
+  });
+
+  test('one that never answered is left out while another is ready, and so is one that drained and went', async () => {
+    const [ready, draining] = [await startUpstream(), await startUpstream()];
+    draining.readiness = (res) => res.writeHead(503).end();
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve);
+    });
+    const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const urls = [ready.url, draining.url, silentUrl].join(',');
+    await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls });
+    await expect
+      .poll(() => upstreamStates(gateway))
+      .toEqual({ [ready.url]: 'ready', [draining.url]: 'not_ready', [silentUrl]: 'away' });
+    await draining[Symbol.asyncDispose]();
+    await expect.poll(async () => (await upstreamStates(gateway))[draining.url]).toBe('away');
+    await ready[Symbol.asyncDispose]();
+    silent.close();
+  });
+
+  test('one that breaks off in the middle of saying that it is ready is not believed', async () => {
+    const upstream = await startUpstream();
+    await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: upstream.url });
+    await expect.poll(async () => (await upstreamStates(gateway))[upstream.url]).toBe('ready');
+    upstream.readiness = (res) => {
+      res.writeHead(200, { 'content-length': 20 });
+      res.write('{');
+    };
+    await expect.poll(async () => (await upstreamStates(gateway))[upstream.url]).toBe('away');
+    await upstream[Symbol.asyncDispose]();
   });
 
   test.skipIf(withoutIpv6)('at an IPv6 address that is there, requests go there', async () => {

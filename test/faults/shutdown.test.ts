@@ -138,6 +138,23 @@ describe('SIGTERM', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
+  test('a request for a tunnel behind others takes no longer than the time there is', async () => {
+    await using slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
+    const { key } = await slow.issue({ plan: 'business' });
+    let reached = false;
+    slow.upstream.answer = () => {
+      reached = true;
+    };
+    const socket = connect(slow.gateway.port, '127.0.0.1');
+    socket.on('error', () => {});
+    const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    socket.write(`${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const closed = once(socket, 'close');
+    await expect.poll(() => reached).toBe(true);
+    expect(await slow.gateway.stop()).toBe(0);
+    await closed;
+  });
+
   test('a request that never ends is cut off when the time is up', async () => {
     const slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
     const { key } = await slow.issue();

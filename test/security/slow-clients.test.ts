@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http.ts';
@@ -31,6 +33,9 @@ afterAll(async () => {
   kit.expectNoOutage();
   await kit[Symbol.asyncDispose]();
 });
+
+const noProc = process.platform !== 'linux';
+if (noProc) console.warn('the memory that bodies take: skipped, there is no /proc');
 
 interface Connection {
   socket: Socket;
@@ -76,21 +81,49 @@ describe('bodies that take their time', () => {
     expect(kit.upstream.seen.length - before).toBe(30);
   });
 
-  test('are few where they are large: one more is 503, small ones are not concerned', async () => {
+  test('are few where they are large, of one key and in all; one more is 503, small ones are not concerned', async () => {
     const size = 40_000;
-    const half = `${postHead(size)}${' '.repeat(size / 2)}`;
-    const slow = await openMany(64, kit.gateway.port, half);
-    const oneMore = async () => parseRaw(await sendRaw(kit.gateway.port, half));
-    await expect.poll(async () => (await oneMore()).status, { timeout: 5000 }).toBe(503);
-    const refused = await oneMore();
+    const halfOf = (owner: string) =>
+      `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`;
+    const body = ' '.repeat(size);
+    const oneMore = (owner: string) => postJson(`${kit.gateway.url}/v1/pets`, owner, body);
+    const slow = await openMany(8, kit.gateway.port, halfOf(key));
+    await expect.poll(async () => (await oneMore(key)).status, { timeout: 5000 }).toBe(503);
+    const refused = await oneMore(key);
     expect(refused.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-    expect(refused.headers).toMatch(/^Retry-After: 1$/m);
+    expect(refused.header('Retry-After')).toBe('1');
     expect((await postJson(`${kit.gateway.url}/v1/pets`, key, {})).status).toBe(200);
+
+    // Others have slots of their own, as long as there are any.
+    const others = await Promise.all(Array.from({ length: 8 }, () => kit.issue({ plan: 'business' })));
+    expect((await oneMore(others[7]?.key ?? '')).status).toBe(200);
+    for (const other of others.slice(0, 7))
+      slow.push(...(await openMany(8, kit.gateway.port, halfOf(other.key))));
+    await expect.poll(async () => (await oneMore(others[7]?.key ?? '')).status, { timeout: 5000 }).toBe(503);
+
     slow[0]?.socket.write(' '.repeat(size / 2));
     await expect.poll(() => slow[0]?.received()).toMatch(/^HTTP\/1\.1 200 /);
     slow[1]?.socket.destroy();
-    const body = ' '.repeat(size);
-    await expect.poll(async () => (await postJson(`${kit.gateway.url}/v1/pets`, key, body)).status).toBe(200);
+    await expect.poll(async () => (await oneMore(key)).status).toBe(200);
+    for (const { socket } of slow) socket.destroy();
+  });
+
+  test.skipIf(noProc)('take no more memory sent byte by byte than at once', async () => {
+    const size = 300_000;
+    const residentMiB = () => {
+      const status = readFileSync(`/proc/${kit.gateway.pid}/status`, 'utf8');
+      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+    };
+    const before = residentMiB();
+    const chunked = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const slow = await openMany(4, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));
+    await sleep(1500);
+    // Kept as chunks they took half a gigabyte and more.
+    expect(residentMiB() - before).toBeLessThan(200);
+    for (const { socket } of slow) socket.write('0\r\n\r\n');
+    for (const { received } of slow) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+    expect(kit.upstream.seen.at(-1)?.body).toBe('x'.repeat(size));
   });
 });
 
@@ -212,14 +245,38 @@ describe.concurrent('connections', () => {
     const refused = parseRaw(await sendRaw(gateway.port, get()));
     expect(refused.json).toEqual({
       code: 'rate_limit_exceeded',
-      message: 'Too many connections from this address.',
+      message: 'Too many connections from this address. Close some that are idle.',
       status: 429,
     });
     expect(refused.headers).toMatch(/^Retry-After: 1$/m);
     const other = await open(gateway.port, { bytes: get(), localAddress: '127.0.0.2' });
     await expect.poll(other.received).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="address"} 1');
+    const told = gateway
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('MAX_CONNECTIONS_PER_ADDRESS'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('"address":"127.0.0.1"');
   });
+
+  test.skipIf(noProc)(
+    'are no more than the system allows, and the log says so at the start',
+    async ({ expect }) => {
+      const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, MAX_CONNECTIONS: '2000' };
+      await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 180 });
+      const lowered = gateway
+        .output()
+        .split('\n')
+        .filter((line) => line.includes('ulimit -n'));
+      expect(lowered).toHaveLength(1);
+      expect(lowered[0]).toContain('"maxConnections":70,"wanted":2000');
+      await openMany(150, gateway.port);
+      // The admin port is reached all the same, and who is refused is told.
+      expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
+      expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(503);
+    },
+  );
 
   test('of our own proxies are not limited by address', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' });

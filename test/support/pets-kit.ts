@@ -9,6 +9,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { createMintToken, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../pets-service/app.ts';
+import { createDatabaseHealth } from '../../pets-service/database-health.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
 import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
 import { createDatabase, postgresMissing } from './stores.ts';
@@ -84,11 +85,13 @@ export async function servePets(
   { publicKey = ownPublicKey, now = Date.now }: { publicKey?: KeyObject; now?: () => number } = {},
 ): Promise<PetsInstance> {
   const store = createPetStore(adapter);
+  const log = pino({ level: 'silent' });
   const app = createPetsService({
     store,
+    health: createDatabaseHealth({ store, log }),
     verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
     drain: { draining: false },
-    log: pino({ level: 'silent' }),
+    log,
     now,
   });
   const server = createServer(app);

@@ -46,8 +46,21 @@ export async function runProgram(args: string[], env: Record<string, string> = {
   return { code, stdout, stderr };
 }
 
-function spawnNode(args: string[], env: Record<string, string>, ipc = false): ChildProcess {
-  return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', ...args], {
+interface SpawnOptions {
+  ipc?: boolean;
+  /** Limit of open files, as of `ulimit -n`; undefined for that of the tests. */
+  openFiles?: number | undefined;
+}
+
+function spawnNode(
+  args: string[],
+  env: Record<string, string>,
+  { ipc = false, openFiles }: SpawnOptions = {},
+): ChildProcess {
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+  const [command = '', ...rest] =
+    openFiles === undefined ? node : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...node];
+  return spawn(command, rest, {
     cwd: root,
     // All of what can be logged, so that secrets would show (test/afterwards/).
     env: { ...cleanEnvironment(), LOG_LEVEL: 'debug', ...env },
@@ -71,8 +84,12 @@ interface Ready {
   adminPort?: number;
 }
 
-async function startService(script: string, env: Record<string, string>): Promise<Service> {
-  const child = spawnNode([script], env, true);
+async function startService(
+  script: string,
+  env: Record<string, string>,
+  options: SpawnOptions = {},
+): Promise<Service> {
+  const child = spawnNode([script], env, { ...options, ipc: true });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
@@ -121,13 +138,12 @@ async function metricsOf(adminPort: number): Promise<string> {
 }
 
 /** A gateway in a process of its own, on free ports. */
-export function startGateway(env: Record<string, string>): Promise<Service> {
-  return startService('gateway/server.ts', {
-    GATEWAY_PORT: '0',
-    GATEWAY_ADMIN_PORT: '0',
-    SHUTDOWN_DELAY_MS: '0',
-    ...env,
-  });
+export function startGateway(
+  env: Record<string, string>,
+  options: Pick<SpawnOptions, 'openFiles'> = {},
+): Promise<Service> {
+  const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
+  return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
 }
 
 /** A pets service in a process of its own, on a free port; on an empty database it has the demo pets. */

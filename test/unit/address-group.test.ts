@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { addressGroup } from '../../gateway/api-keys/anonymous-limit.ts';
+import { addressGroup } from '../../gateway/http/address-group.ts';
 
 describe('what shares one limit', () => {
   test.each([

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
+import { sendRaw } from '../support/http.ts';
+import { type Service, startPetsService } from '../support/service.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+
+describe('a caller that holds its body back until it is told to go on', () => {
+  let directory: TemporaryDirectory;
+  let service: Service;
+  let token: string;
+
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    service = await startPetsService({ DATA_DIR: directory.path });
+    token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+  });
+  afterAll(async () => {
+    await service[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
+  });
+
+  const body = '{"name":"Held back","categoryId":1}';
+  const post = (bearer: string, type = 'application/json') =>
+    sendRaw(
+      service.port,
+      [
+        'POST /v1/pets HTTP/1.1',
+        'Host: pets',
+        `Authorization: Bearer ${bearer}`,
+        `Content-Type: ${type}`,
+        `Content-Length: ${body.length}`,
+        'Expect: 100-continue',
+        'Connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    );
+
+  test('is told to, and answered', async () => {
+    const answers = await post(token);
+    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201']);
+  });
+
+  test.each([
+    ['without a valid token', 'x', undefined, 401],
+    ['with something else than JSON', undefined, 'text/plain', 415],
+  ])('%s is refused without being told to', async (_what, bearer, type, status) => {
+    const answers = await post(bearer ?? token, type);
+    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual([`HTTP/1.1 ${status}`]);
+  });
+});
