@@ -3,8 +3,9 @@ import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
+import { createAnswerTimer } from './answer-timer.ts';
 import { isKeyed } from './forwarded-headers.ts';
-import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
+import { PendingAnswer, type ResponseHeaders } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
 import type { Target } from './upstream-target.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -65,24 +66,24 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
   const headers = requestHeaders(req, res);
   const body = requestBody(res);
   const answer = new PendingAnswer(res);
+  const answerTimer = createAnswerTimer(timeoutMs, () =>
+    controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' })),
+  );
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const tried = new Set<Target>();
   let target = firstTarget;
   /** Of the target, when the request was given to it. */
   let absences = 0;
   let controller: Dispatcher.DispatchController | undefined;
-  /** Of waiting for a connection, then for the answer. */
-  let timer: NodeJS.Timeout | undefined;
+  let queueTimer: NodeJS.Timeout | undefined;
   let timesSent = 0;
   let settled = false;
   let sentAt: number | undefined;
-  /** What was passed on since the timer was started. */
-  let passedBytes = 0;
-  let clientReads = true;
 
   function settle(error?: GatewayError): void {
     settled = true;
-    clearTimeout(timer);
+    clearTimeout(queueTimer);
+    answerTimer.stop();
     res.off('close', onClientGone);
     upstreams.release(target);
     if (sentAt !== undefined) onSettled(res, performance.now() - sentAt);
@@ -104,22 +105,10 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     );
   }
 
-  /** The dispatcher's own limits are renewed by every interim answer and by every byte. */
-  function onAnswerTimeout(): void {
-    // A client that does not read is not the upstream's fault.
-    if (!clientReads || passedBytes >= wholeAnswerBytes) startTimer();
-    else controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' }));
-  }
-
-  function startTimer(): void {
-    clearTimeout(timer);
-    passedBytes = 0;
-    timer = setTimeout(onAnswerTimeout, timeoutMs);
-  }
-
   function send(): void {
     tried.add(target);
-    clearTimeout(timer);
+    clearTimeout(queueTimer);
+    answerTimer.stop();
     controller = undefined;
     ({ absences } = target);
     const { origin } = target;
@@ -134,7 +123,7 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     };
     const free = dispatcher.dispatch(request, handler);
     // Its own time limits begin when a request is sent, and this one may still be waiting for its turn.
-    if (!free && controller === undefined && !settled) timer = setTimeout(onQueueTimeout, timeoutMs);
+    if (!free && controller === undefined && !settled) queueTimer = setTimeout(onQueueTimeout, timeoutMs);
   }
 
   /** Where the request can be sent once more without harm. It is in flight there already. */
@@ -146,11 +135,12 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
 
   const handler: Dispatcher.DispatchHandler = {
     onRequestStart(started) {
+      clearTimeout(queueTimer);
       controller = started;
       timesSent += 1;
       sentAt = performance.now();
       if (settled) started.abort(new Error('nobody waits for the answer any more'));
-      else startTimer();
+      else answerTimer.start();
     },
     onResponseStart(_controller, status, responseHeaders) {
       if (status < 200) return;
@@ -159,13 +149,12 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     },
     onResponseData(started, chunk) {
       const more = answer.add(chunk);
-      if (answer.passed) passedBytes += chunk.length;
+      if (answer.passed) answerTimer.passed(chunk.length);
       if (more || res.destroyed) return;
       started.pause();
-      clientReads = false;
+      answerTimer.clientWaits();
       res.once('drain', () => {
-        clientReads = true;
-        if (!settled) startTimer();
+        if (!settled) answerTimer.clientReads();
         started.resume();
       });
     },

@@ -198,7 +198,8 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
     expect(tally(failedSince(outcomes, awayAt).map(({ status }) => status))).toEqual({
       503: failedSince(outcomes, awayAt).length,
     });
-    expect(failed(outcomes).filter(({ status }) => status === 502).length).toBeLessThanOrEqual(clients);
+    // What was in flight, and what was sent before the ends of the connections were noticed.
+    expect(failed(outcomes).filter(({ status }) => status === 502).length).toBeLessThanOrEqual(2 * clients);
     await expectStored(outcomes);
   });
 });

@@ -43,7 +43,11 @@ export async function startPostgresServer(): Promise<PostgresServer> {
   const user = process.getuid?.() === 0 ? await lookUpUser('postgres') : undefined;
   if (user !== undefined) await chown(directory.path, user.uid, user.gid);
   const options = { ...user, cwd: directory.path };
-  await run(join(programs, 'initdb'), ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync'], options);
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '--encoding=UTF8', '--no-locale'],
+    options,
+  );
   let child: ChildProcess;
 
   async function query(sql: string): Promise<void> {
