@@ -14,6 +14,8 @@ export interface Target {
   readonly hostname: string;
   readonly port: string;
   state: TargetState;
+  /** Whether it has been ready since this gateway started. */
+  everReady: boolean;
   /** Requests that were given to it and are not settled yet. */
   inFlight: number;
   /** Requests that had a whole answer, ever. */
@@ -40,6 +42,7 @@ export function createTarget(url: string): Target {
     hostname,
     port,
     state: 'unknown',
+    everReady: false,
     inFlight: 0,
     answered: 0,
     failures: 0,
@@ -53,7 +56,7 @@ export function createTarget(url: string): Target {
 
 const maxFailures = 5;
 const maxMisses = 2;
-/** Five seconds and more. */
+const maxMissesAlone = 4;
 const maxMissesAtStart = 10;
 /** Each return in vain doubles the wait for the next one, up to this many probes: eight seconds. */
 const maxProbesToPass = 16;
@@ -69,12 +72,13 @@ export function countMiss(target: Target): void {
 }
 
 /**
- * Whether nobody was found too often in a row. Of one that was never ready, more is needed where there is no other:
- * services that are started together take their time, and one that starts may be too busy to say so.
+ * Whether nobody was found too often in a row. Where no other target is ready, nobody gains by leaving this one out in
+ * haste: it, or this process, may be busy for a moment, and services that are started together take their time.
  * @param others whether another target is ready
  */
-export function hasMissed({ state, misses }: Target, others: boolean): boolean {
-  return misses >= (state === 'unknown' && !others ? maxMissesAtStart : maxMisses);
+export function hasMissed({ everReady, misses }: Target, others: boolean): boolean {
+  if (others) return misses >= maxMisses;
+  return misses >= (everReady ? maxMissesAlone : maxMissesAtStart);
 }
 
 export function countAnswer(target: Target): void {

@@ -55,7 +55,6 @@ const probeMs = 500;
 export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependencies): Upstreams {
   const targets = urls.map(createTarget);
   const closing = new AbortController();
-  const everReady = new Set<Target>();
   let turn = 0;
 
   for (const target of targets) {
@@ -111,9 +110,9 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
     if (state === 'away') log.error({ upstream, reason: reasonOf(error) }, 'upstream is left out');
     else if (state === 'not_ready' && before === 'unknown') log.info({ upstream }, 'upstream is starting');
     else if (state === 'not_ready') log.warn({ upstream }, 'upstream says that it is not ready');
-    else if (everReady.has(target)) log.warn({ upstream }, 'upstream is ready again');
+    else if (target.everReady) log.warn({ upstream }, 'upstream is ready again');
     else log.info({ upstream }, 'upstream is ready');
-    if (state === 'ready') everReady.add(target);
+    if (state === 'ready') target.everReady = true;
   }
 
   return {
