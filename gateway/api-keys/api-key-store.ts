@@ -97,12 +97,14 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   ): Promise<IssuedApiKey> {
     await check(wanted);
     const { name, plan, expiresAt, minute, day, replaces } = wanted;
+    // One time for both: keys that are issued at once are listed in the order that their records tell.
+    const createdAtMs = now();
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
       plan,
       hint: apiKeyHint(key),
-      createdAt: new Date(now()).toISOString(),
+      createdAt: new Date(createdAtMs).toISOString(),
       expiresAt: expiresAt?.toISOString(),
       minute,
       day,
@@ -113,7 +115,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     await listPlan(redis, record);
     await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
     // The index first: should this end half-way, it points at nothing, and nobody holds a key that works.
-    await index.add(record.id, sha, now());
+    await index.add(record.id, sha, createdAtMs);
     const fields = formatApiKeyRecord(record);
     record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), keptSeconds, ...fields);
     if (record.rev === 0) throw new StoreRefusal('this key exists already');
