@@ -8,6 +8,9 @@ const shared = {
   // Tests start real servers, and mostly wait for them: two files at a time, however many cores there are, lest
   // they starve each other.
   maxWorkers: 2,
+  // Set where a run decides on something (.ci/run): there a machine that stands still for a moment must not fail a
+  // test for good. What needed a second try is in the report.
+  retry: Number(process.env['TEST_RETRY'] ?? 0),
   testTimeout: 30_000,
   hookTimeout: 60_000,
   // A test without an expectation shows nothing.

@@ -24,7 +24,7 @@ export async function startRedisCluster(): Promise<RedisClusterServers> {
   for (let index = 0; index < 2 * masters; index += 1) {
     const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
     args.push('--cluster-port', String(await freePort()), '--cluster-node-timeout', String(nodeTimeoutMs));
-    args.push('--save', '', '--appendonly', 'yes', '--repl-diskless-sync-delay', '0');
+    args.push('--save', '', '--appendonly', 'yes', '--appendfsync', 'no', '--repl-diskless-sync-delay', '0');
     nodes.push(stack.use(await startRedisProcess(() => args)));
   }
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);

@@ -17,7 +17,16 @@ const downAfterMs = 1000;
 /** A master with two replicas, watched by three Sentinels. */
 export async function startRedisSentinels(): Promise<RedisSentinelServers> {
   await using stack = new AsyncDisposableStack();
-  const persistence = ['--save', '', '--appendonly', 'yes', '--repl-diskless-sync-delay', '0'];
+  const persistence = [
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
+    '--appendfsync',
+    'no',
+    '--repl-diskless-sync-delay',
+    '0',
+  ];
   const first = stack.use(await startRedisProcess(() => persistence));
   const servers = [first];
   for (let index = 0; index < 2; index += 1) {

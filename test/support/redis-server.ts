@@ -38,8 +38,9 @@ export async function startAnyRedis(): Promise<RedisServer> {
 }
 
 /**
- * A redis-server of the test's own, with an append-only file that survives SIGKILL. Not written to the disk at each
- * command: a disk that is slow for a moment would look like an outage.
+ * A redis-server of the test's own, with an append-only file that survives SIGKILL: each command is handed to the
+ * system before it is answered. Nothing is forced to the disk, since a disk that is slow for a moment would look like an
+ * outage, and with everysec would hold back what is written, so that SIGKILL loses it.
  */
 export async function startRedisServer(): Promise<RedisServer> {
   const server = await startRedisProcess(() => [
