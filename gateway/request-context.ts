@@ -31,8 +31,8 @@ declare module 'express-serve-static-core' {
 }
 
 /** Address of the peer that the connection is from. An IPv4 one that came in over IPv6 is written as IPv4. */
-export function peerAddress(req: IncomingMessage): string {
-  return (req.socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+export function peerAddress({ socket }: Pick<IncomingMessage, 'socket'>): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
 }
 
 /** Address of the client, as far as trusted proxies can vouch for it. */

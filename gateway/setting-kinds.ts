@@ -16,28 +16,24 @@ export const port = (standard: number) =>
     .transform(Number)
     .default(standard);
 
-export const milliseconds = (standard: number, min = 1, max = 9_999_999) =>
-  z
-    .string()
-    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `is not a whole number of milliseconds from ${min} to ${max}`,
-    })
-    .transform(Number)
-    .default(standard);
+const wholeNumberOf =
+  (unit: string) =>
+  (standard: number, min = 1, max = 9_999_999) =>
+    z
+      .string()
+      .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+        error: `is not a whole number of ${unit} from ${min} to ${max}`,
+      })
+      .transform(Number)
+      .default(standard);
+
+export const milliseconds = wholeNumberOf('milliseconds');
+export const bytes = wholeNumberOf('bytes');
 
 export const count = (standard: number) =>
   z
     .string()
     .refine((text) => /^[1-9]\d{0,4}$/.test(text), { error: 'is not a whole number from 1 to 99999' })
-    .transform(Number)
-    .default(standard);
-
-export const bytes = (standard: number, min: number, max: number) =>
-  z
-    .string()
-    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `is not a whole number of bytes from ${min} to ${max}`,
-    })
     .transform(Number)
     .default(standard);
 

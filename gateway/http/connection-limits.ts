@@ -1,6 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { peerAddress } from '../request-context.ts';
 import { addressGroup } from './address-group.ts';
+import { createCounts } from './counts.ts';
 
 /** Which limit a connection is beyond: that of all together, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -30,7 +32,7 @@ export function limitConnections(
   options: ConnectionLimitsOptions,
 ): (socket: Socket) => ConnectionLimit | undefined {
   const { maxConnections, maxConnectionsPerAddress, isProxy, onOpen, onRefused } = options;
-  const perAddress = new Map<string, number>();
+  const perAddress = createCounts();
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let told = 0;
@@ -38,17 +40,15 @@ export function limitConnections(
   function limitBefore(group: string, address: string): ConnectionLimit | undefined {
     if (open >= maxConnections) return 'total';
     if (isProxy(address)) return undefined;
-    return (perAddress.get(group) ?? 0) >= maxConnectionsPerAddress ? 'address' : undefined;
+    return perAddress.of(group) >= maxConnectionsPerAddress ? 'address' : undefined;
   }
 
   function admit(socket: Socket, group: string): void {
     onOpen((open += 1));
-    perAddress.set(group, (perAddress.get(group) ?? 0) + 1);
+    perAddress.add(group);
     socket.once('close', () => {
       onOpen((open -= 1));
-      const left = (perAddress.get(group) ?? 1) - 1;
-      if (left === 0) perAddress.delete(group);
-      else perAddress.set(group, left);
+      perAddress.remove(group);
     });
   }
 
@@ -68,7 +68,7 @@ export function limitConnections(
   }
 
   server.on('connection', (socket: Socket) => {
-    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
+    const address = peerAddress({ socket });
     const group = addressGroup(address);
     const limit = limitBefore(group, address);
     if (limit === undefined) admit(socket, group);

@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import { collectBody } from './collect-body.ts';
+import { createCounts } from './counts.ts';
 import { awaitsContinue, carriesBody, hasBody } from './request-body.ts';
 
 /** What nearly every body is smaller than. */
@@ -16,20 +17,18 @@ const maxLargeBodiesOfCaller = 8;
  * for as long as its client likes: a few hundred that take their time would leave none for others.
  */
 export function holdBody(): RequestHandler {
-  const largeBodies = new Map<string, number>();
+  const largeBodies = createCounts();
   let total = 0;
 
   /** A larger body begins. @returns what undoes it */
   function takeSlot(caller: string): () => void {
-    const ofCaller = largeBodies.get(caller) ?? 0;
-    if (total >= maxLargeBodies || ofCaller >= maxLargeBodiesOfCaller) throw tooManyLargeBodies();
+    if (total >= maxLargeBodies || largeBodies.of(caller) >= maxLargeBodiesOfCaller)
+      throw tooManyLargeBodies();
     total += 1;
-    largeBodies.set(caller, ofCaller + 1);
+    largeBodies.add(caller);
     return () => {
       total -= 1;
-      const left = (largeBodies.get(caller) ?? 1) - 1;
-      if (left === 0) largeBodies.delete(caller);
-      else largeBodies.set(caller, left);
+      largeBodies.remove(caller);
     };
   }
 

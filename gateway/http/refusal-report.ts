@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../metrics.ts';
+import { createOnceAMinute } from '../once-a-minute.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
 import type { HttpLimits } from './http-server.ts';
-
-const toldMs = 60_000;
 
 /** Tells operators of connections that are refused: each is counted, and the first of a minute is logged. */
 export function createRefusalReport({
@@ -15,12 +14,10 @@ export function createRefusalReport({
   metrics: Pick<Metrics, 'refusedConnections'>;
   limits: HttpLimits;
 }): (limit: ConnectionLimit, address: string) => void {
-  const toldAtMs = new Map<ConnectionLimit, number>();
+  const isDue = createOnceAMinute();
   return function reportRefusal(limit, address) {
     metrics.refusedConnections.inc({ limit });
-    const now = performance.now();
-    if (now - (toldAtMs.get(limit) ?? -Infinity) < toldMs) return;
-    toldAtMs.set(limit, now);
+    if (!isDue(limit)) return;
     if (limit === 'total') {
       log.warn(
         { maxConnections: limits.maxConnections },

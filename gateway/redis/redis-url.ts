@@ -92,13 +92,15 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
 }
 
 /** The address for people: without what may be a password. */
-export function describeRedis({ kind, hosts, ...address }: RedisAddress): string {
-  const list = hosts.map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`).join(', ');
-  switch (kind) {
+export function describeRedis(address: RedisAddress): string {
+  const list = address.hosts
+    .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
+    .join(', ');
+  switch (address.kind) {
     case 'single':
       return `Redis at ${list}`;
     case 'sentinel':
-      return `Redis by Sentinels at ${list}${'masterName' in address ? ` (${address.masterName})` : ''}`;
+      return `Redis by Sentinels at ${list} (${address.masterName})`;
     case 'cluster':
       return `Redis Cluster at ${list}`;
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
+import { createOnceAMinute } from '../once-a-minute.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 import { parseRedisUrl, type RedisAddress } from './redis-url.ts';
 
@@ -38,7 +39,6 @@ const scripts = {
 const readonlyPatienceMs = 1000;
 /** How long a change of the master, or of a cluster's shards, goes unnoticed where nobody tells of it. */
 const topologyRefreshMs = 1000;
-const toldMs = 60_000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
 /**
@@ -63,13 +63,10 @@ const sentinelPreface = /^All sentinels are unreachable\. Retrying from scratch 
 
 /** One line per cause and minute, not one per attempt. */
 function createWarning(log: Logger): (error: Error) => void {
-  const toldAtMs = new Map<string, number>();
+  const isDue = createOnceAMinute();
   return function warn(error) {
-    const now = performance.now();
     const cause = error.message.replace(sentinelPreface, 'No Sentinel tells the master: ');
-    if (now - (toldAtMs.get(cause) ?? -Infinity) < toldMs) return;
-    toldAtMs.set(cause, now);
-    log.warn({ reason: cause }, 'Redis connection failed, trying again');
+    if (isDue(cause)) log.warn({ reason: cause }, 'Redis connection failed, trying again');
   };
 }
 

@@ -67,18 +67,16 @@ export function countFailure(target: Target): boolean {
   return target.failures >= (target.proven ? maxFailures : 1);
 }
 
-export function countMiss(target: Target): void {
-  target.misses += 1;
-}
-
 /**
- * Whether nobody was found too often in a row. Where no other target is ready, nobody gains by leaving this one out in
- * haste: it, or this process, may be busy for a moment, and services that are started together take their time.
+ * Where no other target is ready, nobody gains by leaving this one out in haste: it, or this process, may be busy for a
+ * moment, and services that are started together take their time.
  * @param others whether another target is ready
+ * @returns whether nobody was found too often in a row now
  */
-export function hasMissed({ everReady, misses }: Target, others: boolean): boolean {
-  if (others) return misses >= maxMisses;
-  return misses >= (everReady ? maxMissesAlone : maxMissesAtStart);
+export function countMiss(target: Target, others: boolean): boolean {
+  target.misses += 1;
+  if (others) return target.misses >= maxMisses;
+  return target.misses >= (target.everReady ? maxMissesAlone : maxMissesAtStart);
 }
 
 export function countAnswer(target: Target): void {

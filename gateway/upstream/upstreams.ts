@@ -7,7 +7,6 @@ import {
   countAnswer,
   countFailure,
   countMiss,
-  hasMissed,
   createTarget,
   isBetter,
   type Target,
@@ -47,6 +46,7 @@ interface UpstreamsDependencies {
 }
 
 const probeMs = 500;
+
 /**
  * Circuit breaker and balancer in one. A target is left out after a few failures in a row, of requests or of
  * probes, and comes back by a probe: no request is risked to find out. Where probes are fine and requests go on
@@ -80,9 +80,8 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
       if (stale() || target.state === 'away' || isOurLack(error)) return;
       // Busy, perhaps so much so that the probe had to wait: but it answers.
       if (target.answered !== answered) return;
-      countMiss(target);
       const others = targets.some((other) => other !== target && other.state === 'ready');
-      if (hasMissed(target, others)) leaveOut(target, error);
+      if (countMiss(target, others)) leaveOut(target, error);
     }
   }
 

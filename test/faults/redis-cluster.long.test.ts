@@ -25,7 +25,7 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
   });
 
   const urls = () => fleet.gateways.map(({ url }) => url);
-  const pets = (key: string, turn = 0) => send(`${fleet.gateways[turn % 3]?.url}/v1/pets`, { key });
+  const pets: GatewayFleet['pets'] = (key, turn) => fleet.pets(key, turn);
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayUsed } from '../support/day-counter.ts';
 import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
-import { send } from '../support/http.ts';
 import { type RedisSentinelServers, startRedisSentinels } from '../support/redis-sentinel.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
@@ -22,7 +21,7 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
     await redis[Symbol.asyncDispose]();
   });
 
-  const pets = (key: string, turn = 0) => send(`${fleet.gateways[turn % 3]?.url}/v1/pets`, { key });
+  const pets: GatewayFleet['pets'] = (key, turn) => fleet.pets(key, turn);
 
   async function expectExact(): Promise<void> {
     const { key, sha } = await fleet.issue({ minute: 20 });

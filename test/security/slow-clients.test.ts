@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http.ts';
+import { residentBytes } from '../support/resident-memory.ts';
 import { type Service, startGateway } from '../support/service.ts';
 import { answerPets } from '../support/upstream.ts';
 
@@ -111,10 +111,7 @@ describe('bodies that take their time', () => {
 
   test.skipIf(noProc)('take no more memory sent byte by byte than at once', async () => {
     const size = 300_000;
-    const residentMiB = () => {
-      const status = readFileSync(`/proc/${kit.gateway.pid}/status`, 'utf8');
-      return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-    };
+    const residentMiB = () => residentBytes(kit.gateway.pid) / 1024 / 1024;
     const before = residentMiB();
     const chunked = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const slow = await openMany(4, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));

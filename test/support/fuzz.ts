@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { expect } from 'vitest';
 import { alarmsOf } from './alarms.ts';
@@ -6,6 +5,7 @@ import { makeAttacks } from './attacks.ts';
 import { createMutations } from './mutations.ts';
 import type { Service } from './service.ts';
 import { parseMessages } from './strict-http.ts';
+import { residentBytes } from './resident-memory.ts';
 
 interface FuzzOptions {
   service: Service;
@@ -62,12 +62,6 @@ function expectUnharmed(service: Service, memoryBefore: number): void {
   expect(() => process.kill(service.pid, 0), service.output().slice(-2000)).not.toThrow();
   expect(alarmsOf(service)).toEqual([]);
   expect(residentBytes(service.pid) - memoryBefore).toBeLessThan(maxGrowthBytes);
-}
-
-/** Memory of a process, where the system tells; elsewhere 0. */
-function residentBytes(pid: number): number {
-  if (process.platform !== 'linux') return 0;
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
 }
 
 interface Exchange {

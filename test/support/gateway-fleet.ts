@@ -1,6 +1,6 @@
 import { type IssuedKey, connectRedis, keyIssuer } from './keys.ts';
 import type { RedisClient } from '../../gateway/redis/redis.ts';
-import { send } from './http.ts';
+import { type Answer, send } from './http.ts';
 import { type Service, startGateway } from './service.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
@@ -10,6 +10,8 @@ export interface GatewayFleet extends AsyncDisposable {
   upstream: Upstream;
   gateways: Service[];
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+  /** A GET with a key, at one gateway after another. */
+  pets: (key: string, turn?: number) => Promise<Answer>;
   /** What the gateways say of Redis, each of them: ok or unavailable. */
   redisStates(): Promise<string[]>;
 }
@@ -29,6 +31,7 @@ export async function startGatewayFleet(url: string, count: number): Promise<Gat
     upstream,
     gateways,
     issue: (wanted) => keyIssuer(redis).issue(wanted),
+    pets: (key, turn = 0) => send(`${gateways[turn % count]?.url}/v1/pets`, { key }),
     redisStates: () =>
       Promise.all(
         gateways.map(

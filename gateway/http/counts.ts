@@ -1,0 +1,20 @@
+/** How many there are of each name. Takes memory for those of which there are any. */
+export interface Counts {
+  of(name: string): number;
+  add(name: string): void;
+  /** Undoes one `add`. */
+  remove(name: string): void;
+}
+
+export function createCounts(): Counts {
+  const counts = new Map<string, number>();
+  const of = (name: string) => counts.get(name) ?? 0;
+  return {
+    of,
+    add: (name) => void counts.set(name, of(name) + 1),
+    remove(name) {
+      if (of(name) > 1) counts.set(name, of(name) - 1);
+      else counts.delete(name);
+    },
+  };
+}
