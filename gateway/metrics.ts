@@ -35,13 +35,19 @@ export interface Metrics {
   localDecisions: Counter<'plan'>;
   /** Faults found in a Redis value that operators set, by Redis key; one label for all records of API keys. */
   badSettings: Gauge<'key'>;
+  /** Log lines given up since their reader did not keep up. */
+  droppedLogLines: Counter;
+}
+
+interface MetricSources {
+  droppedLogLines: () => number;
 }
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 /** Metrics in Prometheus' format, for the admin port. gateway/grafana-dashboard.json shows them. */
-export function createMetrics(): Metrics {
+export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   // Among them nodejs_eventloop_lag_*: how long this instance leaves its requests waiting.
   collectDefaultMetrics({ register: registry });
@@ -136,6 +142,15 @@ export function createMetrics(): Metrics {
       help: 'Unusable fields in a Redis value that operators set; the last good value stays in force',
       labelNames: ['key'],
       registers,
+    }),
+    droppedLogLines: new Counter({
+      name: 'gateway_log_lines_dropped_total',
+      help: 'Log lines given up because their reader did not keep up',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(sources.droppedLogLines());
+      },
     }),
   };
 }

@@ -15,6 +15,7 @@ import { createRefusalReport } from './http/refusal-report.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { assertFree, type Endpoint, listen } from './http/listen.ts';
 import { createLog } from './log.ts';
+import { createLogWriter, type LogWriter } from './log-writer.ts';
 import { createMetrics } from './metrics.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
 import { createRedisState } from './redis-state.ts';
@@ -26,13 +27,17 @@ const connectTimeoutMs = 2000;
 /** Shorter than the pets service keeps an idle connection, lest a request meets its closing. */
 const upstreamKeepAliveMs = 30_000;
 
+/** How long the end waits for whoever reads the log. */
+const logPatienceMs = 1000;
+const standardOutput = 1;
+
 const now = () => Date.now();
 
 /** What has to be undone at the end, in reverse order of its making. */
 type Cleanup = (() => Promise<void> | void)[];
 
 /** Starts the gateway. Rejects where it can't, with what was begun left in `cleanup`. */
-async function start(config: Config, log: Logger, cleanup: Cleanup) {
+async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup: Cleanup) {
   const publicEndpoint: Endpoint = { setting: 'GATEWAY_PORT', port: config.port, host: config.host };
   const adminEndpoint: Endpoint = {
     setting: 'GATEWAY_ADMIN_PORT',
@@ -51,7 +56,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     log.info(`Redis: ${embedded.description}`);
     url = embedded.url;
   }
-  const metrics = createMetrics();
+  const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
   const state = createRedisState({ url, log, metrics, now });
   cleanup.push(() => state.close());
   const dispatcher = new Agent({
@@ -144,6 +149,7 @@ async function undo(cleanup: Cleanup): Promise<void> {
   for (let step = cleanup.pop(); step !== undefined; step = cleanup.pop()) await step();
 }
 
+const logWriter = createLogWriter(standardOutput);
 const cleanup: Cleanup = [];
 let stoppedBy: string | undefined;
 /** Given with the second signal: whoever sends it does not want to wait for requests in flight. */
@@ -164,14 +170,15 @@ async function stop(log: Logger, starting: Promise<void>): Promise<void> {
   await starting.catch(() => {});
   await undo(cleanup);
   log.info('stopped');
+  await logWriter.flush(logPatienceMs);
   process.exit(0);
 }
 
 try {
   const config = loadConfig(process.env);
   process.send?.({ type: 'configured' });
-  const log = createLog(config.logLevel);
-  const starting = start(config, log, cleanup);
+  const log = createLog(config.logLevel, logWriter);
+  const starting = start(config, log, logWriter, cleanup);
   const onStop = (reason: string) => {
     if (stoppedBy !== undefined) return impatience.abort();
     stoppedBy = reason;
