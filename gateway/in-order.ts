@@ -1,4 +1,4 @@
-import type { NextFunction, Request, RequestHandler, Response } from 'express';
+import type { RequestHandler } from 'express';
 
 /**
  * Several steps as one. Express' router matches the path against every layer that a request passes, and restores the
@@ -8,23 +8,20 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
  */
 export function inOrder(...steps: readonly RequestHandler[]): RequestHandler {
   return function inOrder(req, res, next) {
-    take(0, req, res, next);
-  };
-
-  function take(index: number, req: Request, res: Response, done: NextFunction): void {
-    const step = steps[index];
-    if (step === undefined) return done();
-    const next: NextFunction = (error?: unknown) => {
-      if (error === undefined) take(index + 1, req, res, done);
-      else done(error);
-    };
-    try {
-      const result: unknown = step(req, res, next);
-      if (result instanceof Promise) result.catch(done);
-    } catch (error) {
-      done(error);
+    let index = 0;
+    function takeNext(error?: unknown): void {
+      const step = steps[index];
+      index += 1;
+      if (error !== undefined || step === undefined) return next(error);
+      try {
+        const result: unknown = step(req, res, takeNext);
+        if (result instanceof Promise) result.catch(next);
+      } catch (thrown) {
+        next(thrown);
+      }
     }
-  }
+    takeNext();
+  };
 }
 
 /** A step for the paths at and below one, such as /v1. Other than Express' own mounting, it leaves the target alone. */

@@ -13,7 +13,7 @@ export interface LogWriter {
 
 /** As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not get mixed up. */
 const batchLength = 4096;
-const flushMs = 50;
+const flushMs = 20;
 const retryMs = 20;
 /** What may wait for its reader, in UTF-16 units; beyond it lines are given up. */
 const maxWaiting = 4 * 1024 * 1024;
@@ -22,7 +22,7 @@ const exitPatienceMs = 500;
 /**
  * Writes lines together: one system call a line would be among the dearest parts of a request. A reader that stalls
  * does not stall the service, as long as the descriptor does not block; Node sees to that for pipes. What is waiting
- * when the process exits is written then; what ends it at once, such as SIGKILL, takes the last 50 ms of lines along.
+ * when the process exits is written then; what ends it at once, such as SIGKILL, takes the last 20 ms of lines along.
  *
  * Not pino's own destination: it waits for a reader that stalls, or hands each write to a thread, which costs more than
  * the write; and at an exit it waits for ever for a reader that has gone.

@@ -40,7 +40,7 @@ function assertKnown(name: 'scenario' | 'contender', known: readonly { name: str
   throw new Error(`no ${name} is named ${unknown}; there are ${known.map((one) => one.name).join(', ')}`);
 }
 
-const warmUpSeconds = 1;
+const warmUpSeconds = 8;
 const ours = 'gateway';
 
 type Running = Contender & { process: PinnedProcess; port: number };

@@ -117,7 +117,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local tag = '{' .. sha .. '}'
         local answer = redis(command(
           'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
-          'gw:violations:' .. tag, rev, 999999999, 999999999, 10, 60000, 60000, 3600000, 86400000
+          'gw:violations:' .. tag, rev, 999999999, 999999999, '10 60000 60000 3600000 86400000'
         ))
         if answer[1] ~= '1' then
           ngx.header['Retry-After'] = 60
