@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { endTogether } from '../http/end-together.ts';
 import { clientResponseHeaders } from './forwarded-headers.ts';
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** More than the longest page of pets: a hundred of them, with names of 255 characters of four bytes each. */
 export const wholeAnswerBytes = 128 * 1024;
-
-/** Up to this size, copying a body costs less than handing two pieces to the system. */
-const copiedBytes = 16 * 1024;
 
 /**
  * An answer on its way to the client. It is kept back until it is whole, so that an upstream that dies half-way
@@ -58,10 +56,7 @@ export class PendingAnswer {
       this.#res.end();
     } else {
       this.#writeHead();
-      const body = this.#takeChunks();
-      // Node sends a string together with the head, in one piece; a buffer would follow it as a second one.
-      if (body.length <= copiedBytes) this.#res.end(body.toString("latin1"), 'latin1');
-      else this.#res.end(body);
+      endTogether(this.#res, this.#takeChunks());
     }
   }
 
