@@ -4,10 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/free-port.ts';
 import { barChart } from './chart.ts';
-import { type Contender, contenders } from './contenders.ts';
+import { type Contender, contenders, type Started } from './contenders.ts';
 import { type Ground, prepareGround } from './ground.ts';
-import { closedLoop, fixedRate, type Measured } from './load.ts';
-import type { PinnedProcess } from './pinned-process.ts';
+import { closedLoop, fixedRate, type Measured, openIdleConnections } from './load.ts';
 import { latencyTable, median, type Row, throughputTable } from './report.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
@@ -43,7 +42,7 @@ function assertKnown(name: 'scenario' | 'contender', known: readonly { name: str
 const warmUpSeconds = 8;
 const ours = 'gateway';
 
-type Running = Contender & { process: PinnedProcess; port: number };
+type Running = Contender & { process: Started; port: number };
 
 interface Sample extends Measured {
   cpuPer10k: number;
@@ -55,11 +54,14 @@ async function measure(
   contender: Running,
   duration: number,
 ): Promise<Sample> {
+  const url = `http://127.0.0.1:${contender.port}`;
+  const key = contender.process.key ?? ground.hotKey;
+  using _idle = await openIdleConnections(`${url}/v1/pets?limit=2`, key, scenario.idleConnections ?? 0);
   const before = await contender.process.cpuSeconds();
   const measured = await closedLoop({
     directory: ground.directory,
-    url: `http://127.0.0.1:${contender.port}`,
-    script: scenario.script(ground),
+    url,
+    script: scenario.script({ ...ground, hotKey: key }),
     connections: scenario.connections,
     seconds: duration,
   });

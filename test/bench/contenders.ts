@@ -1,4 +1,6 @@
 import { spawnSync } from 'node:child_process';
+import { freePort } from '../support/free-port.ts';
+import * as expressGateway from './contenders/express-gateway.ts';
 import * as haproxy from './contenders/haproxy.ts';
 import * as nginx from './contenders/nginx.ts';
 import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
@@ -15,9 +17,14 @@ export interface Setting {
 export interface Contender {
   name: string;
   title: string;
-  /** Debian package that it needs, where that is not here. */
+  /** What it needs and how that is had, where it is not here. */
   missing: string | undefined;
-  start(setting: Setting, port: number): Promise<PinnedProcess>;
+  start(setting: Setting, port: number): Promise<Started>;
+}
+
+export interface Started extends PinnedProcess {
+  /** A valid key in a form of its own; others take those of the gateway. */
+  key?: string;
 }
 
 const has = (command: string, ...args: string[]) => spawnSync(command, args).error === undefined;
@@ -54,11 +61,26 @@ function gateway(env: Record<string, string>): Contender['start'] {
         REDIS_URL: `redis://127.0.0.1:${redisPort}`,
         DATA_DIR: directory,
         SHUTDOWN_DELAY_MS: '0',
+        GATEWAY_WORKERS: '1',
+        MAX_CONNECTIONS_PER_ADDRESS: '5000',
         ...env,
       },
       directory,
       port,
     });
+}
+
+async function startExpressGateway(setting: Setting, port: number): Promise<Started> {
+  const adminPort = await freePort();
+  const { directory } = setting;
+  const started = await startPinned({
+    core: cores.contender,
+    command: process.execPath,
+    args: await expressGateway.configure({ ...setting, port, adminPort }),
+    directory,
+    port,
+  });
+  return { ...started, key: await expressGateway.issueKey(adminPort) };
 }
 
 function server(
@@ -114,6 +136,12 @@ export const contenders: readonly Contender[] = [
     title: 'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
     missing: undefined,
     start: program('fastify.ts'),
+  },
+  {
+    name: 'express-gateway',
+    title: 'express-gateway: key-auth, rate-limit, proxy',
+    missing: expressGateway.missing,
+    start: startExpressGateway,
   },
   {
     name: 'nginx-lua',

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
+import { Agent, get } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cores } from './pinned-process.ts';
@@ -54,6 +55,18 @@ function done(summary, latency)
   ))
 end
 `;
+
+/** Connections that have had one answer and wait for their next request. */
+export async function openIdleConnections(url: string, key: string, count: number): Promise<Disposable> {
+  const agent = new Agent({ keepAlive: true, maxSockets: count, maxFreeSockets: count });
+  const headers = { authorization: `Bearer ${key}` };
+  const getOnce = () =>
+    new Promise<void>((resolve, reject) => {
+      get(url, { agent, headers }, (answer) => answer.resume().on('end', resolve)).on('error', reject);
+    });
+  await Promise.all(Array.from({ length: count }, getOnce));
+  return { [Symbol.dispose]: () => agent.destroy() };
+}
 
 interface FixedRate {
   directory: string;

@@ -3,6 +3,8 @@ export interface Scenario {
   name: string;
   title: string;
   connections: number;
+  /** Connections beside these that have sent one request and wait. */
+  idleConnections?: number;
   /** Names of contenders; undefined for all. */
   contenders: readonly string[] | undefined;
   script: (files: { hotKey: string; keys: string; exhausted: string; banned: string }) => string;
@@ -59,6 +61,15 @@ end`,
     contenders: ['gateway'],
     script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
     expected: { 429: [99.9, 100] },
+  },
+  {
+    name: 'idle',
+    title: 'one hot key beside 1,000 idle connections',
+    connections: 50,
+    idleConnections: 1000,
+    contenders: ours,
+    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`)} end`,
+    expected: all200,
   },
   {
     name: 'post',
