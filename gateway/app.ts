@@ -16,6 +16,7 @@ import { renderError } from './error-handler.ts';
 import type { GatewayError } from './errors.ts';
 import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
+import type { MakeCounts } from './http/counts.ts';
 import { holdBody } from './http/hold-body.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './http/normalize-target.ts';
@@ -37,6 +38,8 @@ export interface GatewayDependencies extends RedisState {
   privateKey: KeyObject;
   /** Addresses and networks of our own proxies, as proxy-addr writes them. */
   trustProxy: string[];
+  /** For what the limits of the whole gateway count. */
+  makeCounts: MakeCounts;
   log: Logger;
   metrics: Metrics;
   now: () => number;
@@ -91,7 +94,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.use(rejectMalformed());
   app.use(rejectUnknownRoute());
   app.use(rejectLargeBody());
-  app.use(holdBody());
+  app.use(holdBody(dependencies.makeCounts));
   app.use(proxyToPets({ ...dependencies, mintToken, trustsPeer }));
   app.use(renderError({ basePath, anonymousLimit, log, now }));
 
