@@ -7,6 +7,7 @@ import type { Health } from '../admin-app.ts';
 import { choosePort } from '../http/listen.ts';
 import { type InstanceConfig, publicEndpoint, type Service } from '../instance.ts';
 import type { Metrics } from '../metrics.ts';
+import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
 import { addCounts, type MetricsSnapshot, renderMetrics } from './merge-metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
@@ -39,6 +40,7 @@ interface Member {
   /** Called when it tells its metrics. */
   onMetrics: (() => void)[];
   failure: string | undefined;
+  readonly closeHandedOver: () => void;
 }
 
 interface PrimaryDependencies {
@@ -106,6 +108,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       metrics: [],
       onMetrics: [],
       failure: undefined,
+      closeHandedOver: watchHandover(worker),
     };
     members.set(worker.id, member);
     worker.on('message', (message: FromWorker) => hear(member, message));
@@ -157,6 +160,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
         started.reject(new Error(member.failure ?? `a worker ended as it started (${end})`));
         break;
       case 'running':
+        member.closeHandedOver();
         replace(member);
         break;
       case 'draining':
