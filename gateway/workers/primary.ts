@@ -84,7 +84,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
     }
   }, tickMs);
 
-  const listening = () => Array.from(members.values()).filter((member) => member.listening).length;
+  const serving = () => Array.from(members.values()).filter(({ listening }) => listening);
 
   function tell({ worker }: Member, message: ToWorker): void {
     // Should it be gone, its end says so.
@@ -129,7 +129,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       case 'listening':
         member.listening = true;
         log.info(nameOf(member), 'a worker serves');
-        if (listening() === config.workers) started.resolve();
+        if (serving().length === config.workers) started.resolve();
         break;
       case 'failed':
         member.failure = message.reason;
@@ -208,15 +208,15 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       return port;
     },
     health() {
-      const ready = listening();
+      const ready = serving().length;
       const status = phase === 'draining' ? phase : phase === 'running' && ready > 0 ? 'ok' : 'starting';
       const healths = Array.from(members.values(), ({ health }) => health ?? []).flat();
       return { status, ...mergeHealth(healths), workers: { ready, wanted: config.workers } };
     },
     async metrics() {
-      await Promise.all(Array.from(members.values(), freshMetrics));
+      await Promise.all(serving().map(freshMetrics));
       const own = await metrics.registry.getMetricsAsJSON();
-      return renderMetrics([own, past, ...Array.from(members.values(), (member) => member.metrics)]);
+      return renderMetrics([own, past, ...serving().map((member) => member.metrics)]);
     },
     drain,
     async close() {

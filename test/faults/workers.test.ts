@@ -255,6 +255,8 @@ describe.skipIf(needsRedisServer('several workers'))('limits of connections', ()
     await expect
       .poll(async () => (await send(`${adminUrl}/metrics`)).text)
       .toContain('gateway_connections 8\n');
+    // The other workers hear of it a moment later.
+    await sleep(500);
     await open(port, 12);
     const opened = sockets.filter(({ destroyed }) => !destroyed);
     expect(opened).toHaveLength(20);
@@ -264,7 +266,30 @@ describe.skipIf(needsRedisServer('several workers'))('limits of connections', ()
     for (const socket of opened) socket.write(request(key));
     const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
     expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 20 });
-    // They are closed, and there is room again.
+    // They are closed, and there is room again; as there is for those of a worker that ends.
+    await expect.poll(oneMore).toBe(200);
+    await expect.poll(async () => (await open(port, 5)) && oneMore()).toBe(status);
+    process.kill(workersOf(kit.gateway)[0] ?? 0, 'SIGKILL');
+    await expect.poll(oneMore).toBe(200);
+  });
+
+  test('large bodies of a key are few in all workers together', async () => {
+    await using kit = await startGatewayKit(threeWorkers);
+    const { key } = await kit.issue({ plan: 'business' });
+    const size = 40_000;
+    const headers = { connection: 'close', 'content-type': 'application/json' };
+    const oneMore = async () => {
+      const body = ' '.repeat(size);
+      return (await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, headers, body })).status;
+    };
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const slow = await open(kit.gateway.port, 8);
+    for (const socket of slow) socket.write(`${head}Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`);
+    await expect.poll(oneMore).toBe(503);
+    const answers = slow.map((socket) => once(socket, 'data'));
+    for (const socket of slow) socket.write(' '.repeat(size / 2));
+    const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 8 });
     await expect.poll(oneMore).toBe(200);
   });
 });
