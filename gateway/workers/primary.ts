@@ -113,7 +113,10 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
     members.set(worker.id, member);
     worker.on('message', (message: FromWorker) => hear(member, message));
     worker.on('exit', (code: number | null, signal: string | null) => {
-      bury(member, signal ?? `exit code ${code}`);
+      const end = signal ?? `exit code ${code}`;
+      // Its last words may not have been read yet.
+      if (worker.isConnected()) worker.once('disconnect', () => bury(member, end));
+      else bury(member, end);
     });
     worker.on('error', (error: Error) => {
       // There was no process to be had, and so none that could exit.

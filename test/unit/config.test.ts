@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../gateway/config.ts';
@@ -53,6 +54,13 @@ describe('settings', () => {
   test('that are empty count as unset', () => {
     const names = ['GATEWAY_PORT', 'REDIS_URL', 'TRUST_PROXY', 'DEMO', 'LOG_LEVEL', 'DATA_DIR'];
     expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
+  });
+
+  test('make use of all cores in production, unless they say otherwise', () => {
+    const NODE_ENV = 'production';
+    expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
+    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
+    expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
   });
 
   test('that are none of ours are ignored', () => {
@@ -131,6 +139,7 @@ describe('settings', () => {
 describe('a bad value is named with what is wrong', () => {
   const noPort = 'is not a port number from 0 to 65535';
   const noTime = 'is not a whole number of milliseconds from 1 to 9999999';
+  const noWorkers = 'is not a whole number of workers from 1 to 256';
   const noProxies =
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
 
@@ -148,6 +157,10 @@ describe('a bad value is named with what is wrong', () => {
     ['MAX_HEADER_BYTES', '2047', 'is not a whole number of bytes from 2048 to 65536'],
     // More than the pets service would take.
     ['MAX_HEADER_BYTES', '65537', 'is not a whole number of bytes from 2048 to 65536'],
+    ['GATEWAY_WORKERS', '0', noWorkers],
+    ['GATEWAY_WORKERS', '257', noWorkers],
+    ['GATEWAY_WORKERS', '2.5', noWorkers],
+    ['GATEWAY_WORKERS', '-1', noWorkers],
     ['MAX_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
     ['MAX_REQUESTS_PER_CONNECTION', 'many', 'is not a whole number from 1 to 99999'],
