@@ -12,7 +12,7 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
     const { method, socket } = req;
     // Requests of one connection are served one after another, so all it writes until the end is this answer.
     const bytesBefore = socket.bytesWritten;
-    res.once('close', () => {
+    res.on('close', () => {
       const { requestId, caller, decision, errorCode, upstreamMs } = res.locals;
       const route = res.locals.route?.pattern ?? 'unmatched';
       const status = res.headersSent ? res.statusCode : clientClosedRequest;

@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeys } from './api-keys/api-keys.ts';
 import { callerOf } from './api-keys/authenticate.ts';
 import { withCurrentRecord } from './api-keys/current-record.ts';
@@ -9,15 +9,22 @@ import type { LookUpUsage } from './quota/usage-lookup.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
 
 interface AnswerUsageDependencies {
+  /** Such as /v1/usage. */
+  path: string;
   apiKeys: ApiKeys;
   lookUpUsage: LookUpUsage;
   refuseAnonymous: RefuseAnonymous;
 }
 
-/** Tells a client its plan and what it has used. Costs no quota, so that it can be asked for even after a 429. */
+/** GET: tells a client its plan and what it has used. Costs no quota, so that it can be asked for even after a 429. */
 export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandler {
-  const { apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
-  return async function answerUsage(req, res) {
+  const { path, apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
+  return function answerUsage(req, res, next) {
+    if (req.path !== path || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
+    return answer(req, res);
+  };
+
+  async function answer(req: Request, res: Response): Promise<void> {
     assertWellFormed(req);
     assertSmallBody(req);
     res.locals.decision = 'free';
@@ -36,7 +43,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
       day: shownWindow(day, nowMs),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
     });
-  };
+  }
 }
 
 function shownWindow({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {

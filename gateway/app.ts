@@ -18,6 +18,7 @@ import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
 import type { MakeCounts } from './http/counts.ts';
 import { holdBody } from './http/hold-body.ts';
+import { below, inOrder } from './in-order.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './http/normalize-target.ts';
 import { proxyToPets } from './upstream/pets-proxy.ts';
@@ -82,20 +83,24 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.set('trust proxy', trustsPeer);
 
   // Order matters: each step may rely on every step above it.
-  app.use(assignRequestId());
-  app.use(setSecurityHeaders());
-  app.use(matchRoute(api));
-  app.use(recordAccess({ log, metrics }));
-  app.use(serveDescription(api));
-  app.use(answerOptions({ api, anonymousLimit, now }));
-  app.use(basePath, authenticate({ apiKeys, refuseAnonymous }));
-  app.get(`${basePath}/usage`, answerUsage({ apiKeys, lookUpUsage, refuseAnonymous }));
-  app.use(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, busyKeys, metrics }));
-  app.use(rejectMalformed());
-  app.use(rejectUnknownRoute());
-  app.use(rejectLargeBody());
-  app.use(holdBody(dependencies.makeCounts));
-  app.use(proxyToPets({ ...dependencies, mintToken, trustsPeer }));
+  app.use(
+    inOrder(
+      assignRequestId(),
+      setSecurityHeaders(),
+      matchRoute(api),
+      recordAccess({ log, metrics }),
+      serveDescription(api),
+      answerOptions({ api, anonymousLimit, now }),
+      below(basePath, authenticate({ apiKeys, refuseAnonymous })),
+      answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
+      below(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, busyKeys, metrics })),
+      rejectMalformed(),
+      rejectUnknownRoute(),
+      rejectLargeBody(),
+      holdBody(dependencies.makeCounts),
+      proxyToPets({ ...dependencies, mintToken, trustsPeer }),
+    ),
+  );
   app.use(renderError({ basePath, anonymousLimit, log, now }));
 
   return {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
+import { endTogether } from './http/end-together.ts';
 import { awaitsContinue, maxBodyBytes } from './http/request-body.ts';
 import { clientAddress } from './request-context.ts';
 
@@ -54,7 +55,7 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
   res.setHeader('Content-Type', 'application/json; charset=utf-8');
   res.setHeader('Content-Length', body.length);
   if (req.complete || fewBytesLeft(req)) {
-    res.end(body);
+    endTogether(res, body);
     return;
   }
   // More of the request may come than we care to read. Closing at once would reset the connection and could

@@ -62,7 +62,11 @@ export class GatewayError extends Error {
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const [status, message] = catalogue[code];
+    const { stackTraceLimit } = Error;
+    // Nobody looks at where a refusal came from, and to find out would cost a refused client's request the most.
+    Error.stackTraceLimit = 0;
     super(options.message ?? message, { cause: options.cause });
+    Error.stackTraceLimit = stackTraceLimit;
     this.name = 'GatewayError';
     this.code = code;
     this.status = options.status ?? status;

@@ -1,5 +1,6 @@
 import { type Logger, pino } from 'pino';
 import { PinoPretty } from 'pino-pretty';
+import type { LogWriter } from './log-writer.ts';
 
 const forPeople = {
   ignore: 'pid,hostname,service',
@@ -9,10 +10,10 @@ const forPeople = {
 };
 
 /** One JSON line an event on standard output; readable lines where that is a terminal. */
-export function createLog(level: string): Logger {
+export function createLog(level: string, writer: LogWriter): Logger {
   const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
   if (process.stdout.isTTY) return pino(options, PinoPretty(forPeople));
-  return pino(options);
+  return pino(options, writer);
 }
 
 /** Only what is known to be harmless: an error of ioredis carries the command that failed, password and all. */

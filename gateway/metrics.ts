@@ -39,6 +39,12 @@ export interface Metrics {
   localDecisions: Counter<'plan'>;
   /** Faults found in a Redis value that operators set, by Redis key; one label for all records of API keys. */
   badSettings: Gauge<'key'>;
+  /** Log lines given up since their reader did not keep up. */
+  droppedLogLines: Counter;
+}
+
+interface MetricSources {
+  droppedLogLines: () => number;
 }
 
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -48,7 +54,7 @@ const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
  * Metrics in Prometheus' format, for the admin port. gateway/grafana-dashboard.json shows them. Of several workers each
  * has its own; what is told of them together is a sum, or what `aggregator` says.
  */
-export function createMetrics(): Metrics {
+export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   // Among them nodejs_eventloop_lag_*: how long this instance leaves its requests waiting.
   collectDefaultMetrics({ register: registry });
@@ -162,6 +168,15 @@ export function createMetrics(): Metrics {
       labelNames: ['key'],
       aggregator: 'max',
       registers,
+    }),
+    droppedLogLines: new Counter({
+      name: 'gateway_log_lines_dropped_total',
+      help: 'Log lines given up because their reader did not keep up',
+      registers,
+      collect() {
+        this.reset();
+        this.inc(sources.droppedLogLines());
+      },
     }),
   };
 }

@@ -11,6 +11,7 @@ import { assertFree, type Endpoint, listen } from './http/listen.ts';
 import { connectionsLeft } from './http/open-files.ts';
 import { createInstance, type InstanceConfig, publicEndpoint } from './instance.ts';
 import { createLog } from './log.ts';
+import { createLogWriter, type LogWriter } from './log-writer.ts';
 import { createMetrics } from './metrics.ts';
 import { startEmbeddedRedis } from './redis/embedded-redis.ts';
 import { createRedis } from './redis/redis.ts';
@@ -19,13 +20,17 @@ import { createPrimary } from './workers/primary.ts';
 
 const demoPatienceMs = 2000;
 
+/** How long the end waits for whoever reads the log. */
+const logPatienceMs = 1000;
+const standardOutput = 1;
+
 const now = () => Date.now();
 
 /** What has to be undone at the end, in reverse order of its making. */
 type Cleanup = (() => Promise<void> | void)[];
 
 /** Starts the gateway. Rejects where it can't, with what was begun left in `cleanup`. */
-async function start(config: Config, log: Logger, cleanup: Cleanup) {
+async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup: Cleanup) {
   const adminEndpoint: Endpoint = {
     setting: 'GATEWAY_ADMIN_PORT',
     port: config.adminPort,
@@ -43,7 +48,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup) {
     log.info(`Redis: ${embedded.description}`);
     redisUrl = embedded.url;
   }
-  const metrics = createMetrics();
+  const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
   const shared = { config: { ...shareLimits(config, log), redisUrl }, privateKey, log, metrics };
   // One worker is this process itself.
   const service =
@@ -112,6 +117,7 @@ async function undo(cleanup: Cleanup): Promise<void> {
   for (let step = cleanup.pop(); step !== undefined; step = cleanup.pop()) await step();
 }
 
+const logWriter = createLogWriter(standardOutput);
 const cleanup: Cleanup = [];
 let stoppedBy: string | undefined;
 let stopped: Promise<void> | undefined;
@@ -132,14 +138,15 @@ async function stop(log: Logger, starting: Promise<void>): Promise<void> {
   await starting.catch(() => {});
   await undo(cleanup);
   log.info('stopped');
+  await logWriter.flush(logPatienceMs);
   process.exit(0);
 }
 
 try {
   const config = loadConfig(process.env);
   process.send?.({ type: 'configured' });
-  const log = createLog(config.logLevel);
-  const starting = start(config, log, cleanup);
+  const log = createLog(config.logLevel, logWriter);
+  const starting = start(config, log, logWriter, cleanup);
   const onStop = (reason: string) => {
     if (stoppedBy !== undefined) return impatience.abort();
     stoppedBy = reason;

@@ -28,7 +28,7 @@ export function createDrain(server: Server): Drain {
     const ofSocket = inFlight.get(socket);
     ofSocket?.add(res);
     if (draining) res.shouldKeepAlive = false;
-    res.once('close', () => {
+    res.on('close', () => {
       ofSocket?.delete(res);
       if (closing && ofSocket?.size === 0) socket.destroySoon();
     });

@@ -40,7 +40,7 @@ export function createPipelines(
 
   function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
     pipeline.serving = exchange;
-    exchange.res.once('close', () => {
+    exchange.res.on('close', () => {
       pipeline.serving = undefined;
       // What follows an answer with Connection: close is not served (RFC 9112 section 9.6).
       if (!exchange.res.shouldKeepAlive || socket.destroyed) return;

@@ -4,7 +4,32 @@ import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
-import { quotaKeys } from '../redis/redis-keys.ts';
+import { type QuotaKeys, quotaKeys } from '../redis/redis-keys.ts';
+
+const keysByCaller = new WeakMap<Caller, QuotaKeys>();
+const argumentByPolicy = new WeakMap<BanPolicy, string>();
+
+/** Made once for each record: text that is put together anew is one of the dearer parts of a Redis command. */
+function keysOf(caller: Caller): QuotaKeys {
+  let keys = keysByCaller.get(caller);
+  if (keys === undefined) {
+    keys = quotaKeys(caller.sha);
+    keysByCaller.set(caller, keys);
+  }
+  return keys;
+}
+
+/** As consume-5.lua expects it. */
+function policyArgument(policy: BanPolicy): string {
+  let argument = argumentByPolicy.get(policy);
+  if (argument === undefined) {
+    const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
+    const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
+    argument = [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
+    argumentByPolicy.set(policy, argument);
+  }
+  return argument;
+}
 
 /**
  * Decides in one Redis round trip and counts an allowed request in both windows.
@@ -18,20 +43,10 @@ export async function consumeQuota(
   limits: Limits,
   policy: BanPolicy,
 ): Promise<QuotaDecision> {
-  const { sha } = caller;
+  const keys = keysOf(caller);
   const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] =
     await gate.send(() =>
-      redis.consumeQuota(
-        ...quotaKeys(sha),
-        caller.rev,
-        limits.minute,
-        limits.day,
-        policy.enabled ? policy.violations : 0,
-        policy.windowSeconds * 1000,
-        policy.banSeconds * 1000,
-        policy.maxBanSeconds * 1000,
-        policy.resetSeconds * 1000,
-      ),
+      redis.consumeQuota(...keys, caller.rev, limits.minute, limits.day, policyArgument(policy)),
     );
   switch (outcome) {
     case 0:

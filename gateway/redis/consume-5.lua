@@ -9,10 +9,9 @@ KEYS[4]  ban (string, expires when the ban ends)
 KEYS[5]  violations (hash: recent, bans, bannedUntil)
 ARGV[1]  rev of the record that the caller knows, -1 to take it as it is
 ARGV[2]  limit of the minute window       ARGV[3]  limit of the day
-ARGV[4]  violations that lead to a ban, 0 for no bans
-ARGV[5]  within how many ms they lead to it
-ARGV[6]  length of the first ban in ms    ARGV[7]  of the longest ban in ms
-ARGV[8]  ms without a ban after which the next one is a first one again
+ARGV[4]  ban policy, five numbers with spaces between them, as one argument because most requests do not need it:
+         violations that lead to a ban, 0 for no bans; within how many ms they lead to it; length of the first ban in
+         ms; of the longest ban in ms; ms without a ban after which the next one is a first one again
 
 Returns {outcome, now in Unix ms, minute used, ms to the end of the minute window, day used}
   outcome 1: allowed and counted; 0: over a limit, not counted.
@@ -29,11 +28,17 @@ end
 local now = nowMs()
 local dayNumber = dayNumberOf(now)
 
+local function banPolicy()
+  local threshold, windowMs, banMs, maxBanMs, resetMs = string.match(ARGV[4], '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+  return tonumber(threshold), tonumber(windowMs), tonumber(banMs), tonumber(maxBanMs), tonumber(resetMs)
+end
+
 local banned = redis.call('PTTL', KEYS[4])
 if banned == -1 then
   -- Set by hand without an expiry: everything that is counted here ends some day.
-  banned = tonumber(ARGV[7])
-  redis.call('PEXPIRE', KEYS[4], ARGV[7])
+  local _, _, _, maxBanMs = banPolicy()
+  banned = maxBanMs
+  redis.call('PEXPIRE', KEYS[4], string.format('%.0f', maxBanMs))
 end
 if banned > 0 then
   return { 2, now, banned, 0 }
@@ -73,13 +78,12 @@ if minuteUsed < tonumber(ARGV[2]) and dayUsed < tonumber(ARGV[3]) then
 end
 
 local refused = { 0, now, minuteUsed, minuteLeft, dayUsed }
-local threshold = tonumber(ARGV[4])
+local threshold, windowMs, firstBanMs, maxBanMs, resetMs = banPolicy()
 if threshold == 0 then
   return refused
 end
 
 -- A violation, at most one a second: a parallel burst that crosses the limit counts once.
-local windowMs = tonumber(ARGV[5])
 local history = redis.pcall('HMGET', KEYS[5], 'recent', 'bans', 'bannedUntil')
 if history.err then
   -- Edited into another type of value: it is the gateways' own, so it starts anew.
@@ -102,7 +106,6 @@ recent[#recent + 1] = string.format('%.0f', now)
 
 local bans = wholeNumber(history[2])
 local bannedUntil = wholeNumber(history[3])
-local resetMs = tonumber(ARGV[8])
 if #recent < threshold then
   redis.call('HSET', KEYS[5], 'recent', table.concat(recent, ','))
   redis.call('PEXPIRE', KEYS[5], string.format('%.0f', math.max(windowMs, bannedUntil + resetMs - now)))
@@ -112,7 +115,7 @@ end
 if now >= bannedUntil + resetMs then
   bans = 0
 end
-local banMs = math.min(tonumber(ARGV[6]) * 2 ^ math.min(bans, 40), tonumber(ARGV[7]))
+local banMs = math.min(firstBanMs * 2 ^ math.min(bans, 40), maxBanMs)
 redis.call('SET', KEYS[4], bans + 1, 'PX', string.format('%.0f', banMs))
 redis.call(
   'HSET', KEYS[5],

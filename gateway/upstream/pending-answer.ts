@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { endTogether } from '../http/end-together.ts';
 import { clientResponseHeaders } from './forwarded-headers.ts';
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -55,7 +56,7 @@ export class PendingAnswer {
       this.#res.end();
     } else {
       this.#writeHead();
-      this.#res.end(this.#takeChunks());
+      endTogether(this.#res, this.#takeChunks());
     }
   }
 

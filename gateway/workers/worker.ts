@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { createInstance, type Service } from '../instance.ts';
 import { createLog } from '../log.ts';
+import { createLogWriter } from '../log-writer.ts';
 import { createMetrics } from '../metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounts, type SharedCounts } from './shared-counts.ts';
@@ -14,11 +15,13 @@ import { createSharedCounts, type SharedCounts } from './shared-counts.ts';
 type Start = Extract<ToWorker, { type: 'start' }>;
 
 const aliveMs = 1000;
+const standardOutput = 1;
 
 const { worker } = cluster;
 if (worker === undefined) throw new Error('workers are started by gateway/server.ts, see GATEWAY_WORKERS');
 
-const metrics = createMetrics();
+const logWriter = createLogWriter(standardOutput);
+const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
 const started = Promise.withResolvers<Service>();
 const cutOff = new AbortController();
 let counts: SharedCounts | undefined;
@@ -36,7 +39,7 @@ function tell(message: FromWorker): Promise<void> {
 async function start({ config, privateKeyPem }: Start): Promise<Service> {
   shutdownTimeoutMs = config.shutdownTimeoutMs;
   counts = createSharedCounts(config.workers, (own) => void tell({ type: 'counts', own }));
-  const log = createLog(config.logLevel).child({ worker: worker?.id });
+  const log = createLog(config.logLevel, logWriter).child({ worker: worker?.id });
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),

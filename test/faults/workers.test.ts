@@ -17,7 +17,7 @@ import { runProgram, startGateway } from '../support/service.ts';
 import { startLoad, tally } from '../support/steady-load.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { answerPets, startUpstream } from '../support/upstream.ts';
-import { busyWorkersOf, isRunning, workersOf } from '../support/worker-processes.ts';
+import { busyWorkersOf, isRunning, untilWorkers } from '../support/worker-processes.ts';
 
 const workers = 3;
 const threeWorkers = { GATEWAY_WORKERS: String(workers) };
@@ -130,10 +130,11 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
     const before = await sum('gateway_requests_total', 'status="2xx"');
     expect(before).toBeGreaterThan(50);
-    const [doomed = 0] = workersOf(kit.gateway);
+    const [doomed] = await untilWorkers(kit.gateway, workers);
     process.kill(doomed, 'SIGKILL');
     const counts = [before];
-    while (workersOf(kit.gateway).length === workers)
+    const replaced = untilWorkers(kit.gateway, workers + 1);
+    while ((await Promise.race([replaced, sleep(20)])) === undefined)
       counts.push(await sum('gateway_requests_total', 'status="2xx"'));
     await expect
       .poll(readiness)
@@ -174,7 +175,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     expect(await answers).toEqual(Array(9).fill(200));
     expect(await kit.gateway.exited).toBe(0);
     expect(kit.gateway.output()).not.toContain('"level":50');
-    for (const pid of workersOf(kit.gateway)) expect(isRunning(pid)).toBe(false);
+    expect((await untilWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
   });
 
   test('cuts off what all workers have in flight when the time is up', async () => {
@@ -206,7 +207,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     'that is killed leaves no worker behind, and they finish what they have in flight',
     async () => {
       const { answers, finish } = await holdRequests(kit, 9);
-      const pids = workersOf(kit.gateway);
+      const pids = await untilWorkers(kit.gateway, workers);
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       kit.gateway.signal('SIGKILL');
       await kit.gateway.exited;
@@ -269,7 +270,8 @@ describe.skipIf(needsRedisServer('several workers'))('limits of connections', ()
     // They are closed, and there is room again; as there is for those of a worker that ends.
     await expect.poll(oneMore).toBe(200);
     await expect.poll(async () => (await open(port, 5)) && oneMore()).toBe(status);
-    process.kill(workersOf(kit.gateway)[0] ?? 0, 'SIGKILL');
+    const [doomed] = await untilWorkers(kit.gateway, workers);
+    process.kill(doomed, 'SIGKILL');
     await expect.poll(oneMore).toBe(200);
   });
 
@@ -333,7 +335,8 @@ describe.skipIf(needsRedisServer('several workers'))('the start of several worke
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
     expect(code).toBe(1);
     expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
-    expect(workersOf({ output: () => stdout }).filter(isRunning)).toEqual([]);
+    const [, pid] = /"pid":(\d+),"msg":"a worker serves"/.exec(stdout) ?? [];
+    expect(isRunning(Number(pid))).toBe(false);
     // Nor its Redis, whose lock and address are gone.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
   });
@@ -341,7 +344,7 @@ describe.skipIf(needsRedisServer('several workers'))('the start of several worke
   test('is tried again and again where a worker can’t be replaced, in growing intervals', async () => {
     await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failAbove(3) });
     const { key } = await kit.issue({ plan: 'business' });
-    const [doomed = 0] = workersOf(kit.gateway);
+    const [doomed] = await untilWorkers(kit.gateway, workers);
     process.kill(doomed, 'SIGKILL');
     const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
     await expect.poll(failures).toBeGreaterThanOrEqual(4);

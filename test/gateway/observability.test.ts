@@ -6,7 +6,7 @@ import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
 import { freePort } from '../support/free-port.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { postJson, send } from '../support/http.ts';
-import { hasRedisServer } from '../support/redis-server.ts';
+import { hasRedisServer, needsRedisServer } from '../support/redis-server.ts';
 import { startGateway } from '../support/service.ts';
 import { answerPets } from '../support/upstream.ts';
 
@@ -49,6 +49,25 @@ describe('what operators see of an instance', () => {
   };
 
   describe('the access log', () => {
+    test.skipIf(needsRedisServer('a late reader of the log'))(
+      'may be read late: requests do not wait for it, and nothing is lost',
+      async () => {
+        const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
+        const requests = 2000;
+        kit.gateway.pauseOutput();
+        const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
+        // More than what the system keeps for a reader.
+        for (const id of ids) {
+          const answer = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
+          expect(answer.status).toBe(200);
+        }
+        kit.gateway.resumeOutput();
+        await lineOf(`late-${requests - 1}`);
+        const told = new Set(logLines().map(({ requestId }) => requestId));
+        expect(ids.filter((id) => !told.has(id))).toEqual([]);
+      },
+    );
+
     test('has one line a request, with who asked, what was decided and what it took', async () => {
       const { key, id } = await kit.issue({ plan: 'pro' });
       const answer = await send(`${kit.gateway.url}/v1/pets?limit=5`, {

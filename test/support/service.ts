@@ -15,6 +15,9 @@ export interface Service extends AsyncDisposable {
   pid: number;
   /** All it has written so far, errors included. */
   output(): string;
+  /** Stops reading what it writes, as a log collector does that hangs. */
+  pauseOutput(): void;
+  resumeOutput(): void;
   signal(signal: NodeJS.Signals): void;
   /** Resolves with the exit code, or null where a signal ended it. */
   exited: Promise<number | null>;
@@ -119,6 +122,8 @@ async function startService(
     adminUrl: `http://127.0.0.1:${ready.adminPort}`,
     pid: child.pid ?? 0,
     output: () => output,
+    pauseOutput: () => child.stdout?.pause(),
+    resumeOutput: () => child.stdout?.resume(),
     signal: (signal) => child.kill(signal),
     exited,
     stop,

@@ -1,0 +1,182 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { freePort } from '../support/free-port.ts';
+import { barChart } from './chart.ts';
+import { type Contender, contenders } from './contenders.ts';
+import { type Ground, prepareGround } from './ground.ts';
+import { closedLoop, fixedRate, type Measured } from './load.ts';
+import type { PinnedProcess } from './pinned-process.ts';
+import { latencyTable, median, type Row, throughputTable } from './report.ts';
+import { type Scenario, scenarios } from './scenarios.ts';
+
+/*
+ * npm run bench: all contenders side by side, each on one core, what they need on the other one. Only the ratios of
+ * one run say something: the figures themselves are those of this machine at this moment.
+ */
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '3' },
+    scenario: { type: 'string', multiple: true, default: [] },
+    contender: { type: 'string', multiple: true, default: [] },
+  },
+});
+const rounds = positive('rounds');
+const seconds = positive('seconds');
+assertKnown('scenario', scenarios);
+assertKnown('contender', contenders);
+
+function positive(name: 'rounds' | 'seconds'): number {
+  const value = Number(options[name]);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number from 1 on`);
+  return value;
+}
+
+function assertKnown(name: 'scenario' | 'contender', known: readonly { name: string }[]): void {
+  const unknown = options[name].find((wanted) => !known.some((one) => one.name === wanted));
+  if (unknown === undefined) return;
+  throw new Error(`no ${name} is named ${unknown}; there are ${known.map((one) => one.name).join(', ')}`);
+}
+
+const warmUpSeconds = 8;
+const ours = 'gateway';
+
+type Running = Contender & { process: PinnedProcess; port: number };
+
+interface Sample extends Measured {
+  cpuPer10k: number;
+}
+
+async function measure(
+  ground: Ground,
+  scenario: Scenario,
+  contender: Running,
+  duration: number,
+): Promise<Sample> {
+  const before = await contender.process.cpuSeconds();
+  const measured = await closedLoop({
+    directory: ground.directory,
+    url: `http://127.0.0.1:${contender.port}`,
+    script: scenario.script(ground),
+    connections: scenario.connections,
+    seconds: duration,
+  });
+  const cpuSeconds = (await contender.process.cpuSeconds()) - before;
+  assertStatuses(scenario, contender, measured);
+  return { ...measured, cpuPer10k: (cpuSeconds / (measured.requestsPerSecond * duration)) * 10_000 };
+}
+
+/** A contender that refuses or fails what it should serve would look fast. */
+function assertStatuses({ name, expected }: Scenario, contender: Contender, { statuses }: Measured): void {
+  const total = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  for (const status of new Set([...Object.keys(statuses), ...Object.keys(expected)])) {
+    const percent = (100 * (statuses[status] ?? 0)) / total;
+    // The upstream alone knows no keys.
+    const [from, to] = expected[status] ?? [0, 0.1];
+    if (percent < from || percent > to) {
+      throw new Error(`${contender.name}, ${name}: ${percent.toFixed(1)} % of the answers are ${status}`);
+    }
+  }
+}
+
+function summarize(title: string, name: string, samples: readonly Sample[]): Row {
+  const of = (field: 'requestsPerSecond' | 'p50' | 'p99' | 'p999' | 'cpuPer10k') =>
+    samples.map((sample) => sample[field]);
+  const rates = of('requestsPerSecond');
+  return {
+    name,
+    title,
+    requestsPerSecond: median(rates),
+    lowest: Math.min(...rates),
+    highest: Math.max(...rates),
+    p50: median(of('p50')),
+    p99: median(of('p99')),
+    p999: median(of('p999')),
+    cpuPer10k: median(of('cpuPer10k')),
+  };
+}
+
+async function throughput(ground: Ground, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
+  const taking = running.filter(({ name }) => scenario.contenders?.includes(name) ?? true);
+  const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
+  for (const contender of taking) await measure(ground, scenario, contender, warmUpSeconds);
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const contender of taking) {
+      samples.get(contender.name)?.push(await measure(ground, scenario, contender, seconds));
+      process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${contender.name}          `);
+    }
+  }
+  process.stderr.write('\r\x1b[K');
+  return taking.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
+}
+
+async function latency(
+  ground: Ground,
+  running: readonly Running[],
+  requestsPerSecond: number,
+): Promise<Row[]> {
+  const taking = running.filter(({ name }) => ['direct', ours, 'nginx-lua'].includes(name));
+  const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const { name, port } of taking) {
+      const url = `http://127.0.0.1:${port}/v1/pets?limit=2`;
+      const { directory, hotKey: key } = ground;
+      const measured = await fixedRate({ directory, url, key, requestsPerSecond, seconds });
+      samples.get(name)?.push({ ...measured, cpuPer10k: 0 });
+    }
+  }
+  return taking.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
+}
+
+async function main(): Promise<void> {
+  const chosen = scenarios.filter(
+    ({ name }) => options.scenario.length === 0 || options.scenario.includes(name),
+  );
+  await using ground = await prepareGround();
+  await using stack = new AsyncDisposableStack();
+  const running: Running[] = [];
+  const leftOut: string[] = [];
+  for (const contender of contenders) {
+    if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
+    if (contender.missing !== undefined) {
+      leftOut.push(`${contender.title}: ${contender.missing}`);
+      continue;
+    }
+    const port = contender.name === 'direct' ? ground.upstreamPort : await freePort();
+    const process = await contender.start(ground, port);
+    stack.defer(() => process.stop());
+    running.push({ ...contender, process, port });
+  }
+
+  const sections: string[] = [];
+  const results: Record<string, Row[]> = {};
+  for (const scenario of chosen) {
+    const rows = await throughput(ground, scenario, running);
+    results[scenario.name] = rows;
+    sections.push(`### ${scenario.title}\n\n${throughputTable(rows, ours)}`);
+    process.stdout.write(`${sections.at(-1)}\n\n`);
+  }
+  const own = results['hot-key']?.find(({ name }) => name === ours);
+  if (own !== undefined) {
+    const rate = Math.round(own.requestsPerSecond / 2);
+    const rows = await latency(ground, running, rate);
+    results['half-load'] = rows;
+    sections.push(
+      `### Latency at ${rate} requests/s, half of what this gateway can take\n\n${latencyTable(rows)}`,
+    );
+    process.stdout.write(`${sections.at(-1)}\n\n`);
+  }
+  for (const line of leftOut) sections.push(`Left out: ${line}`);
+
+  const directory = fileURLToPath(new URL('results/', import.meta.url));
+  await mkdir(directory, { recursive: true });
+  const head = `# Benchmark\n\n${new Date().toISOString()}, ${cpus()[0]?.model.trim()}, Node ${process.version}, ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
+  await writeFile(`${directory}latest.md`, `${[head, ...sections].join('\n\n')}\n`);
+  await writeFile(`${directory}latest.json`, `${JSON.stringify(results, null, 2)}\n`);
+  const rows = results['hot-key'];
+  if (rows !== undefined) await writeFile(`${directory}throughput.svg`, barChart(rows, ours));
+}
+
+await main();

@@ -1,0 +1,142 @@
+import { spawnSync } from 'node:child_process';
+import * as haproxy from './contenders/haproxy.ts';
+import * as nginx from './contenders/nginx.ts';
+import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
+
+/** What all contenders stand on. */
+export interface Setting {
+  directory: string;
+  upstreamPort: number;
+  redisPort: number;
+  /** SHA-1 of the gateway's script, as Redis knows it. */
+  scriptSha: string;
+}
+
+export interface Contender {
+  name: string;
+  title: string;
+  /** Debian package that it needs, where that is not here. */
+  missing: string | undefined;
+  start(setting: Setting, port: number): Promise<PinnedProcess>;
+}
+
+const has = (command: string, ...args: string[]) => spawnSync(command, args).error === undefined;
+const missingPackage = (command: string, name: string) =>
+  has(command, '-v') ? undefined : `needs the Debian package ${name}`;
+
+function program(file: string): Contender['start'] {
+  return ({ directory, upstreamPort, redisPort }, port) =>
+    startPinned({
+      core: cores.contender,
+      command: process.execPath,
+      args: [`test/bench/contenders/${file}`],
+      env: {
+        PORT: String(port),
+        UPSTREAM: `http://127.0.0.1:${upstreamPort}`,
+        REDIS: `redis://127.0.0.1:${redisPort}`,
+      },
+      directory,
+      port,
+    });
+}
+
+function gateway(env: Record<string, string>): Contender['start'] {
+  return ({ directory, upstreamPort, redisPort }, port) =>
+    startPinned({
+      core: cores.contender,
+      command: process.execPath,
+      args: ['gateway/server.ts'],
+      env: {
+        GATEWAY_PORT: String(port),
+        GATEWAY_ADMIN_PORT: '0',
+        GATEWAY_HOST: '127.0.0.1',
+        PETS_SERVICE_URL: `http://127.0.0.1:${upstreamPort}`,
+        REDIS_URL: `redis://127.0.0.1:${redisPort}`,
+        DATA_DIR: directory,
+        SHUTDOWN_DELAY_MS: '0',
+        ...env,
+      },
+      directory,
+      port,
+    });
+}
+
+function server(
+  command: string,
+  args: (setting: Setting, port: number) => Promise<string[]>,
+): Contender['start'] {
+  return async (setting, port) =>
+    startPinned({
+      core: cores.contender,
+      command,
+      args: await args(setting, port),
+      directory: setting.directory,
+      port,
+    });
+}
+
+const needsNginx = missingPackage('nginx', 'nginx-light');
+
+export const contenders: readonly Contender[] = [
+  {
+    name: 'direct',
+    title: 'nothing between: the upstream itself',
+    missing: needsNginx,
+    start: () => Promise.resolve({ cpuSeconds: () => Promise.resolve(0), stop: () => Promise.resolve() }),
+  },
+  { name: 'gateway', title: 'this gateway', missing: undefined, start: gateway({}) },
+  {
+    name: 'gateway-no-log',
+    title: 'this gateway, access log off',
+    missing: undefined,
+    start: gateway({ LOG_LEVEL: 'warn' }),
+  },
+  {
+    name: 'bare-undici',
+    title: "this gateway's proxy alone: no keys, quotas, headers, log",
+    missing: undefined,
+    start: program('express-undici.ts'),
+  },
+  {
+    name: 'bare',
+    title: 'Express + http-proxy-middleware as they come, no gateway',
+    missing: undefined,
+    start: program('express-bare.ts'),
+  },
+  {
+    name: 'two-limiters',
+    title: 'Express + http-proxy-middleware + rate-limiter-flexible twice on Redis',
+    missing: undefined,
+    start: program('two-limiters.ts'),
+  },
+  {
+    name: 'fastify',
+    title: 'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
+    missing: undefined,
+    start: program('fastify.ts'),
+  },
+  {
+    name: 'nginx-lua',
+    title: 'nginx + Lua + the same script on Redis',
+    missing: needsNginx,
+    start: server('nginx', ({ directory, upstreamPort, redisPort, scriptSha }, port) =>
+      nginx.lua({ directory, port, upstreamPort, redisPort }, scriptSha),
+    ),
+  },
+  {
+    name: 'nginx',
+    title: 'nginx with limit_req, no Redis',
+    missing: needsNginx,
+    start: server('nginx', ({ directory, upstreamPort, redisPort }, port) =>
+      nginx.limitReq({ directory, port, upstreamPort, redisPort }),
+    ),
+  },
+  {
+    name: 'haproxy',
+    title: 'HAProxy with a stick table, no Redis',
+    missing: missingPackage('haproxy', 'haproxy'),
+    start: server('haproxy', ({ directory, upstreamPort }, port) =>
+      haproxy.stickTable(directory, port, upstreamPort),
+    ),
+  },
+];

@@ -1,0 +1,10 @@
+import express from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { Agent } from 'node:http';
+
+/** What everybody starts with: Express and http-proxy-middleware with its own transport, and no gateway at all. */
+const app = express();
+app.disable('x-powered-by').disable('etag');
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+app.use(createProxyMiddleware({ target: process.env['UPSTREAM'] ?? '', agent }));
+app.listen(Number(process.env['PORT']), '127.0.0.1');

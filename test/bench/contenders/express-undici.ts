@@ -1,0 +1,47 @@
+import express from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { pino } from 'pino';
+import { Agent } from 'undici';
+import { upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
+import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
+import { undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
+import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
+
+/** The gateway's own proxy and nothing else of it: what its keys, quotas, headers and log cost is the difference. */
+const upstreams = createUpstreams({
+  urls: [process.env['UPSTREAM'] ?? ''],
+  probe: createReadinessProbe(),
+  log: pino({ level: 'silent' }),
+  onState: () => {},
+});
+const app = express();
+app.disable('x-powered-by').disable('etag');
+app.use(
+  createProxyMiddleware({
+    router() {
+      const target = upstreams.take();
+      if (target === undefined) throw new Error('the upstream is away');
+      return target;
+    },
+    plugins: [
+      undiciTransport({
+        dispatcher: new Agent({ connections: 256 }),
+        upstreams,
+        timeoutMs: 10_000,
+        requestHeaders: (req) =>
+          upstreamRequestHeaders({
+            rawHeaders: req.rawHeaders,
+            peerAddress: '127.0.0.1',
+            peerIsTrusted: false,
+            token: 'none',
+            requestId: 'none',
+            hasBody: false,
+          }),
+        requestBody: () => null,
+        onSettled: () => {},
+        checkResponse: () => {},
+      }),
+    ],
+  }),
+);
+app.listen(Number(process.env['PORT']), '127.0.0.1');

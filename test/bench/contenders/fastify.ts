@@ -1,0 +1,27 @@
+import { hash } from 'node:crypto';
+import httpProxy from '@fastify/http-proxy';
+import rateLimit from '@fastify/rate-limit';
+import fastify from 'fastify';
+import { Redis } from 'ioredis';
+
+/** Fastify with its own proxy and rate limit, which has one window, after a look-up of the key. */
+const redis = new Redis(process.env['REDIS'] ?? '', { enableAutoPipelining: true });
+const known = new Map<string, { plan: string; readAtMs: number }>();
+const app = fastify();
+
+app.addHook('onRequest', async (request, reply) => {
+  const sha = hash('sha256', request.headers.authorization?.slice('Bearer '.length) ?? '');
+  const record = known.get(sha);
+  if (record !== undefined && Date.now() - record.readAtMs < 10_000) return;
+  const plan = await redis.hget(`gw:key:{${sha}}`, 'plan');
+  if (plan === null) return reply.code(401).send({ code: 'unknown_api_key' });
+  known.set(sha, { plan, readAtMs: Date.now() });
+});
+await app.register(rateLimit, {
+  redis,
+  max: 1e9,
+  timeWindow: 60_000,
+  keyGenerator: (request) => request.headers.authorization ?? '',
+});
+await app.register(httpProxy, { upstream: process.env['UPSTREAM'] ?? '' });
+await app.listen({ port: Number(process.env['PORT']), host: '127.0.0.1' });

@@ -1,0 +1,160 @@
+import { spawnSync } from 'node:child_process';
+import { writeFile, mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+interface NginxOptions {
+  directory: string;
+  port: number;
+  upstreamPort: number;
+  redisPort: number;
+}
+
+const modules = /--modules-path=(\S+)/.exec(spawnSync('nginx', ['-V']).stderr?.toString() ?? '')?.[1] ?? '';
+
+/** Around what differs: one worker, access log into a file, connections to the upstream kept. */
+async function writeConfig(
+  { directory, port, upstreamPort }: NginxOptions,
+  { http, location }: { http: string; location: string },
+): Promise<string[]> {
+  const prefix = join(directory, `nginx-${port}`);
+  await mkdir(prefix, { recursive: true });
+  const file = join(prefix, 'nginx.conf');
+  await writeFile(
+    file,
+    `
+load_module ${modules}/ndk_http_module.so;
+load_module ${modules}/ngx_http_lua_module.so;
+daemon off; worker_processes 1; pid ${prefix}/nginx.pid; error_log stderr error;
+events { worker_connections 8192; }
+http {
+  access_log ${prefix}/access.log;
+  client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/fastcgi;
+  uwsgi_temp_path ${prefix}/uwsgi; scgi_temp_path ${prefix}/scgi;
+  keepalive_requests 1000000000;
+  upstream pets { server 127.0.0.1:${upstreamPort}; keepalive 256; keepalive_requests 1000000000; }
+  ${http}
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location / {
+      ${location}
+      proxy_http_version 1.1; proxy_set_header Connection ""; proxy_pass http://pets;
+    }
+  }
+}
+`,
+  );
+  return ['-p', prefix, '-c', file];
+}
+
+/** nginx' own limit, in its own memory: what there is without Redis. */
+export function limitReq(options: NginxOptions): Promise<string[]> {
+  return writeConfig(options, {
+    http: 'limit_req_zone $http_authorization zone=keys:10m rate=1000000r/s;',
+    location: 'limit_req zone=keys burst=1000000 nodelay;',
+  });
+}
+
+/**
+ * nginx with Lua: hash of the key, remembered record, the gateway's own script on Redis, rate headers. What Kong and
+ * APISIX are made of, without what they add.
+ *
+ * @param scriptSha of consume-5.lua, loaded into Redis already
+ */
+export function lua(options: NginxOptions, scriptSha: string): Promise<string[]> {
+  const port = String(options.redisPort);
+  return writeConfig(options, {
+    http: `
+  lua_shared_dict records 20m;
+  init_by_lua_block {
+    local ffi = require 'ffi'
+    ffi.cdef 'unsigned char *SHA256(const unsigned char *d, size_t n, unsigned char *md);'
+    local digest = ffi.new('unsigned char[32]')
+    local hex = {}
+    for byte = 0, 255 do hex[byte] = string.format('%02x', byte) end
+    function sha256(text)
+      ffi.C.SHA256(text, #text, digest)
+      local parts = {}
+      for index = 0, 31 do parts[index + 1] = hex[digest[index]] end
+      return table.concat(parts)
+    end
+    function command(...)
+      local parts = { '*', select('#', ...), '\\r\\n' }
+      for index = 1, select('#', ...) do
+        local argument = tostring((select(index, ...)))
+        parts[#parts + 1] = '$' .. #argument .. '\\r\\n' .. argument .. '\\r\\n'
+      end
+      return table.concat(parts)
+    end
+    function redis(text)
+      local socket = ngx.socket.tcp()
+      socket:settimeout(1000)
+      assert(socket:connect('127.0.0.1', ${port}))
+      assert(socket:send(text))
+      local line = assert(socket:receive())
+      local answer = {}
+      if line:sub(1, 1) == '*' then
+        for index = 1, tonumber(line:sub(2)) do
+          local item = assert(socket:receive())
+          if item:sub(1, 1) == '$' then item = assert(socket:receive()) else item = item:sub(2) end
+          answer[index] = item
+        end
+      end
+      socket:setkeepalive(60000, 256)
+      return answer
+    end
+  }`,
+    location: `
+      access_by_lua_block {
+        local header = ngx.var.http_authorization
+        if not header then return ngx.exit(401) end
+        local sha = sha256(header:sub(8))
+        local rev = ngx.shared.records:get(sha)
+        if not rev then
+          rev = redis(command('HMGET', 'gw:key:{' .. sha .. '}', 'rev'))[1]
+          if not rev then return ngx.exit(401) end
+          ngx.shared.records:set(sha, rev, 10)
+        end
+        local tag = '{' .. sha .. '}'
+        local answer = redis(command(
+          'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
+          'gw:violations:' .. tag, rev, 999999999, 999999999, '10 60000 60000 3600000 86400000'
+        ))
+        if answer[1] ~= '1' then
+          ngx.header['Retry-After'] = 60
+          return ngx.exit(429)
+        end
+        ngx.header['X-RateLimit-Limit'] = 999999999
+        ngx.header['X-RateLimit-Remaining'] = 999999999 - tonumber(answer[3])
+        ngx.header['X-RateLimit-Reset'] = math.ceil((tonumber(answer[2]) + tonumber(answer[4])) / 1000)
+      }`,
+  });
+}
+
+/** The upstream of all contenders: as little work as an answer can be. */
+export async function upstream(directory: string, port: number): Promise<string[]> {
+  const prefix = join(directory, 'upstream');
+  await mkdir(prefix, { recursive: true });
+  const file = join(prefix, 'nginx.conf');
+  const pets =
+    '[{"id":1,"name":"Rex","categoryId":1,"status":"available"},{"id":2,"name":"Mia","categoryId":2,"status":"available"}]';
+  await writeFile(join(prefix, 'large'), 'x'.repeat(1024 * 1024));
+  await writeFile(
+    file,
+    `
+daemon off; worker_processes 1; pid ${prefix}/nginx.pid; error_log stderr error;
+events { worker_connections 8192; }
+http {
+  access_log off; keepalive_requests 1000000000; default_type application/json;
+  client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/fastcgi;
+  uwsgi_temp_path ${prefix}/uwsgi; scgi_temp_path ${prefix}/scgi;
+  server {
+    listen 127.0.0.1:${port} backlog=4096;
+    location = /v1/pets { return 200 '${pets}'; }
+    location = /v1/pets/1 { root ${prefix}; try_files /large =404; }
+    location = /readyz { return 200 '{}'; }
+  }
+}
+`,
+  );
+  return ['-p', prefix, '-c', file];
+}

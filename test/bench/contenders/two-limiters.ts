@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto';
+import { Agent } from 'node:http';
+import express, { type RequestHandler } from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { Redis } from 'ioredis';
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+
+/**
+ * What a user of rate-limiter-flexible would write: a limiter for each window, both on Redis, after a look-up of the
+ * key that is remembered for some seconds.
+ */
+const redis = new Redis(process.env['REDIS'] ?? '', { enableAutoPipelining: true });
+const minute = new RateLimiterRedis({ storeClient: redis, keyPrefix: 'm', points: 1e9, duration: 60 });
+const day = new RateLimiterRedis({ storeClient: redis, keyPrefix: 'd', points: 1e9, duration: 86_400 });
+const known = new Map<string, { plan: string; readAtMs: number }>();
+
+function authenticate(): RequestHandler {
+  return async function authenticate(req, res, next) {
+    const key = req.headers.authorization?.slice('Bearer '.length) ?? '';
+    const sha = hash('sha256', key);
+    let record = known.get(sha);
+    if (record === undefined || Date.now() - record.readAtMs > 10_000) {
+      const plan = await redis.hget(`gw:key:{${sha}}`, 'plan');
+      if (plan === null) return void res.status(401).json({ code: 'unknown_api_key' });
+      record = { plan, readAtMs: Date.now() };
+      known.set(sha, record);
+    }
+    res.locals['sha'] = sha;
+    next();
+  };
+}
+
+function limit(): RequestHandler {
+  return async function limit(_req, res, next) {
+    const sha = String(res.locals['sha']);
+    try {
+      const [ofMinute] = await Promise.all([minute.consume(sha), day.consume(sha)]);
+      res.set('X-RateLimit-Limit', '1000000000');
+      res.set('X-RateLimit-Remaining', String(ofMinute.remainingPoints));
+      res.set('X-RateLimit-Reset', String(Math.ceil((Date.now() + ofMinute.msBeforeNext) / 1000)));
+      next();
+    } catch (error) {
+      if (!(error instanceof RateLimiterRes)) throw error;
+      res.set('Retry-After', String(Math.ceil(error.msBeforeNext / 1000)));
+      res.status(429).json({ code: 'rate_limit_exceeded' });
+    }
+  };
+}
+
+const app = express();
+app.disable('x-powered-by').disable('etag');
+app.use(authenticate());
+app.use(limit());
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+app.use(createProxyMiddleware({ target: process.env['UPSTREAM'] ?? '', agent }));
+app.listen(Number(process.env['PORT']), '127.0.0.1');

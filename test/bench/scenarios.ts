@@ -1,0 +1,86 @@
+/** What clients do. Lua for wrk; `keys` is a file with an API key a line. */
+export interface Scenario {
+  name: string;
+  title: string;
+  connections: number;
+  /** Names of contenders; undefined for all. */
+  contenders: readonly string[] | undefined;
+  script: (files: { hotKey: string; keys: string; exhausted: string; banned: string }) => string;
+  /** Shares of statuses that are expected, in percent; anything else means that something else was measured. */
+  expected: Readonly<Record<string, readonly [from: number, to: number]>>;
+}
+
+const readKeys = (file: string, name: string) => `
+local ${name} = {}
+for line in io.lines('${file}') do ${name}[#${name} + 1] = 'Bearer ' .. line end
+`;
+const get = (key: string) => `return wrk.format('GET', '/v1/pets?limit=2', { authorization = ${key} })`;
+const ours = ['direct', 'gateway', 'nginx-lua'] as const;
+const all200 = { 200: [99.9, 100] } as const;
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'hot-key',
+    title: 'one hot key',
+    connections: 50,
+    contenders: undefined,
+    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`)} end`,
+    expected: all200,
+  },
+  {
+    name: 'many-keys',
+    title: '10,000 keys in turn',
+    connections: 50,
+    contenders: ours,
+    script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
+function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
+    expected: all200,
+  },
+  {
+    name: 'refused',
+    title: '20 % over their limit',
+    connections: 50,
+    contenders: ['gateway'],
+    script: ({
+      keys,
+      exhausted,
+    }) => `${readKeys(keys, 'keys')}${readKeys(exhausted, 'exhausted')} local turn = 0
+function request()
+  turn = turn + 1
+  local from = turn % 5 == 0 and exhausted or keys
+  ${get('from[turn % #from + 1]')}
+end`,
+    expected: { 200: [79, 81], 429: [19, 21] },
+  },
+  {
+    name: 'banned',
+    title: 'a banned client hammers',
+    connections: 50,
+    contenders: ['gateway'],
+    script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
+    expected: { 429: [99.9, 100] },
+  },
+  {
+    name: 'post',
+    title: 'POST with 2 kB',
+    connections: 50,
+    contenders: ours,
+    script: ({ hotKey }) => `local body = '{"name":"' .. string.rep('x', 2000) .. '","categoryId":1}'
+function request()
+  return wrk.format('POST', '/v1/pets', {
+    authorization = 'Bearer ${hotKey}', ['content-type'] = 'application/json'
+  }, body)
+end`,
+    expected: all200,
+  },
+  {
+    name: 'large',
+    title: 'answers of 1 MiB',
+    connections: 10,
+    contenders: ours,
+    script: ({ hotKey }) => `function request()
+  return wrk.format('GET', '/v1/pets/1', { authorization = 'Bearer ${hotKey}' })
+end`,
+    expected: all200,
+  },
+];
