@@ -1,22 +1,29 @@
 import express, { type Express } from 'express';
-import type { DayUsage } from './quota/day-usage.ts';
-import type { Drain } from './http/drain.ts';
 import { GatewayError } from './errors.ts';
-import type { Metrics } from './metrics.ts';
-import type { RedisGate } from './redis/redis-gate.ts';
-import type { Upstreams } from './upstream/upstreams.ts';
+import type { TargetState } from './upstream/upstream-target.ts';
 
-interface AdminDependencies {
-  drain: Drain;
-  gate: RedisGate;
-  metrics: Metrics;
-  dayUsage: DayUsage;
-  upstreams: Pick<Upstreams, 'targets'>;
+/** What /readyz says. */
+export interface Health {
+  /** Ready for requests where it is ok, and only there. */
+  status: 'starting' | 'ok' | 'draining';
+  redis: 'ok' | 'unavailable';
+  /** By origin. */
+  upstreams: Record<string, TargetState>;
+  /** Served without Redis and not yet in its day counters. */
+  unreportedRequests: number;
+  /** Where the gateway is more than one process. */
+  workers?: { ready: number; wanted: number };
 }
 
-/** What operators and orchestrators ask of one instance. On a port of its own, loopback by default. */
-export function createAdminApp(dependencies: AdminDependencies): Express {
-  const { drain, gate, metrics, dayUsage, upstreams } = dependencies;
+interface AdminDependencies {
+  health: () => Health;
+  /** In Prometheus' format. */
+  metrics: () => Promise<string>;
+  metricsType: string;
+}
+
+/** What operators and orchestrators ask of one gateway. On a port of its own, loopback by default. */
+export function createAdminApp({ health, metrics, metricsType }: AdminDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.get('/livez', (_req, res) => {
@@ -24,15 +31,11 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   });
   // Trouble with Redis or the upstream is dealt with, and must not take every instance out at once: it shows here and not in the status.
   app.get('/readyz', (_req, res) => {
-    res.status(drain.draining ? 503 : 200).json({
-      status: drain.draining ? 'draining' : 'ok',
-      redis: gate.open ? 'ok' : 'unavailable',
-      upstreams: Object.fromEntries(upstreams.targets.map(({ origin, state }) => [origin, state])),
-      unreportedRequests: dayUsage.pending(),
-    });
+    const state = health();
+    res.status(state.status === 'ok' ? 200 : 503).json(state);
   });
   app.get('/metrics', async (_req, res) => {
-    res.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    res.type(metricsType).send(await metrics());
   });
   app.use((_req, res) => {
     const error = new GatewayError('not_found');

@@ -16,6 +16,7 @@ import { renderError } from './error-handler.ts';
 import type { GatewayError } from './errors.ts';
 import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
+import type { MakeCounts } from './http/counts.ts';
 import { holdBody } from './http/hold-body.ts';
 import { below, inOrder } from './in-order.ts';
 import type { Metrics } from './metrics.ts';
@@ -38,6 +39,8 @@ export interface GatewayDependencies extends RedisState {
   privateKey: KeyObject;
   /** Addresses and networks of our own proxies, as proxy-addr writes them. */
   trustProxy: string[];
+  /** For what the limits of the whole gateway count. */
+  makeCounts: MakeCounts;
   log: Logger;
   metrics: Metrics;
   now: () => number;
@@ -94,7 +97,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),
-      holdBody(),
+      holdBody(dependencies.makeCounts),
       proxyToPets({ ...dependencies, mintToken, trustsPeer }),
     ),
   );

@@ -1,7 +1,17 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { HttpLimits } from './http/http-server.ts';
-import { bytes, count, milliseconds, originList, port, proxyList, redisUrl } from './setting-kinds.ts';
+import {
+  bytes,
+  count,
+  milliseconds,
+  originList,
+  port,
+  proxyList,
+  redisUrl,
+  workers,
+} from './setting-kinds.ts';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
 export interface Config {
@@ -10,6 +20,8 @@ export interface Config {
   port: number;
   adminHost: string;
   adminPort: number;
+  /** Processes that serve requests. */
+  workers: number;
   /** Origins of the instances of the pets service. */
   petsServiceUrls: string[];
   /** One of the forms of redis-url.ts; undefined: a private Redis is started. */
@@ -40,11 +52,14 @@ export class ConfigError extends Error {
   }
 }
 
+const maxWorkers = 256;
+
 const settings = z.object({
   GATEWAY_HOST: z.string().optional(),
   GATEWAY_PORT: port(8080),
   GATEWAY_ADMIN_HOST: z.string().default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port(9090),
+  GATEWAY_WORKERS: workers(1, 1, maxWorkers),
   PETS_SERVICE_PORT: port(3001),
   PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: redisUrl.optional(),
@@ -83,7 +98,10 @@ const settings = z.object({
  * @throws ConfigError with every fault at once. Values of REDIS_URL are never repeated: it may hold a password.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const given = {
+    ...standardsOf(env),
+    ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
+  };
   const parsed = settings.safeParse(given);
   if (!parsed.success) {
     throw new ConfigError(
@@ -108,6 +126,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     port: values.GATEWAY_PORT,
     adminHost: values.GATEWAY_ADMIN_HOST,
     adminPort: values.GATEWAY_ADMIN_PORT,
+    workers: values.GATEWAY_WORKERS,
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
     redisUrl: values.REDIS_URL,
     dataDirectory: resolve(values.DATA_DIR),
@@ -131,4 +150,12 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
   });
+}
+
+/** Settings whose default depends on where the gateway runs. */
+function standardsOf({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  // As many as this process may use: fewer than the machine has, where its affinity or its cgroup says so.
+  if (NODE_ENV === 'production')
+    return { GATEWAY_WORKERS: String(Math.min(availableParallelism(), maxWorkers)) };
+  return {};
 }

@@ -20,6 +20,10 @@ export interface Metrics {
   errors: Counter<'code'>;
   /** Connections of clients that are open. */
   connections: Gauge;
+  /** Processes that serve requests. */
+  workers: Gauge;
+  /** Workers that ended before the gateway did. */
+  workerRestarts: Counter;
   /** Connections beyond a limit: that of all together, or that of an address. */
   refusedConnections: Counter<'limit'>;
   /** Requests refused because a window was used up. */
@@ -46,11 +50,20 @@ interface MetricSources {
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
-/** Metrics in Prometheus' format, for the admin port. gateway/grafana-dashboard.json shows them. */
+/**
+ * Metrics in Prometheus' format, for the admin port. gateway/grafana-dashboard.json shows them. Of several workers each
+ * has its own; what is told of them together is a sum, or what `aggregator` says.
+ */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
   // Among them nodejs_eventloop_lag_*: how long this instance leaves its requests waiting.
   collectDefaultMetrics({ register: registry });
+  for (const metric of registry.getMetricsAsArray()) {
+    // An average would hide the one process that keeps its requests waiting.
+    if (metric.aggregator === 'average') metric.aggregator = 'max';
+    // When the first process started; the library would leave it out.
+    if (metric.aggregator === 'omit') metric.aggregator = 'min';
+  }
   const registers = [registry];
   return {
     registry,
@@ -83,6 +96,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_upstream_up',
       help: '1 while this instance of the pets service is ready for requests',
       labelNames: ['upstream'],
+      aggregator: 'min',
       registers,
     }),
     errors: new Counter({
@@ -94,6 +108,16 @@ export function createMetrics(sources: MetricSources): Metrics {
     connections: new Gauge({
       name: 'gateway_connections',
       help: 'Open connections of clients',
+      registers,
+    }),
+    workers: new Gauge({
+      name: 'gateway_workers',
+      help: 'Processes that serve requests',
+      registers,
+    }),
+    workerRestarts: new Counter({
+      name: 'gateway_worker_restarts_total',
+      help: 'Workers that ended by themselves, or hung and were ended',
       registers,
     }),
     refusedConnections: new Counter({
@@ -129,6 +153,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     localMode: new Gauge({
       name: 'gateway_local_mode',
       help: '1 while Redis does not answer and quotas are counted by this instance alone',
+      aggregator: 'max',
       registers,
     }),
     localDecisions: new Counter({
@@ -141,6 +166,7 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_bad_settings',
       help: 'Unusable fields in a Redis value that operators set; the last good value stays in force',
       labelNames: ['key'],
+      aggregator: 'max',
       registers,
     }),
     droppedLogLines: new Counter({

@@ -29,6 +29,7 @@ const wholeNumberOf =
 
 export const milliseconds = wholeNumberOf('milliseconds');
 export const bytes = wholeNumberOf('bytes');
+export const workers = wholeNumberOf('workers');
 
 export const count = (standard: number) =>
   z

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { peerAddress } from '../request-context.ts';
 import { addressGroup } from './address-group.ts';
-import { createCounts } from './counts.ts';
+import type { MakeCounts } from './counts.ts';
 
 /** Which limit a connection is beyond: that of all together, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
@@ -10,9 +10,12 @@ export type ConnectionLimit = 'total' | 'address';
 interface ConnectionLimitsOptions {
   maxConnections: number;
   maxConnectionsPerAddress: number;
+  /** That this process can have, however many the whole gateway may have. */
+  maxOwnConnections: number;
+  makeCounts: MakeCounts;
   /** Whether an address is that of one of our own proxies, behind which many clients share it. */
   isProxy: (address: string) => boolean;
-  /** Told how many connections are open. */
+  /** Told how many connections of this process are open. */
   onOpen: (count: number) => void;
   /** Told of each refusal, and of the address or IPv6 network that the connection was from. */
   onRefused: (limit: ConnectionLimit, group: string) => void;
@@ -31,23 +34,27 @@ export function limitConnections(
   server: Server,
   options: ConnectionLimitsOptions,
 ): (socket: Socket) => ConnectionLimit | undefined {
-  const { maxConnections, maxConnectionsPerAddress, isProxy, onOpen, onRefused } = options;
-  const perAddress = createCounts();
+  const { maxConnections, maxConnectionsPerAddress, maxOwnConnections, makeCounts } = options;
+  const { isProxy, onOpen, onRefused } = options;
+  const all = makeCounts('connections', maxConnections);
+  const perAddress = makeCounts('connections of an address', maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
   let told = 0;
 
   function limitBefore(group: string, address: string): ConnectionLimit | undefined {
-    if (open >= maxConnections) return 'total';
+    if (all.of('') >= maxConnections || open >= maxOwnConnections) return 'total';
     if (isProxy(address)) return undefined;
     return perAddress.of(group) >= maxConnectionsPerAddress ? 'address' : undefined;
   }
 
   function admit(socket: Socket, group: string): void {
     onOpen((open += 1));
+    all.add('');
     perAddress.add(group);
     socket.once('close', () => {
       onOpen((open -= 1));
+      all.remove('');
       perAddress.remove(group);
     });
   }

@@ -18,3 +18,10 @@ export function createCounts(): Counts {
     },
   };
 }
+
+/**
+ * Makes counts of one kind of thing for the whole gateway.
+ * @param kind such as `connections`, made once
+ * @param limit that they are compared with
+ */
+export type MakeCounts = (kind: string, limit: number) => Counts;

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import { collectBody } from './collect-body.ts';
-import { createCounts } from './counts.ts';
+import type { MakeCounts } from './counts.ts';
 import { awaitsContinue, carriesBody, hasBody } from './request-body.ts';
 
 /** What nearly every body is smaller than. */
@@ -16,19 +16,19 @@ const maxLargeBodiesOfCaller = 8;
  * Waits until a body is here as a whole. Passed on while it comes in, it would occupy a connection to the upstream
  * for as long as its client likes: a few hundred that take their time would leave none for others.
  */
-export function holdBody(): RequestHandler {
-  const largeBodies = createCounts();
-  let total = 0;
+export function holdBody(makeCounts: MakeCounts): RequestHandler {
+  const all = makeCounts('large bodies', maxLargeBodies);
+  const perCaller = makeCounts('large bodies of a caller', maxLargeBodiesOfCaller);
 
   /** A larger body begins. @returns what undoes it */
   function takeSlot(caller: string): () => void {
-    if (total >= maxLargeBodies || largeBodies.of(caller) >= maxLargeBodiesOfCaller)
+    if (all.of('') >= maxLargeBodies || perCaller.of(caller) >= maxLargeBodiesOfCaller)
       throw tooManyLargeBodies();
-    total += 1;
-    largeBodies.add(caller);
+    all.add('');
+    perCaller.add(caller);
     return () => {
-      total -= 1;
-      largeBodies.remove(caller);
+      all.remove('');
+      perCaller.remove(caller);
     };
   }
 

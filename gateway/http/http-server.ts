@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server, STATUS_CODES } from 'n
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
 import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
+import type { MakeCounts } from './counts.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
@@ -30,13 +31,16 @@ interface HttpServerOptions {
   /** Methods that there are somewhere, for the answer to CONNECT. */
   allow: readonly string[];
   limits: HttpLimits;
+  /** Connections that this process can have, however many `limits` allow the whole gateway. */
+  maxOwnConnections: number;
+  makeCounts: MakeCounts;
   /** Whether an address is that of one of our own proxies. */
   isProxy: (address: string) => boolean;
   /** Rate headers for an answer to something that is no request yet; draws on the limit of the address. */
   chargeAddress: (address: string) => Promise<RateLimitHeaders>;
   /** Told of each such answer, which no step of the journey sees, and of the address it goes to. */
   onRawAnswer: (error: GatewayError, address: string) => void;
-  /** Told how many connections are open. */
+  /** Told how many connections of this process are open. */
   onOpenConnections: (count: number) => void;
   /** Told of each connection that is refused, and of the address or IPv6 network it was from. */
   onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
@@ -68,6 +72,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
   server.maxHeadersCount = 0;
   const limitOf = limitConnections(server, {
     ...limits,
+    maxOwnConnections: options.maxOwnConnections,
+    makeCounts: options.makeCounts,
     isProxy: options.isProxy,
     onOpen: options.onOpenConnections,
     onRefused: options.onRefusedConnection,

@@ -30,10 +30,18 @@ export async function listen(server: Server, { setting, port, host }: Endpoint):
 
 /** Finds a port that is taken before anything is started or written. */
 export async function assertFree(endpoint: Endpoint): Promise<void> {
-  if (endpoint.port === 0) return;
+  if (endpoint.port !== 0) await choosePort(endpoint);
+}
+
+/**
+ * @returns the port, or one that is free where 0 was asked for
+ * @throws as `listen`
+ */
+export async function choosePort(endpoint: Endpoint): Promise<number> {
   const probe = createServer();
-  await listen(probe, endpoint);
+  const port = await listen(probe, endpoint);
   await new Promise((resolve) => {
     probe.close(resolve);
   });
+  return port;
 }

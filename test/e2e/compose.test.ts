@@ -159,6 +159,8 @@ describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run 
       ['redis://redis:6379', `redis://127.0.0.1:${redis}`],
       ['redis-port', String(redis)],
       ['postgresql://pets:${POSTGRES_PASSWORD:-pets}@postgres:5432/pets', databaseUrl.href],
+      // However many cores there are.
+      ['${GATEWAY_WORKERS:-}', '2'],
       ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
       ['0.0.0.0', '127.0.0.1'],
       ['8080', String(gateway)],

@@ -49,21 +49,24 @@ describe('what operators see of an instance', () => {
   };
 
   describe('the access log', () => {
-    test.skipIf(needsRedisServer('a late reader of the log'))('may be read late: requests do not wait for it, and nothing is lost', async () => {
-      const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
-      const requests = 2000;
-      kit.gateway.pauseOutput();
-      const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
-      // More than what the system keeps for a reader.
-      for (const id of ids) {
-        const answer = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
-        expect(answer.status).toBe(200);
-      }
-      kit.gateway.resumeOutput();
-      await lineOf(`late-${requests - 1}`);
-      const told = new Set(logLines().map(({ requestId }) => requestId));
-      expect(ids.filter((id) => !told.has(id))).toEqual([]);
-    });
+    test.skipIf(needsRedisServer('a late reader of the log'))(
+      'may be read late: requests do not wait for it, and nothing is lost',
+      async () => {
+        const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
+        const requests = 2000;
+        kit.gateway.pauseOutput();
+        const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
+        // More than what the system keeps for a reader.
+        for (const id of ids) {
+          const answer = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
+          expect(answer.status).toBe(200);
+        }
+        kit.gateway.resumeOutput();
+        await lineOf(`late-${requests - 1}`);
+        const told = new Set(logLines().map(({ requestId }) => requestId));
+        expect(ids.filter((id) => !told.has(id))).toEqual([]);
+      },
+    );
 
     test('has one line a request, with who asked, what was decided and what it took', async () => {
       const { key, id } = await kit.issue({ plan: 'pro' });

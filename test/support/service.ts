@@ -53,12 +53,14 @@ interface SpawnOptions {
   ipc?: boolean;
   /** Limit of open files, as of `ulimit -n`; undefined for that of the tests. */
   openFiles?: number | undefined;
+  /** Whether it leads a process group of its own, as a shell gives it. */
+  ownGroup?: boolean | undefined;
 }
 
 function spawnNode(
   args: string[],
   env: Record<string, string>,
-  { ipc = false, openFiles }: SpawnOptions = {},
+  { ipc = false, openFiles, ownGroup = false }: SpawnOptions = {},
 ): ChildProcess {
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
   const [command = '', ...rest] =
@@ -68,6 +70,7 @@ function spawnNode(
     // All of what can be logged, so that secrets would show (test/afterwards/).
     env: { ...cleanEnvironment(), LOG_LEVEL: 'debug', ...env },
     stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    detached: ownGroup,
   });
 }
 
@@ -145,7 +148,7 @@ async function metricsOf(adminPort: number): Promise<string> {
 /** A gateway in a process of its own, on free ports. */
 export function startGateway(
   env: Record<string, string>,
-  options: Pick<SpawnOptions, 'openFiles'> = {},
+  options: Pick<SpawnOptions, 'openFiles' | 'ownGroup'> = {},
 ): Promise<Service> {
   const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, loadConfig } from '../../gateway/config.ts';
@@ -20,6 +21,7 @@ const defaults = {
   port: 8080,
   adminHost: '127.0.0.1',
   adminPort: 9090,
+  workers: 1,
   petsServiceUrls: ['http://127.0.0.1:3001'],
   redisUrl: undefined,
   dataDirectory: resolve('.data'),
@@ -54,6 +56,13 @@ describe('settings', () => {
     expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
   });
 
+  test('make use of all cores in production, unless they say otherwise', () => {
+    const NODE_ENV = 'production';
+    expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
+    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
+    expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
+  });
+
   test('that are none of ours are ignored', () => {
     expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
   });
@@ -65,6 +74,7 @@ describe('settings', () => {
         GATEWAY_PORT: '0',
         GATEWAY_ADMIN_HOST: '::1',
         GATEWAY_ADMIN_PORT: '65535',
+        GATEWAY_WORKERS: '256',
         PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
         REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
         DATA_DIR: '/var/lib/gateway',
@@ -91,6 +101,7 @@ describe('settings', () => {
       port: 0,
       adminHost: '::1',
       adminPort: 65_535,
+      workers: 256,
       petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
       redisUrl: 'rediss://user:secret@redis.internal:6380/1',
       dataDirectory: '/var/lib/gateway',
@@ -128,6 +139,7 @@ describe('settings', () => {
 describe('a bad value is named with what is wrong', () => {
   const noPort = 'is not a port number from 0 to 65535';
   const noTime = 'is not a whole number of milliseconds from 1 to 9999999';
+  const noWorkers = 'is not a whole number of workers from 1 to 256';
   const noProxies =
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
 
@@ -145,6 +157,10 @@ describe('a bad value is named with what is wrong', () => {
     ['MAX_HEADER_BYTES', '2047', 'is not a whole number of bytes from 2048 to 65536'],
     // More than the pets service would take.
     ['MAX_HEADER_BYTES', '65537', 'is not a whole number of bytes from 2048 to 65536'],
+    ['GATEWAY_WORKERS', '0', noWorkers],
+    ['GATEWAY_WORKERS', '257', noWorkers],
+    ['GATEWAY_WORKERS', '2.5', noWorkers],
+    ['GATEWAY_WORKERS', '-1', noWorkers],
     ['MAX_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
     ['MAX_REQUESTS_PER_CONNECTION', 'many', 'is not a whole number from 1 to 99999'],

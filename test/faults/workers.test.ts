@@ -1,0 +1,394 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import jwt from 'jsonwebtoken';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded-redis.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { dayUsed } from '../support/day-counter.ts';
+import { keepSecrets } from '../support/evidence.ts';
+import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { parseRaw, send, sendRaw } from '../support/http.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+import { runProgram, startGateway } from '../support/service.ts';
+import { startLoad, tally } from '../support/steady-load.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { answerPets, startUpstream } from '../support/upstream.ts';
+import { busyWorkersOf, isRunning, untilWorkers } from '../support/worker-processes.ts';
+
+const workers = 3;
+const threeWorkers = { GATEWAY_WORKERS: String(workers) };
+const noProc = process.platform !== 'linux';
+if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
+
+/** Requests that the upstream has and keeps, on connections of their own: some at each worker. */
+async function holdRequests(
+  kit: GatewayKit,
+  count: number,
+  url = kit.gateway.url,
+): Promise<{ answers: Promise<unknown[]>; finish(): void }> {
+  const { key } = await kit.issue({ plan: 'business' });
+  const held: (() => void)[] = [];
+  kit.upstream.answer = (req, res) => {
+    held.push(() => answerPets(req, res));
+  };
+  const headers = { connection: 'close' };
+  const answers = Promise.all(
+    Array.from({ length: count }, () =>
+      send(`${url}/v1/pets`, { key, headers }).then(
+        ({ status }) => status,
+        () => 'failed',
+      ),
+    ),
+  );
+  await expect.poll(() => held.length).toBe(count);
+  return {
+    answers,
+    finish() {
+      for (const finish of held) finish();
+    },
+  };
+}
+
+describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers', () => {
+  let kit: GatewayKit;
+
+  beforeEach(async () => {
+    kit = await startGatewayKit(threeWorkers);
+  });
+  afterEach(() => kit[Symbol.asyncDispose]());
+
+  /** On a connection of its own, which goes to the next worker. */
+  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key, headers: { connection: 'close' } });
+  const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
+  /** Sum over all series of a metric whose labels contain the text. */
+  const sum = async (metric: string, labels = '') =>
+    (await metrics())
+      .split('\n')
+      .filter((line) => line.split(/[ {]/)[0] === metric && line.includes(labels))
+      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
+  const readiness = async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json;
+
+  test('admits up to the limit exactly, whichever workers the requests come to', async () => {
+    const { key, sha } = await kit.issue();
+    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
+    expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
+    expect(await dayUsed(kit.redis, sha)).toBe(60);
+    await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
+    kit.expectNoOutage();
+  });
+
+  test('tells of all its workers together', async () => {
+    const { key } = await kit.issue({ plan: 'business' });
+    await Promise.all(Array.from({ length: 50 }, () => pets(key)));
+    await expect.poll(() => sum('gateway_requests_total', 'plan="business"')).toBe(50);
+    expect(await sum('gateway_request_duration_seconds_count', 'route="/v1/pets"')).toBe(50);
+    expect(await sum('gateway_upstream_duration_seconds_count')).toBe(50);
+    expect(await sum('gateway_workers')).toBe(workers);
+    expect(await sum('gateway_worker_restarts_total')).toBe(0);
+    const sockets = Array.from({ length: 7 }, () => connect(kit.gateway.port, '127.0.0.1'));
+    await expect.poll(() => sum('gateway_connections')).toBe(7);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => sum('gateway_connections')).toBe(0);
+    // What is not a number of things is not added up.
+    await expect.poll(() => sum('gateway_upstream_up')).toBe(1);
+    expect(await sum('process_start_time_seconds')).toBeLessThan(Date.now() / 1000);
+    expect(await sum('gateway_local_mode')).toBe(0);
+    const upstreams = { [kit.upstream.url]: 'ready' };
+    await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'ok', upstreams });
+    await kit.server.kill();
+    await expect.poll(readiness).toMatchObject({ status: 'ok', redis: 'unavailable', upstreams });
+    await expect.poll(() => sum('gateway_local_mode')).toBe(1);
+  });
+
+  test('divides its share of a limit among its workers while Redis is away', async () => {
+    const { key } = await kit.issue();
+    // Each worker knows the key, and all know of each other.
+    await Promise.all(Array.from({ length: 30 }, () => pets(key)));
+    await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
+    await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(workers);
+    // They ask twice a second.
+    await sleep(1500);
+    await kit.server.kill();
+    await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
+    const answers = [];
+    for (let index = 0; index < 120; index += 1) answers.push((await pets(key)).status);
+    expect(tally(answers)).toEqual({ 200: 60, 429: 60 });
+  });
+
+  test('replaces a worker that is killed, serves on, and its counts never go back', async () => {
+    const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
+    const load = startLoad(6, () =>
+      pets(key).then(
+        ({ status }) => status,
+        () => 'failed',
+      ),
+    );
+    await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
+    const before = await sum('gateway_requests_total', 'status="2xx"');
+    expect(before).toBeGreaterThan(50);
+    const [doomed] = await untilWorkers(kit.gateway, workers);
+    process.kill(doomed, 'SIGKILL');
+    const counts = [before];
+    const replaced = untilWorkers(kit.gateway, workers + 1);
+    while ((await Promise.race([replaced, sleep(20)])) === undefined)
+      counts.push(await sum('gateway_requests_total', 'status="2xx"'));
+    await expect
+      .poll(readiness)
+      .toMatchObject({ status: 'ok', workers: { ready: workers, wanted: workers } });
+    counts.push(await sum('gateway_requests_total', 'status="2xx"'));
+    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
+    expect(await sum('gateway_worker_restarts_total')).toBe(1);
+    expect(kit.gateway.output()).toMatch(
+      new RegExp(`"level":50,.*"pid":${doomed},"end":"SIGKILL","msg":"a worker has ended"`),
+    );
+    const served = load.outcomes.length;
+    await expect.poll(() => load.outcomes.length).toBeGreaterThan(served + 50);
+    const { 200: ok = 0, failed = 0, ...others } = tally(await load.stop());
+    expect(others).toEqual({});
+    // What it had in flight at the most, and the connection that it was being handed.
+    expect(failed).toBeLessThanOrEqual(7);
+    expect(ok).toBeGreaterThan(150);
+  });
+
+  test('on SIGTERM finishes what all workers have in flight, and ends with 0', async () => {
+    const { answers, finish } = await holdRequests(kit, 9);
+    const idle = connect(kit.gateway.port, '127.0.0.1');
+    await once(idle, 'connect');
+    const closed = once(idle, 'close');
+    kit.gateway.signal('SIGTERM');
+    await expect.poll(readiness).toMatchObject({ status: 'draining' });
+    expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
+    await closed;
+    await expect
+      .poll(() =>
+        send(`${kit.gateway.url}/openapi.json`).then(
+          () => 'served',
+          ({ code }: { code: string }) => code,
+        ),
+      )
+      .toBe('ECONNREFUSED');
+    finish();
+    expect(await answers).toEqual(Array(9).fill(200));
+    expect(await kit.gateway.exited).toBe(0);
+    expect(kit.gateway.output()).not.toContain('"level":50');
+    expect((await untilWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
+  });
+
+  test('cuts off what all workers have in flight when the time is up', async () => {
+    await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
+    const { answers } = await holdRequests(slow, 6);
+    expect(await slow.gateway.stop()).toBe(0);
+    expect(await answers).toEqual(Array(6).fill('failed'));
+  });
+
+  test('takes Ctrl-C, which reaches all its processes, for one signal; a second one cuts off', async () => {
+    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
+    for (const again of [false, true]) {
+      await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
+      const { answers, finish } = await holdRequests(kit, 6, gateway.url);
+      // As a terminal sends it.
+      process.kill(-gateway.pid, 'SIGINT');
+      await expect
+        .poll(async () => (await send(`${gateway.adminUrl}/readyz`)).json)
+        .toMatchObject({ status: 'draining' });
+      if (again) process.kill(-gateway.pid, 'SIGINT');
+      else finish();
+      expect(await answers).toEqual(Array(6).fill(again ? 'failed' : 200));
+      expect(await gateway.exited).toBe(0);
+      expect(gateway.output()).not.toContain('"level":50');
+    }
+  });
+
+  test.skipIf(noProc)(
+    'that is killed leaves no worker behind, and they finish what they have in flight',
+    async () => {
+      const { answers, finish } = await holdRequests(kit, 9);
+      const pids = await untilWorkers(kit.gateway, workers);
+      expect(pids.map(isRunning)).toEqual([true, true, true]);
+      kit.gateway.signal('SIGKILL');
+      await kit.gateway.exited;
+      // Nobody new gets in.
+      await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
+      expect(pids.map(isRunning)).toEqual([true, true, true]);
+      finish();
+      expect(await answers).toEqual(Array(9).fill(200));
+      await expect.poll(() => pids.filter(isRunning)).toEqual([]);
+    },
+  );
+});
+
+describe.skipIf(needsRedisServer('several workers'))('limits of connections', () => {
+  const sockets: Socket[] = [];
+  afterEach(() => {
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  const request = (key: string) =>
+    `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+
+  /** One after another, so that they go to the workers in turn. */
+  async function open(port: number, count: number): Promise<Socket[]> {
+    const opened: Socket[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      opened.push(socket);
+    }
+    sockets.push(...opened);
+    return opened;
+  }
+
+  test.each([
+    ['MAX_CONNECTIONS', 503],
+    ['MAX_CONNECTIONS_PER_ADDRESS', 429],
+  ])('%s is kept by all workers together, and refuses nobody before its time', async (setting, status) => {
+    await using kit = await startGatewayKit({ ...threeWorkers, [setting]: '20' });
+    const { key } = await kit.issue({ plan: 'business' });
+    const { port, adminUrl } = kit.gateway;
+    // All that one of the workers has are closed: the others come to have more than their part.
+    const first = await open(port, 12);
+    for (const socket of first.filter((_, index) => index % workers === 0)) socket.destroy();
+    await expect
+      .poll(async () => (await send(`${adminUrl}/metrics`)).text)
+      .toContain('gateway_connections 8\n');
+    // The other workers hear of it a moment later.
+    await sleep(500);
+    await open(port, 12);
+    const opened = sockets.filter(({ destroyed }) => !destroyed);
+    expect(opened).toHaveLength(20);
+    const oneMore = async () => parseRaw(await sendRaw(port, request(key))).status;
+    await expect.poll(oneMore).toBe(status);
+    const answers = opened.map((socket) => once(socket, 'data'));
+    for (const socket of opened) socket.write(request(key));
+    const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 20 });
+    // They are closed, and there is room again; as there is for those of a worker that ends.
+    await expect.poll(oneMore).toBe(200);
+    await expect.poll(async () => (await open(port, 5)) && oneMore()).toBe(status);
+    const [doomed] = await untilWorkers(kit.gateway, workers);
+    process.kill(doomed, 'SIGKILL');
+    await expect.poll(oneMore).toBe(200);
+  });
+
+  test('large bodies of a key are few in all workers together', async () => {
+    await using kit = await startGatewayKit(threeWorkers);
+    const { key } = await kit.issue({ plan: 'business' });
+    const size = 40_000;
+    const headers = { connection: 'close', 'content-type': 'application/json' };
+    const oneMore = async () => {
+      const body = ' '.repeat(size);
+      return (await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, headers, body })).status;
+    };
+    const head = `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const slow = await open(kit.gateway.port, 8);
+    for (const socket of slow) socket.write(`${head}Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`);
+    await expect.poll(oneMore).toBe(503);
+    const answers = slow.map((socket) => once(socket, 'data'));
+    for (const socket of slow) socket.write(' '.repeat(size / 2));
+    const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 8 });
+    await expect.poll(oneMore).toBe(200);
+  });
+});
+
+describe.skipIf(needsRedisServer('several workers'))('the start of several workers', () => {
+  const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
+  /** Ends each worker as it begins whose number is above a number: they count from 1 on. */
+  const failAbove = (number: number) => {
+    const worker = "const{worker}=(await(import('node:cluster'))).default";
+    return `--import=data:text/javascript,${worker};if(worker&&worker.id>${number})process.exit(7)`;
+  };
+
+  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('names a %s that is taken, once', async (setting) => {
+    await using directory = await temporaryDirectory();
+    const other = createServer();
+    await new Promise<void>((resolve) => {
+      other.listen(0, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
+    });
+    const { port } = other.address() as AddressInfo;
+    const settings = { ...env, DATA_DIR: directory.path, [setting]: String(port) };
+    const { code, stderr } = await runProgram(['gateway/server.ts'], settings);
+    other.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      new RegExp(`^gateway: ${setting}: .*${port} is already in use by another program\n$`),
+    );
+  });
+
+  test('names what is no number of workers, once', async () => {
+    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], { GATEWAY_WORKERS: '257' });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'gateway: GATEWAY_WORKERS="257" is not a whole number of workers from 1 to 256\n',
+    });
+  });
+
+  test('says once that workers can’t start, and leaves nothing behind', async () => {
+    await using directory = await temporaryDirectory();
+    const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failAbove(1) };
+    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
+    expect(code).toBe(1);
+    expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
+    const [, pid] = /"pid":(\d+),"msg":"a worker serves"/.exec(stdout) ?? [];
+    expect(isRunning(Number(pid))).toBe(false);
+    // Nor its Redis, whose lock and address are gone.
+    expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
+  });
+
+  test('is tried again and again where a worker can’t be replaced, in growing intervals', async () => {
+    await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failAbove(3) });
+    const { key } = await kit.issue({ plan: 'business' });
+    const [doomed] = await untilWorkers(kit.gateway, workers);
+    process.kill(doomed, 'SIGKILL');
+    const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
+    await expect.poll(failures).toBeGreaterThanOrEqual(4);
+    await sleep(3000);
+    // One in a hundred milliseconds otherwise.
+    expect(failures()).toBeLessThan(10);
+    // The others go on, and the gateway is ready.
+    const { json, status } = await send(`${kit.gateway.adminUrl}/readyz`);
+    expect({ json, status }).toMatchObject({ status: 200, json: { workers: { ready: 2, wanted: 3 } } });
+    for (let index = 0; index < 4; index += 1)
+      expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
+    expect(await kit.gateway.stop()).toBe(0);
+  });
+
+  test('makes one private Redis, one key pair and one demo key, and all workers use them', async () => {
+    await using directory = await temporaryDirectory();
+    await using upstream = await startUpstream();
+    await using gateway = await startGateway({
+      ...env,
+      DATA_DIR: directory.path,
+      DEMO: 'true',
+      PETS_SERVICE_URL: upstream.url,
+    });
+    expect(gateway.output().match(/"Redis: private/g)).toHaveLength(1);
+    const key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
+    keepSecrets(key);
+    const headers = { connection: 'close' };
+    const answers = [];
+    for (let index = 0; index < 6; index += 1)
+      answers.push(await send(`${gateway.url}/v1/pets`, { key, headers }));
+    expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
+      '59',
+      '58',
+      '57',
+      '56',
+      '55',
+      '54',
+    ]);
+    const publicKey = await readFile(join(directory.path, 'internal-token', 'public.pem'));
+    expect(upstream.seen).toHaveLength(6);
+    for (const { headers } of upstream.seen) {
+      const token = headers.authorization?.replace('Bearer ', '') ?? '';
+      expect(() => jwt.verify(token, publicKey, { algorithms: ['ES256'] })).not.toThrow();
+    }
+    expect(await gateway.stop()).toBe(0);
+  });
+});

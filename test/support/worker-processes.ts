@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
+import type { Service } from './service.ts';
+
+/** Process ids of all workers that a gateway has said are serving, the oldest first. Needs LOG_LEVEL info or below. */
+function workersOf(output: string): number[] {
+  return Array.from(output.matchAll(/"pid":(\d+),"msg":"a worker serves"/g), ([, pid]) => Number(pid));
+}
+
+/** The same, once there are or have been so many. */
+export async function untilWorkers(
+  { output }: Pick<Service, 'output'>,
+  count: number,
+  timeout = 10_000,
+): Promise<[number, ...number[]]> {
+  await expect.poll(() => workersOf(output()).length, { timeout }).toBe(count);
+  const [first = Number.NaN, ...others] = workersOf(output());
+  return [first, ...others];
+}
+
+/** Ids of the workers that have logged requests. */
+export function busyWorkersOf({ output }: Pick<Service, 'output'>): string[] {
+  const lines = output().matchAll(/"worker":(\d+),.*"msg":"request"/g);
+  return [...new Set(Array.from(lines, ([, id = '']) => id))];
+}
+
+/** Whether there is such a process that has not ended; Linux alone tells, see proc(5). */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
