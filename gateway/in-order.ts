@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { NextFunction, RequestHandler } from 'express';
 
 /**
  * Several steps as one. Express' router matches the path against every layer that a request passes, and restores the
@@ -15,13 +15,21 @@ export function inOrder(...steps: readonly RequestHandler[]): RequestHandler {
       if (error !== undefined || step === undefined) return next(error);
       try {
         const result: unknown = step(req, res, takeNext);
-        if (result instanceof Promise) result.catch(next);
+        if (result instanceof Promise) void passOn(result, next);
       } catch (thrown) {
         next(thrown);
       }
     }
     takeNext();
   };
+}
+
+async function passOn(step: Promise<unknown>, next: NextFunction): Promise<void> {
+  try {
+    await step;
+  } catch (error) {
+    next(error);
+  }
 }
 
 /** A step for the paths at and below one, such as /v1. Other than Express' own mounting, it leaves the target alone. */

@@ -61,24 +61,35 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
     };
   }
 
+  async function recallKnown(
+    sha: string,
+    known: RememberedBan,
+    trustFully: boolean,
+    decide: () => Promise<QuotaDecision>,
+    onMet: ((ban: Ban) => void) | undefined,
+  ): Promise<QuotaDecision> {
+    const ban = remaining(known);
+    if (ban.remainingMs <= 0) return decideAndRemember(sha, decide, onMet);
+    if (trustFully || now() - known.readAtMs < trustMs) return ban;
+    if (known.renewal !== undefined) {
+      const renewed = await known.renewal;
+      // Only a ban can be shared: anything else was counted for the request that asked.
+      return renewed.outcome === 'banned'
+        ? { ...renewed, isNew: false }
+        : decideAndRemember(sha, decide, onMet);
+    }
+    known.renewal = decideAndRemember(sha, decide, onMet).finally(() => {
+      known.renewal = undefined;
+    });
+    return known.renewal;
+  }
+
   return {
-    async recall(sha, trustFully, decide, onMet) {
+    recall(sha, trustFully, decide, onMet) {
       const known = remembered.get(sha);
-      if (known === undefined) return decideAndRemember(sha, decide, onMet);
-      const ban = remaining(known);
-      if (ban.remainingMs <= 0) return decideAndRemember(sha, decide, onMet);
-      if (trustFully || now() - known.readAtMs < trustMs) return ban;
-      if (known.renewal !== undefined) {
-        const renewed = await known.renewal;
-        // Only a ban can be shared: anything else was counted for the request that asked.
-        return renewed.outcome === 'banned'
-          ? { ...renewed, isNew: false }
-          : decideAndRemember(sha, decide, onMet);
-      }
-      known.renewal = decideAndRemember(sha, decide, onMet).finally(() => {
-        known.renewal = undefined;
-      });
-      return known.renewal;
+      return known === undefined
+        ? decideAndRemember(sha, decide, onMet)
+        : recallKnown(sha, known, trustFully, decide, onMet);
     },
   };
 }

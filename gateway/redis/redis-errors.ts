@@ -16,7 +16,7 @@ export function isSlotMove(error: unknown): boolean {
 }
 
 /** Whether the server answered, and could serve, but refused this command. */
-export function isCommandError(error: unknown): boolean {
+export function isCommandError(error: unknown): error is Error {
   return (
     error instanceof Error &&
     error.name === 'ReplyError' &&

@@ -71,26 +71,28 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     }
   }
 
-  function withinTime<T>(command: () => Promise<T>): Promise<T> {
+  /** @param onSettled told once, of the error if there is one, before anybody who awaits the answer */
+  function withinTime<T>(command: () => Promise<T>, onSettled?: (error?: unknown) => void): Promise<T> {
     return new Promise((resolve, reject) => {
+      const pending = command();
       const entry = {
         dueTick: tick + timeoutTicks,
-        expire: () => {
-          waiting.delete(entry);
-          reject(new RedisUnavailable(`no answer within ${timeoutMs} ms`));
-        },
+        expire: () => fail(new RedisUnavailable(`no answer within ${timeoutMs} ms`)),
       };
       waiting.add(entry);
-      command().then(
+      pending.then(
         (answer) => {
-          waiting.delete(entry);
+          if (waiting.delete(entry)) onSettled?.();
           resolve(answer);
         },
-        (error: unknown) => {
-          waiting.delete(entry);
-          reject(isCommandError(error) ? error : new RedisUnavailable('connection lost', { cause: error }));
-        },
+        (error: unknown) =>
+          fail(isCommandError(error) ? error : new RedisUnavailable('connection lost', { cause: error })),
       );
+
+      function fail(error: Error): void {
+        if (waiting.delete(entry)) onSettled?.(error);
+        reject(error);
+      }
     });
   }
 
@@ -125,18 +127,14 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     get open() {
       return open;
     },
-    async send(command) {
-      if (!open) throw new RedisUnavailable('given up on for the moment');
+    send(command) {
+      if (!open) return Promise.reject(new RedisUnavailable('given up on for the moment'));
       const startedAt = performance.now();
-      try {
-        return await withinTime(command);
-      } catch (error) {
+      return withinTime(command, (error) => {
+        onAnswer?.(performance.now() - startedAt);
         // Of a slot that moves, all others go on being counted in Redis.
         if (error instanceof RedisUnavailable && !isSlotMove(error.cause)) shut(error);
-        throw error;
-      } finally {
-        onAnswer?.(performance.now() - startedAt);
-      }
+      });
     },
     async check() {
       if (!open) return;

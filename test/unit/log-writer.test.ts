@@ -58,11 +58,13 @@ test('a reader that stalls does not stall the process, and has what waited for i
 const overflow = `${writeLines(1_000_000)} process.send(writer.droppedLines);`;
 
 test('beyond some MiB whole lines are given up and counted', async () => {
-  const child = startWriter(`${overflow} process.once('message', () => process.exit(0));`);
+  const child = startWriter(
+    `${overflow} process.once('message', () => writer.flush(60_000).then(() => process.exit(0)));`,
+  );
   const dropped = Number(await message(child));
   expect(dropped).toBeGreaterThan(100_000);
   const lines = output(child).then(linesOf);
-  child.send('exit');
+  child.send('go on');
   expect(await lines).toEqual(numbers(1_000_000 - dropped));
 });
 
