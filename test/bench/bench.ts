@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/free-port.ts';
@@ -7,7 +6,7 @@ import { barChart } from './chart.ts';
 import { type Contender, contenders, type Started } from './contenders.ts';
 import { type Ground, prepareGround } from './ground.ts';
 import { closedLoop, fixedRate, type Measured, openIdleConnections } from './load.ts';
-import { latencyTable, median, type Row, throughputTable } from './report.ts';
+import { environmentLine, latencyTable, median, type Row, throughputTable } from './report.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
 /*
@@ -174,7 +173,7 @@ async function main(): Promise<void> {
 
   const directory = fileURLToPath(new URL('results/', import.meta.url));
   await mkdir(directory, { recursive: true });
-  const head = `# Benchmark\n\n${new Date().toISOString()}, ${cpus()[0]?.model.trim()}, Node ${process.version}, ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
+  const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
   await writeFile(`${directory}latest.md`, `${[head, ...sections].join('\n\n')}\n`);
   await writeFile(`${directory}latest.json`, `${JSON.stringify(results, null, 2)}\n`);
   const rows = results['hot-key'];

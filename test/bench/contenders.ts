@@ -47,10 +47,10 @@ function program(file: string): Contender['start'] {
     });
 }
 
-function gateway(env: Record<string, string>): Contender['start'] {
+function gateway(env: Record<string, string>, core: number | string = cores.contender): Contender['start'] {
   return ({ directory, upstreamPort, redisPort }, port) =>
     startPinned({
-      core: cores.contender,
+      core,
       command: process.execPath,
       args: ['gateway/server.ts'],
       env: {
@@ -104,7 +104,8 @@ export const contenders: readonly Contender[] = [
     name: 'direct',
     title: 'nothing between: the upstream itself',
     missing: needsNginx,
-    start: () => Promise.resolve({ cpuSeconds: () => Promise.resolve(0), stop: () => Promise.resolve() }),
+    start: () =>
+      Promise.resolve({ pid: 0, cpuSeconds: () => Promise.resolve(0), stop: () => Promise.resolve() }),
   },
   { name: 'gateway', title: 'this gateway', missing: undefined, start: gateway({}) },
   {
@@ -112,6 +113,12 @@ export const contenders: readonly Contender[] = [
     title: 'this gateway, access log off',
     missing: undefined,
     start: gateway({ LOG_LEVEL: 'warn' }),
+  },
+  {
+    name: 'gateway-workers',
+    title: 'this gateway, two workers on both cores, which the load generator needs too',
+    missing: undefined,
+    start: gateway({ GATEWAY_WORKERS: '2' }, `${cores.contender},${cores.support}`),
   },
   {
     name: 'bare-undici',

@@ -19,6 +19,8 @@ export interface Measured {
 
 export interface Load {
   directory: string;
+  /** Of the script's file, where several run at once. */
+  name?: string;
   url: string;
   /** Lua for wrk that defines `request`, and perhaps `init`. */
   script: string;
@@ -28,7 +30,7 @@ export interface Load {
 
 /** As much as the contender can take, from wrk on the other core. */
 export async function closedLoop(load: Load): Promise<Measured> {
-  const script = join(load.directory, 'wrk.lua');
+  const script = join(load.directory, load.name ?? 'wrk.lua');
   await writeFile(script, `${load.script}\n${countStatuses}`);
   const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--timeout', '10s', '-s', script];
   const { stdout } = await run('taskset', ['-c', String(cores.support), 'wrk', ...args, load.url]);

@@ -10,13 +10,15 @@ import { fileURLToPath } from 'node:url';
 export const cores = { contender: 0, support: 1 } as const;
 
 export interface PinnedProcess {
+  pid: number;
   /** CPU time that it and its children have used so far. */
   cpuSeconds(): Promise<number>;
   stop(): Promise<void>;
 }
 
 interface PinnedOptions {
-  core: number;
+  /** Or several, such as 0,1. */
+  core: number | string;
   command: string;
   args: string[];
   env?: Record<string, string>;
@@ -38,6 +40,8 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   });
   await untilListening(port, child, directory);
   return {
+    // taskset becomes what it starts.
+    pid: child.pid ?? 0,
     cpuSeconds: async () => {
       const pids = await family(child.pid ?? 0);
       const seconds = await Promise.all(pids.map(cpuSecondsOf));

@@ -1,3 +1,5 @@
+import { cpus } from 'node:os';
+
 /** Medians over all rounds of one contender in one scenario. Times in milliseconds. */
 export interface Row {
   name: string;
@@ -19,6 +21,11 @@ export function median(numbers: readonly number[]): number {
     sorted[middle],
   ];
   return (low + high) / 2;
+}
+
+/** When and on what was measured. */
+export function environmentLine(): string {
+  return `${new Date().toISOString()}, ${cpus()[0]?.model.trim()}, Node ${process.version}`;
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
@@ -57,7 +64,8 @@ export function latencyTable(rows: readonly Row[]): string {
   );
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+/** A table in Markdown. */
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }
