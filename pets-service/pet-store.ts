@@ -2,6 +2,7 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import { databaseFault } from './database-fault.ts';
 import { PetsError } from './errors.ts';
 import { PrismaClient } from './generated/prisma/client.ts';
+import { gather } from './gather.ts';
 import { createKeyedCreate, type KeyedCreate } from './keyed-create.ts';
 import type { NewPet, Pet } from './pet.ts';
 import type { PetsQuery } from './pet-input.ts';
@@ -21,30 +22,82 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
   const prisma = new PrismaClient({ adapter });
   const keyed = createKeyedCreate(prisma);
 
-  return {
-    list: ({ limit, status, afterId }) =>
-      reading(async () => {
-        const pets = await prisma.pet.findMany({
-          where: {
-            ...(status === undefined ? {} : { status }),
-            ...(afterId === undefined ? {} : { id: { gt: afterId } }),
-          },
-          orderBy: { id: 'asc' },
-          // One more than asked for tells whether there is a next page.
-          take: limit + 1,
-        });
-        return { pets: pets.slice(0, limit), more: pets.length > limit };
+  /**
+   * Read from an index in its order, whatever the page. With a status, PostgreSQL might else walk along the ids past all
+   * pets of another one, expecting that the statuses are mixed: the sold ones of a store are its oldest. A list of two
+   * and both columns in the order rule that out; a list of one would be taken for equality, and the order for that of
+   * the id alone.
+   */
+  function findPage({ limit, status, afterId }: PetsQuery): Promise<Pet[]> {
+    return prisma.pet.findMany({
+      where: {
+        ...(status === undefined ? {} : { status: { in: [status, status] } }),
+        ...(afterId === undefined ? {} : { id: { gt: afterId } }),
+      },
+      orderBy: status === undefined ? { id: 'asc' } : [{ status: 'asc' }, { id: 'asc' }],
+      // One more than asked for tells whether there is a next page.
+      take: limit + 1,
+    });
+  }
+
+  /** Who asks for the same page gets it from the same query. */
+  const list = gather((queries: readonly PetsQuery[]) => {
+    const pages = new Map<string, Promise<Pet[]>>();
+    return Promise.all(
+      queries.map((query) => {
+        const name = `${query.limit} ${query.status} ${query.afterId}`;
+        const page = pages.get(name) ?? findPage(query);
+        pages.set(name, page);
+        return page;
       }),
-    create: (pet) => writing(() => prisma.pet.create({ data: pet }), outcomeUnknown),
+    );
+  });
+
+  /** Of calls of findUnique in one tick Prisma makes one query. */
+  const find = gather((ids: readonly bigint[]) =>
+    Promise.all(ids.map((id) => prisma.pet.findUnique({ where: { id } }))),
+  );
+
+  /** By one statement, so all of them or none; which of the two, each caller is told. */
+  const create = gather(async (pets: readonly NewPet[]) => {
+    const [first, ...others] = pets;
+    if (first === undefined) return [];
+    if (others.length === 0) return [await prisma.pet.create({ data: first })];
+    return inOrderOf(pets, await prisma.pet.createManyAndReturn({ data: [...pets] }));
+  });
+
+  return {
+    list: (query) =>
+      reading(async () => {
+        const pets = await list(query);
+        return { pets: pets.slice(0, query.limit), more: pets.length > query.limit };
+      }),
+    create: (pet) => writing(() => create(pet), outcomeUnknown),
     createOnce: (pet, key) => writing(() => keyed.createOnce(pet, key), repeatable),
     forgetOldKeys: (limit) => reading(() => keyed.forgetOldKeys(limit)),
-    find: (id) => reading(async () => (await prisma.pet.findUnique({ where: { id } })) ?? undefined),
+    find: (id) => reading(async () => (await find(id)) ?? undefined),
     ping: () =>
       reading(async () => {
         await prisma.$queryRaw`SELECT 1`;
       }),
     close: () => prisma.$disconnect(),
   };
+}
+
+/**
+ * To each pet the row that it has become, by its content: SQL promises no order of what RETURNING returns. Rows of the
+ * same content are as good as each other.
+ */
+function inOrderOf(pets: readonly NewPet[], rows: readonly Pet[]): Pet[] {
+  const left = [...rows];
+  return pets.map(({ name, categoryId, status }) => {
+    const index = left.findIndex(
+      (row) => row.name === name && row.categoryId === categoryId && row.status === status,
+    );
+    const [row] = index === -1 ? [] : left.splice(index, 1);
+    if (row === undefined) throw new Error('a pet that was stored was not returned');
+    return row;
+  });
 }
 
 const retryShortly = { 'Retry-After': '1' };

@@ -1,0 +1,99 @@
+import { execFile } from 'node:child_process';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { cores } from './pinned-process.ts';
+
+const run = promisify(execFile);
+
+/** What one run of load has shown. Times in milliseconds. */
+export interface Measured {
+  requestsPerSecond: number;
+  p50: number;
+  p99: number;
+  p999: number;
+  /** Answers by their status. */
+  statuses: Record<string, number>;
+}
+
+export interface Load {
+  directory: string;
+  url: string;
+  /** Lua for wrk that defines `request`, and perhaps `init`. */
+  script: string;
+  connections: number;
+  seconds: number;
+}
+
+/** As much as the contender can take, from wrk on the other core. */
+export async function closedLoop(load: Load): Promise<Measured> {
+  const script = join(load.directory, 'wrk.lua');
+  await writeFile(script, `${load.script}\n${countStatuses}`);
+  const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--timeout', '10s', '-s', script];
+  const { stdout } = await run('taskset', ['-c', String(cores.support), 'wrk', ...args, load.url]);
+  const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
+  if (line === undefined) throw new Error(`wrk said:\n${stdout}`);
+  return JSON.parse(line) as Measured;
+}
+
+/** One thread, so that its statuses are all there are. */
+const countStatuses = `
+local thread
+function setup(t) thread = t end
+statuses = {}
+function response(status) statuses[status] = (statuses[status] or 0) + 1 end
+function done(summary, latency)
+  local counts = {}
+  for status, count in pairs(thread:get('statuses')) do
+    counts[#counts + 1] = string.format('"%s":%d', status, count)
+  end
+  local function ms(percentile) return latency:percentile(percentile) / 1000 end
+  print(string.format(
+    'RESULT {"requestsPerSecond":%.1f,"p50":%.3f,"p99":%.3f,"p999":%.3f,"statuses":{%s}}',
+    summary.requests / summary.duration * 1e6, ms(50), ms(99), ms(99.9), table.concat(counts, ',')
+  ))
+end
+`;
+
+interface FixedRate {
+  directory: string;
+  url: string;
+  key: string;
+  requestsPerSecond: number;
+  seconds: number;
+}
+
+const rateClients = 20;
+
+/** A rate that leaves room: what a request takes where nobody waits for another one. */
+export async function fixedRate({
+  directory,
+  url,
+  key,
+  requestsPerSecond,
+  seconds,
+}: FixedRate): Promise<Measured> {
+  const log = join(directory, 'h2load.tsv');
+  await rm(log, { force: true });
+  const perClient = Math.max(1, Math.round(requestsPerSecond / rateClients));
+  const args = ['--h1', '-t1', `-c${rateClients}`, `-D${seconds}`, `--rps=${perClient}`, `--log-file=${log}`];
+  const header = `authorization: Bearer ${key}`;
+  await run('taskset', ['-c', String(cores.support), 'h2load', ...args, '-H', header, url]);
+  const rows = (await readFile(log, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((row) => row.split('\t'));
+  const times = rows.map((row) => Number(row[2]) / 1000).toSorted((a, b) => a - b);
+  const at = (share: number) =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
+  const statuses = Object.groupBy(rows, (row) => row[1] ?? '');
+  return {
+    requestsPerSecond: times.length / seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+    p999: at(0.999),
+    statuses: Object.fromEntries(
+      Object.entries(statuses).map(([status, list]) => [status, list?.length ?? 0]),
+    ),
+  };
+}

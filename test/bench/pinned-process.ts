@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** Where what is measured runs, and where everything runs that it needs: load generator, Redis, upstream. */
+export const cores = { contender: 0, support: 1 } as const;
+
+export interface PinnedProcess {
+  /** CPU time that it and its children have used so far. */
+  cpuSeconds(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+interface PinnedOptions {
+  core: number;
+  command: string;
+  args: string[];
+  env?: Record<string, string>;
+  /** What it writes goes into a file here, as a service's output does. */
+  directory: string;
+  /** On loopback; it is there once this port is. */
+  port: number;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+export async function startPinned(options: PinnedOptions): Promise<PinnedProcess> {
+  const { core, command, args, env, directory, port } = options;
+  const output = openSync(join(directory, `output-${port}.log`), 'a');
+  const child = spawn('taskset', ['-c', String(core), command, ...args], {
+    cwd: root,
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', ...env },
+    stdio: ['ignore', output, output],
+  });
+  await untilListening(port, child, directory);
+  return {
+    cpuSeconds: async () => {
+      const pids = await family(child.pid ?? 0);
+      const seconds = await Promise.all(pids.map(cpuSecondsOf));
+      return seconds.reduce((sum, part) => sum + part, 0);
+    },
+    async stop() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      child.kill('SIGTERM');
+      const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await exited;
+      clearTimeout(hard);
+    },
+  };
+}
+
+async function untilListening(port: number, child: ChildProcess, directory: string): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    if (child.exitCode !== null) break;
+    if (await canConnect(port)) return;
+    await sleep(25);
+  }
+  const output = await readFile(join(directory, `output-${port}.log`), 'utf8');
+  throw new Error(`${child.spawnargs.join(' ')} does not listen on ${port}:\n${output}`);
+}
+
+function canConnect(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+/** A process and all that descend from it. */
+async function family(pid: number): Promise<number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const pids = children.split(' ').filter(Boolean).map(Number);
+  return [pid, ...(await Promise.all(pids.map(family))).flat()];
+}
+
+const ticksPerSecond = 100;
+
+/** Fields 14 and 15 of proc(5): user and system time in ticks. The name before them may hold spaces. */
+async function cpuSecondsOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
