@@ -43,27 +43,22 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
   /** Who asks for the same page gets it from the same query. */
   const list = gather((queries: readonly PetsQuery[]) => {
     const pages = new Map<string, Promise<Pet[]>>();
-    return Promise.all(
-      queries.map((query) => {
-        const name = `${query.limit} ${query.status} ${query.afterId}`;
-        const page = pages.get(name) ?? findPage(query);
-        pages.set(name, page);
-        return page;
-      }),
-    );
+    return queries.map((query) => {
+      const name = `${query.limit} ${query.status} ${query.afterId}`;
+      const page = pages.get(name) ?? findPage(query);
+      pages.set(name, page);
+      return page;
+    });
   });
 
   /** Of calls of findUnique in one tick Prisma makes one query. */
-  const find = gather((ids: readonly bigint[]) =>
-    Promise.all(ids.map((id) => prisma.pet.findUnique({ where: { id } }))),
-  );
+  const find = gather((ids: readonly bigint[]) => ids.map((id) => prisma.pet.findUnique({ where: { id } })));
 
-  /** By one statement, so all of them or none; which of the two, each caller is told. */
-  const create = gather(async (pets: readonly NewPet[]) => {
-    const [first, ...others] = pets;
-    if (first === undefined) return [];
-    if (others.length === 0) return [await prisma.pet.create({ data: first })];
-    return inOrderOf(pets, await prisma.pet.createManyAndReturn({ data: [...pets] }));
+  /** A statement for each, or one for all of them, which stores all or none and says so to each. */
+  const create = gather((pets: readonly NewPet[]) => {
+    if (pets.length < manyCreates) return pets.map((data) => prisma.pet.create({ data }));
+    const created = prisma.pet.createManyAndReturn({ data: [...pets] }).then((rows) => inOrderOf(pets, rows));
+    return pets.map(async (_pet, index) => (await created)[index] ?? notReturned());
   });
 
   return {
@@ -85,6 +80,12 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
 }
 
 /**
+ * From so many pets on, one statement costs less than a statement for each, although Prisma compiles what it does for
+ * createManyAndReturn anew each time.
+ */
+const manyCreates = 8;
+
+/**
  * To each pet the row that it has become, by its content: SQL promises no order of what RETURNING returns. Rows of the
  * same content are as good as each other.
  */
@@ -95,9 +96,12 @@ function inOrderOf(pets: readonly NewPet[], rows: readonly Pet[]): Pet[] {
       (row) => row.name === name && row.categoryId === categoryId && row.status === status,
     );
     const [row] = index === -1 ? [] : left.splice(index, 1);
-    if (row === undefined) throw new Error('a pet that was stored was not returned');
-    return row;
+    return row ?? notReturned();
   });
+}
+
+function notReturned(): never {
+  throw new Error('a pet that was stored was not returned');
 }
 
 const retryShortly = { 'Retry-After': '1' };

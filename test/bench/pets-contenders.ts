@@ -51,7 +51,7 @@ export async function startService(
   { databaseUrl, poolSize, env }: ContenderOptions,
 ): Promise<PetsContender> {
   const port = await freePort();
-  const service = await start(ground, env?.['SCRIPT'] ?? 'pets-service/server.ts', port, {
+  const service = await start(ground, 'pets-service/server.ts', port, {
     PETS_SERVICE_PORT: String(port),
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: String(poolSize),
@@ -66,7 +66,7 @@ export async function startService(
   return {
     async measure(call, connections, seconds) {
       const script = requestScript(call, ground.token);
-      const [before, postgresBefore] = [await service.cpuSeconds(), await ground.postgres.cpuSeconds()];
+      const [before, postgresBefore] = [await service.cpuSeconds(), await ground.postgresCpuSeconds()];
       const measured = await closedLoop({ directory: ground.directory, url, script, connections, seconds });
       const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
       if (measured.statuses[expectedStatus(call)] !== requests) {
@@ -77,7 +77,7 @@ export async function startService(
       return {
         perSecond,
         cpuMicros: micros((await service.cpuSeconds()) - before),
-        postgresMicros: micros((await ground.postgres.cpuSeconds()) - postgresBefore),
+        postgresMicros: micros((await ground.postgresCpuSeconds()) - postgresBefore),
         p50,
         p99,
       };
@@ -86,9 +86,11 @@ export async function startService(
   };
 }
 
+/** Prisma alone. @param apart see pets-prisma.ts */
 export async function startPrisma(
   ground: PetsGround,
   { databaseUrl, poolSize, env }: ContenderOptions,
+  { apart }: Pick<PrismaRun, 'apart'>,
 ): Promise<PetsContender> {
   const port = await freePort();
   const prisma = await start(ground, 'test/bench/pets-prisma.ts', port, {
@@ -99,14 +101,14 @@ export async function startPrisma(
   });
   return {
     async measure(call, concurrency, seconds) {
-      const order: PrismaRun = { call, concurrency, seconds };
-      const postgresBefore = await ground.postgres.cpuSeconds();
+      const order: PrismaRun = { call, apart, concurrency, seconds };
+      const postgresBefore = await ground.postgresCpuSeconds();
       const answer = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) });
       const { calls, cpuSeconds, p50, p99, ...ran } = (await answer.json()) as PrismaRan;
       return {
         perSecond: calls / ran.seconds,
         cpuMicros: (cpuSeconds / calls) * 1e6,
-        postgresMicros: (((await ground.postgres.cpuSeconds()) - postgresBefore) / calls) * 1e6,
+        postgresMicros: (((await ground.postgresCpuSeconds()) - postgresBefore) / calls) * 1e6,
         p50,
         p99,
       };

@@ -1,6 +1,6 @@
 import { execFile, spawnSync } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,14 +18,18 @@ const run = promisify(execFile);
 /** PostgreSQL with its databases, and a token: what all that is measured stands on. */
 export interface PetsGround extends AsyncDisposable {
   directory: string;
-  postgres: PinnedProcess;
+  /** CPU time of PostgreSQL and its processes, also of those that have ended, as connections do that were idle. */
+  postgresCpuSeconds(): Promise<number>;
   /** One that the pets service accepts. */
   token: string;
   /** Of the public key that the token is verified with. */
   publicKeyFile: string;
-  /** Makes a database with that many pets, the statuses in turn. @returns its address */
+  /** Makes a database with that many pets, the sold ones the oldest, as in a store. @returns its address */
   createDatabase(pets: number): Promise<string>;
 }
+
+/** Of the pets of a database. */
+export const soldShare = 0.6;
 
 /** What is missing here, by Debian package; undefined where all is there. */
 export function missingPackages(): string | undefined {
@@ -54,7 +58,7 @@ export async function preparePetsGround(): Promise<PetsGround> {
   const disposables = stack.move();
   return {
     directory,
-    postgres,
+    postgresCpuSeconds: async () => (await postgres.cpuSeconds()) + (await endedCpuSeconds(directory)),
     token: issueServiceToken(privateKey, 'bench', 3600),
     publicKeyFile,
     async createDatabase(pets) {
@@ -65,7 +69,9 @@ export async function preparePetsGround(): Promise<PetsGround> {
       await query(
         url,
         `INSERT INTO pets (name, category_id, status)
-        SELECT 'Pet ' || n, n % 1000, (ARRAY['available', 'pending', 'sold'])[n % 3 + 1]::"PetStatus"
+        SELECT 'Pet ' || n, n % 1000, (
+          CASE WHEN n % 100 = 0 THEN 'pending' WHEN n <= ${pets * soldShare} THEN 'sold' ELSE 'available' END
+        )::"PetStatus"
         FROM generate_series(1, ${pets}) AS n`,
       );
       await query(url, 'VACUUM ANALYZE pets');
@@ -99,6 +105,13 @@ async function startPostgres(directory: string, port: number): Promise<PinnedPro
     directory,
     port,
   });
+}
+
+/** Fields 16 and 17 of proc(5), in ticks of 10 ms: of children that have ended and been waited for. */
+async function endedCpuSeconds(directory: string): Promise<number> {
+  const [pid] = (await readFile(join(directory, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
+  return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
 async function lookUpPostgres(): Promise<{ uid: number; gid: number }> {

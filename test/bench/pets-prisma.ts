@@ -1,8 +1,9 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
+import { setImmediate as turn } from 'node:timers/promises';
 import { openDatabase } from '../../pets-service/database.ts';
 import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
-import { newPet, type PetsCall } from './pets-scenarios.ts';
+import { newPet, type PetsCall, randomId } from './pets-scenarios.ts';
 
 /*
  * Prisma alone, as the measure of the service: the same queries by the same adapter and pool, and nothing else. HTTP is
@@ -10,6 +11,8 @@ import { newPet, type PetsCall } from './pets-scenarios.ts';
  */
 export interface PrismaRun {
   call: PetsCall;
+  /** Each call in a tick of its own, as requests come; else Prisma makes one query of those of findUnique in one. */
+  apart: boolean;
   concurrency: number;
   seconds: number;
 }
@@ -36,29 +39,36 @@ function queryOf(call: PetsCall): () => Promise<unknown> {
       return () =>
         prisma.pet.findMany({
           where: {
-            ...(status === undefined ? {} : { status }),
+            ...(status === undefined ? {} : { status: { in: [status, status] } }),
             ...(after === undefined ? {} : { id: { gt: BigInt(after) } }),
           },
-          orderBy: { id: 'asc' },
+          orderBy: status === undefined ? { id: 'asc' } : [{ status: 'asc' }, { id: 'asc' }],
           take: limit + 1,
         });
     }
-    case 'get':
+    case 'list-anywhere':
       return () =>
-        prisma.pet.findUniqueOrThrow({ where: { id: BigInt(1 + Math.floor(Math.random() * call.upTo)) } });
+        prisma.pet.findMany({
+          where: { id: { gt: randomId(call) } },
+          orderBy: { id: 'asc' },
+          take: call.limit + 1,
+        });
+    case 'get':
+      return () => prisma.pet.findUniqueOrThrow({ where: { id: randomId(call) } });
     case 'create':
       return () => prisma.pet.create({ data: newPet });
   }
 }
 
-async function run({ call, concurrency, seconds }: PrismaRun): Promise<PrismaRan> {
+async function run({ call, apart, concurrency, seconds }: PrismaRun): Promise<PrismaRan> {
   const query = queryOf(call);
   const times: number[] = [];
   const startedAt = performance.now();
   const cpu = process.cpuUsage();
   const endsAt = startedAt + seconds * 1000;
   async function caller(): Promise<void> {
-    for (let sentAt = performance.now(); sentAt < endsAt; ) {
+    for (let sentAt = performance.now(); sentAt < endsAt;) {
+      if (apart) await turn();
       await query();
       const answeredAt = performance.now();
       times.push(answeredAt - sentAt);

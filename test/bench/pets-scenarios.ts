@@ -4,13 +4,9 @@ import { formatCursor } from '../../pets-service/pet-input.ts';
 /** What is asked of the database: the same of the service and of Prisma alone. */
 export type PetsCall =
   | { kind: 'list'; limit: number; status?: PetStatus; after?: number }
+  | { kind: 'list-anywhere'; limit: number; upTo: number }
   | { kind: 'get'; upTo: number }
   | { kind: 'create' };
-
-export interface PetsScenario {
-  title: string;
-  call: PetsCall;
-}
 
 export const newPet: NewPet = { name: 'Luna', categoryId: 7n, status: 'available' };
 
@@ -27,6 +23,13 @@ export function requestScript(call: PetsCall, token: string): string {
 function init() request_text = wrk.format('GET', '/v1/pets?${query.toString()}', { ${headers} }) end
 function request() return request_text end`;
     }
+    case 'list-anywhere': {
+      const cursors = Array.from({ length: anywhere }, () => `'${formatCursor(randomId(call))}'`);
+      return `local headers, cursors = { ${headers} }, { ${cursors.join(', ')} }
+function request()
+  return wrk.format('GET', '/v1/pets?limit=${call.limit}&cursor=' .. cursors[math.random(#cursors)], headers)
+end`;
+    }
     case 'get':
       return `local headers = { ${headers} }
 function request() return wrk.format('GET', '/v1/pets/' .. math.random(${call.upTo}), headers) end`;
@@ -40,6 +43,11 @@ function request() return request_text end`;
     }
   }
 }
+
+/** Pages that begin in so many places that hardly two are the same at a time. */
+const anywhere = 2000;
+
+export const randomId = ({ upTo }: { upTo: number }): bigint => BigInt(1 + Math.floor(Math.random() * upTo));
 
 /** The status that every answer has to have: one that refuses or fails would look fast. */
 export const expectedStatus = ({ kind }: PetsCall): string => (kind === 'create' ? '201' : '200');

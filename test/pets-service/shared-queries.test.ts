@@ -28,17 +28,22 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
   const pet = (name: string, categoryId = 1n): NewPet => ({ name, categoryId, status: 'available' });
   const all = { limit: 100, status: undefined, afterId: undefined };
 
-  onDatabase('create one pet each, by one statement', async () => {
-    const wanted = [
-      pet('Rex'),
-      pet('Mia', 2n),
-      pet('Rex'),
-      pet('Rex', 3n),
-      { ...pet('Rex'), status: 'sold' as const },
-    ];
+  const few = [
+    pet('Rex'),
+    pet('Mia', 2n),
+    pet('Rex'),
+    pet('Rex', 3n),
+    { ...pet('Rex'), status: 'sold' as const },
+  ];
+  const statements = [
+    { many: 'a few', wanted: few, number: few.length },
+    { many: 'many', wanted: [...few, ...few], number: 1 },
+  ];
+
+  onDatabase.each(statements)('create one pet each: $many', async ({ wanted, number }) => {
     queries.length = 0;
     const created = await Promise.all(wanted.map((one) => store.create(one)));
-    expect(queries).toHaveLength(1);
+    expect(queries).toHaveLength(number);
     expect(created.map(({ id: _id, ...content }) => content)).toEqual(wanted);
     expect(new Set(created.map(({ id }) => id)).size).toBe(wanted.length);
     for (const one of created) expect(await store.find(one.id)).toEqual(one);

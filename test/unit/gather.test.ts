@@ -2,14 +2,17 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { gather } from '../../pets-service/gather.ts';
 
-/** Doubles numbers, and keeps what it was asked together. */
+/** Doubles numbers other than 0, and keeps what it was asked together. */
 function doubling() {
   const asked: (readonly number[])[] = [];
-  const ask = gather(async (numbers: readonly number[]) => {
-    asked.push(numbers);
+  async function double(number: number): Promise<number> {
     await turn();
-    if (numbers.includes(0)) throw new Error('zero');
-    return numbers.map((number) => number * 2);
+    if (number === 0) throw new Error('zero');
+    return number * 2;
+  }
+  const ask = gather((numbers: readonly number[]) => {
+    asked.push(numbers);
+    return numbers.map(double);
   });
   return { ask, asked };
 }
@@ -29,16 +32,23 @@ test('what is asked later is not answered by what was asked before', async () =>
   expect(asked).toEqual([[1], [2]]);
 });
 
-test('a failure is that of all who asked together, and of nobody else', async () => {
+test('a failure is told to whom it concerns, and to nobody else', async () => {
   const { ask } = doubling();
-  const together = [ask(0), ask(1)];
-  await turn();
-  const later = ask(2);
-  for (const answer of together) await expect(answer).rejects.toThrow('zero');
-  expect(await later).toBe(4);
+  const [failing, beside] = [ask(0), ask(1)];
+  await expect(failing).rejects.toThrow('zero');
+  expect(await beside).toBe(2);
+  expect(await ask(2)).toBe(4);
 });
 
-test('answers that are too few are given to nobody', async () => {
-  const ask = gather((numbers: readonly number[]) => Promise.resolve(numbers.slice(1)));
-  await expect(Promise.all([ask(1), ask(2)])).rejects.toThrow('not as many answers as questions');
+test('where asking fails itself, nobody waits for ever', async () => {
+  const tooFew = gather((numbers: readonly number[]) =>
+    numbers.slice(1).map((each) => Promise.resolve(each)),
+  );
+  const [first, second] = [tooFew(1), tooFew(2)];
+  expect(await first).toBe(2);
+  await expect(second).rejects.toThrow('fewer answers than questions');
+  const broken = gather((): Promise<number>[] => {
+    throw new Error('broken');
+  });
+  await expect(broken(1)).rejects.toThrow('broken');
 });
