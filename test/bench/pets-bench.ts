@@ -1,5 +1,4 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
@@ -189,7 +188,7 @@ async function main(): Promise<void> {
   if (!parts.every((part) => options.part.includes(part))) return;
   const directory = fileURLToPath(new URL('results/', import.meta.url));
   await mkdir(directory, { recursive: true });
-  const head = `# Pets service\n\n${new Date().toISOString()}, ${cpus()[0]?.model.trim()}, Node ${process.version}, ${rounds} rounds of ${seconds} s after ${warmUpRounds} that do not count; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
+  const head = `# Pets service\n\n${new Date().toISOString()}, Node ${process.version}, ${rounds} rounds of ${seconds} s after ${warmUpRounds} that do not count; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
   const markdown = [head, ...sections].join('\n\n');
   await writeFile(`${directory}pets.md`, await format(markdown, { parser: 'markdown' }));
   const json = JSON.stringify(results, (_key, value: unknown) =>
