@@ -7,7 +7,6 @@ import type { DatabaseHealth } from './database-health.ts';
 import type { Drain } from './drain.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
-import { int64Replacer } from './int64.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { petRoutes } from './pet-routes.ts';
 import type { PetStore } from './pet-store.ts';
@@ -32,7 +31,6 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
-  app.set('json replacer', int64Replacer);
   // As Express does, but without a limit on their number, beyond which the one that counts would be overlooked.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
   app.use(setSecurityHeaders());

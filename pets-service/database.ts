@@ -18,6 +18,7 @@ interface DatabaseOptions {
   dataDirectory: string;
 }
 
+/** To connect, and to wait for a connection of the pool where all are busy: a request that waits longer gets 503. */
 const connectTimeoutMs = 2000;
 /** PostgreSQL itself gives up first and rolls back, so that the outcome is known. */
 const statementTimeoutMs = 5000;

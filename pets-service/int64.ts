@@ -44,7 +44,11 @@ export function int64Reviver(_key: string, value: unknown, context?: { source?: 
   return typeof value === 'number' ? (parseInt64(context?.source ?? '') ?? value) : value;
 }
 
-/** For JSON.stringify. */
-export function int64Replacer(_key: string, value: unknown): unknown {
-  return typeof value === 'bigint' ? JSON.rawJSON(value.toString()) : value;
+/**
+ * What JSON.stringify writes as that integer. Most are exact as numbers, which it is quickest with; and without a
+ * replacer, which it would call for each value, a page of pets takes a quarter of the time.
+ */
+export function int64Json(value: bigint): unknown {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : JSON.rawJSON(value.toString());
 }

@@ -4,6 +4,7 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
+import { timesSent } from './times-sent.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {
@@ -87,8 +88,8 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
 export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
   return function requireInternalToken(req, res, next) {
     // Which of two headers would count is nothing to leave to chance.
-    const [header = '', another] = req.headersDistinct['authorization'] ?? [];
-    const [, token] = (another === undefined && /^bearer +(\S+)$/i.exec(header)) || [];
+    const { authorization: header = '' } = timesSent('authorization', req) === 1 ? req.headers : {};
+    const [, token] = /^bearer +(\S+)$/i.exec(header) ?? [];
     const caller = token === undefined ? undefined : verifyToken(token);
     if (caller === undefined)
       throw new PetsError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });

@@ -8,9 +8,28 @@ const forPeople = {
   sync: true,
 };
 
+/** Lines are written together, since a write for each would cost more than the line itself. */
+const flushMs = 10;
+
 /** One JSON line an event on standard output; readable lines where that is a terminal. */
 export function createLog(level: string): Logger {
   const options = { level, base: { service: 'pets-service' } };
   if (process.stdout.isTTY) return pino(options, PinoPretty(forPeople));
-  return pino(options);
+  return pino(options, standardOutput());
+}
+
+/** What is left when the process ends is written then, which pino sees to; SIGKILL may take the last lines. */
+function standardOutput() {
+  const output = pino.destination({ dest: 1, sync: false, minLength: 8 * 1024 });
+  let due: NodeJS.Timeout | undefined;
+  function flush(): void {
+    due = undefined;
+    output.flush();
+  }
+  return {
+    write(line: string): void {
+      output.write(line);
+      due ??= setTimeout(flush, flushMs).unref();
+    },
+  };
 }

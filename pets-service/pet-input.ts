@@ -9,6 +9,8 @@ const controlCharacters = /\p{Cc}/u;
 
 const status = z.enum(petStatuses, { error: 'must be one of available, pending, sold' });
 
+const optionalStatus = status.optional();
+
 const newPet = z.object(
   {
     name: z
@@ -62,7 +64,7 @@ export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQu
     throw new PetsError('invalid_request', { message: 'limit must be an integer from 1 to 100.' });
   }
   const wanted = single(query, 'status');
-  const parsedStatus = status.optional().safeParse(wanted);
+  const parsedStatus = optionalStatus.safeParse(wanted);
   if (!parsedStatus.success) {
     throw new PetsError('invalid_request', { message: 'status must be one of available, pending, sold.' });
   }
@@ -82,10 +84,11 @@ function single(query: Readonly<Record<string, unknown>>, name: string): string 
 
 /** Opaque to clients: 8 bytes of the last id, so that it fits any limit and status. */
 export function formatCursor(lastId: bigint): string {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64BE(lastId);
-  return bytes.toString('base64url');
+  cursorBytes.writeBigInt64BE(lastId);
+  return cursorBytes.toString('base64url');
 }
+
+const cursorBytes = Buffer.alloc(8);
 
 function parseCursor(text: string): bigint {
   const bytes = Buffer.from(text, 'base64url');

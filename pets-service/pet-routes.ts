@@ -5,8 +5,10 @@ import { parseIdempotencyKey } from './idempotency-key.ts';
 import { int64Reviver } from './int64.ts';
 import { hasTooManyValues } from './json-size.ts';
 import { tokenCallerOf } from './internal-token.ts';
+import { petJson } from './pet.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import type { PetStore } from './pet-store.ts';
+import { sendJson } from './send-json.ts';
 
 const maxBodyBytes = 1024 * 1024;
 
@@ -17,6 +19,13 @@ export const tooManyValues = 'entity.values.invalid';
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
 const getPetRemovedAt = Date.UTC(2030, 11, 5);
+
+/** RFC 9745, RFC 8594 and, for the link, RFC 5829. */
+const getPetHeaders = Object.entries({
+  Deprecation: `@${getPetDeprecatedAt / 1000}`,
+  Sunset: new Date(getPetRemovedAt).toUTCString(),
+  Link: '</v1/pets>; rel="successor-version"',
+});
 
 interface PetRoutesDependencies {
   store: PetStore;
@@ -47,12 +56,12 @@ function listPets(store: PetStore): RequestHandler {
     const { pets, more } = await store.list(query);
     const last = pets.at(-1);
     if (more && last !== undefined) {
-      const next = new URLSearchParams({ limit: String(query.limit) });
-      if (query.status !== undefined) next.set('status', query.status);
-      next.set('cursor', formatCursor(last.id));
-      res.set('Link', `</v1/pets?${next.toString()}>; rel="next"`);
+      // Nothing in it needs to be escaped.
+      const status = query.status === undefined ? '' : `&status=${query.status}`;
+      const next = `/v1/pets?limit=${query.limit}${status}&cursor=${formatCursor(last.id)}`;
+      res.setHeader('Link', `<${next}>; rel="next"`);
     }
-    res.json(pets);
+    sendJson(res, JSON.stringify(pets.map(petJson)));
   };
 }
 
@@ -63,22 +72,19 @@ function createPet(store: PetStore): RequestHandler {
     const pet = await (key === undefined
       ? store.create(newPet)
       : store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }));
-    res.status(201).location(`/v1/pets/${pet.id}`).json(pet);
+    res.statusCode = 201;
+    res.setHeader('Location', `/v1/pets/${pet.id}`);
+    sendJson(res, JSON.stringify(petJson(pet)));
   };
 }
 
 function getPet(store: PetStore, now: () => number): RequestHandler {
   return async function getPet(req, res) {
-    res.set({
-      // RFC 9745, RFC 8594 and, for the link, RFC 5829.
-      Deprecation: `@${getPetDeprecatedAt / 1000}`,
-      Sunset: new Date(getPetRemovedAt).toUTCString(),
-      Link: '</v1/pets>; rel="successor-version"',
-    });
+    for (const [name, value] of getPetHeaders) res.setHeader(name, value);
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
     const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
     if (pet === undefined) throw new PetsError('pet_not_found');
-    res.json(pet);
+    sendJson(res, JSON.stringify(petJson(pet)));
   };
 }
 

@@ -1,3 +1,5 @@
+import { int64Json } from './int64.ts';
+
 /** Specification section 2.1. */
 export const petStatuses = ['available', 'pending', 'sold'] as const;
 
@@ -13,4 +15,9 @@ export interface NewPet {
 /** Specification section 2.3. */
 export interface Pet extends NewPet {
   id: bigint;
+}
+
+/** What JSON.stringify writes as that pet, its integers exact. */
+export function petJson({ id, name, categoryId, status }: Pet) {
+  return { id: int64Json(id), name, categoryId: int64Json(categoryId), status };
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { PetsError } from './errors.ts';
 import { hasBrokenTarget } from './normalize-target.ts';
+import { timesSent } from './times-sent.ts';
 
 /** More than the gateway accepts, and so more than it passes on with its own. */
 const maxHeaders = 220;
@@ -33,9 +34,8 @@ function isAmbiguous(req: IncomingMessage): boolean {
 }
 
 /** Exactly one valid Host, which HTTP/1.0 may leave out (RFC 9112 section 3.2). */
-function isHostInOrder({ httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
-  const names = rawHeaders.filter((_, index) => index % 2 === 0);
-  const hosts = names.filter((name) => name.toLowerCase() === 'host').length;
-  if (hosts === 0) return httpVersion === '1.0';
-  return hosts === 1 && /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/.test(headers.host ?? '');
+function isHostInOrder(req: IncomingMessage): boolean {
+  const hosts = timesSent('host', req);
+  if (hosts === 0) return req.httpVersion === '1.0';
+  return hosts === 1 && /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/.test(req.headers.host ?? '');
 }

@@ -388,5 +388,15 @@ describe.each(petsDatabases)('the pets service on $name', ({ name, missing, open
       expect(answer).toMatchObject({ status: 200, text: '' });
       expect(Number(answer.header('Content-Length'))).toBeGreaterThan(100);
     });
+
+    onDatabase(
+      'a condition on entity tags, of which there are none, is met by anything or by nothing',
+      async () => {
+        expect(await get('/v1/pets', { 'If-None-Match': '*' })).toMatchObject({ status: 304, text: '' });
+        const page = await get('/v1/pets', { 'If-None-Match': '"tag"' });
+        expect(page).toMatchObject({ status: 200, text: (await get('/v1/pets')).text });
+        expect(page.header('Content-Type')).toBe('application/json; charset=utf-8');
+      },
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { int64Replacer, int64Reviver, parseInt64 } from '../../pets-service/int64.ts';
+import { int64Json, int64Reviver, parseInt64 } from '../../pets-service/int64.ts';
 
 const million = 1_000_000;
 const zeros = '0'.repeat(million);
@@ -97,8 +97,16 @@ describe('a JSON body', () => {
 });
 
 test('integers are written digit for digit, beside all other values', () => {
-  const pet = { id: 2n ** 63n - 1n, categoryId: -(2n ** 63n), name: '1n', price: 1.5, owner: null };
-  expect(JSON.stringify(pet, int64Replacer)).toBe(
-    '{"id":9223372036854775807,"categoryId":-9223372036854775808,"name":"1n","price":1.5,"owner":null}',
+  const pet = {
+    id: int64Json(2n ** 63n - 1n),
+    categoryId: int64Json(-(2n ** 63n)),
+    exact: int64Json(2n ** 53n - 1n),
+    beyond: int64Json(2n ** 53n + 1n),
+    name: '1n',
+    price: 1.5,
+    owner: null,
+  };
+  expect(JSON.stringify(pet)).toBe(
+    '{"id":9223372036854775807,"categoryId":-9223372036854775808,"exact":9007199254740991,"beyond":9007199254740993,"name":"1n","price":1.5,"owner":null}',
   );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PetsError } from '../../pets-service/errors.ts';
-import { int64Replacer, int64Reviver, parseInt64 } from '../../pets-service/int64.ts';
+import { int64Json, int64Reviver, parseInt64 } from '../../pets-service/int64.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from '../../pets-service/pet-input.ts';
 import { petStatuses } from '../../pets-service/pet.ts';
 
@@ -30,7 +30,7 @@ describe('an integer of 64 bits', () => {
     fc.assert(
       fc.property(int64, (value) => {
         expect(parseInt64(String(value))).toBe(value);
-        const text = JSON.stringify({ value }, int64Replacer);
+        const text = JSON.stringify({ value: int64Json(value) });
         expect(text).toBe(`{"value":${value}}`);
         expect(JSON.parse(text, int64Reviver)).toEqual({ value });
       }),

@@ -1,0 +1,208 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format } from 'prettier';
+import { type PetsContender, type PetsSample, startPrisma, startService } from './pets-contenders.ts';
+import { missingPackages, type PetsGround, preparePetsGround, soldShare } from './pets-ground.ts';
+import {
+  type Compared,
+  comparedTable,
+  type Grown,
+  grownTable,
+  type Pooled,
+  pooledTable,
+  type PetsRow,
+  summarize,
+} from './pets-report.ts';
+import type { PetsCall } from './pets-scenarios.ts';
+
+/*
+ * npm run bench:pets: the pets service beside the same queries through Prisma alone, among few and many pets, and with
+ * pools of several sizes. Only the ratios of one run say something: the figures are those of this machine at this time.
+ */
+const parts = ['compared', 'grown', 'pools'];
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '1' },
+    /** Some only, whose figures are printed and not kept. */
+    part: { type: 'string', multiple: true, default: parts },
+  },
+});
+const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
+for (const value of [rounds, seconds]) {
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error('--rounds and --seconds are whole numbers from 1 on');
+}
+
+const few = 1000;
+const many = 1_000_000;
+const defaultPoolSize = 10;
+const poolSizes = [2, 5, 10, 20, 40];
+const warmUpRounds = 2;
+
+interface Run {
+  contender: PetsContender;
+  call: PetsCall;
+  connections: number;
+}
+
+/** All of them in turn, round by round, so that whatever else the machine does meets all alike. */
+async function interleave<Name extends string>(runs: Record<Name, Run>): Promise<Record<Name, PetsRow>> {
+  const samples = new Map<string, PetsSample[]>();
+  for (let round = 1 - warmUpRounds; round <= rounds; round += 1) {
+    for (const [name, { contender, call, connections }] of Object.entries<Run>(runs)) {
+      process.stderr.write(`\r\x1b[Kround ${round} of ${rounds}: ${name}`);
+      const sample = await contender.measure(call, connections, seconds);
+      if (round > 0) samples.set(name, [...(samples.get(name) ?? []), sample]);
+    }
+  }
+  process.stderr.write('\r\x1b[K');
+  return Object.fromEntries(Array.from(samples, ([name, measured]) => [name, summarize(measured)])) as Record<
+    Name,
+    PetsRow
+  >;
+}
+
+async function compare(ground: PetsGround, databaseUrl: string): Promise<Compared[]> {
+  const connections = 20;
+  const limit = 20;
+  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  await using stack = new AsyncDisposableStack();
+  const started = async (contender: Promise<PetsContender>) => {
+    const running = await contender;
+    stack.defer(() => running.stop());
+    return running;
+  };
+  const service = await started(startService(ground, setting));
+  const prisma = await started(startPrisma(ground, setting, { apart: true }));
+  const inStep = await started(startPrisma(ground, setting, { apart: false }));
+
+  const calls: Record<string, PetsCall> = {
+    'list, all the first page': { kind: 'list', limit },
+    'list, each another page': { kind: 'list-anywhere', limit, upTo: many },
+    get: { kind: 'get', upTo: many },
+    create: { kind: 'create' },
+  };
+  const runs: Record<string, Run> = {};
+  for (const [title, call] of Object.entries(calls)) {
+    runs[title] = { contender: service, call, connections };
+    runs[`${title}: Prisma`] = { contender: prisma, call, connections };
+    if (call.kind === 'get') runs[`${title}: Prisma in step`] = { contender: inStep, call, connections };
+  }
+  const rows = await interleave(runs);
+  const row = (name: string): PetsRow => {
+    const found = rows[name];
+    if (found === undefined) throw new Error(`${name} was not measured`);
+    return found;
+  };
+  return Object.entries(calls).flatMap(([title, { kind }]) => {
+    const beside = { title, service: row(title), prisma: row(`${title}: Prisma`) };
+    if (kind !== 'get') return [beside];
+    const together = `${title}, beside Prisma with 20 calls in one tick, one query of its`;
+    return [beside, { title: together, service: row(title), prisma: row(`${title}: Prisma in step`) }];
+  });
+}
+
+/** One connection, so that each request is a query of its own. */
+async function grow(ground: PetsGround, urls: { few: string; many: string }): Promise<Grown[]> {
+  const connections = 1;
+  const limit = 20;
+  await using stack = new AsyncDisposableStack();
+  const serve = async (databaseUrl: string) => {
+    const running = await startService(ground, { databaseUrl, poolSize: defaultPoolSize });
+    stack.defer(() => running.stop());
+    return running;
+  };
+  const [amongFew, amongMany] = [await serve(urls.few), await serve(urls.many)];
+  const calls: Record<string, (pets: number) => PetsCall> = {
+    'first page': () => ({ kind: 'list', limit }),
+    'deep page': (pets) => ({ kind: 'list', limit, after: pets * 0.9 }),
+    'first page of a status': () => ({ kind: 'list', limit, status: 'available' }),
+    'deep page of a status': (pets) => ({ kind: 'list', limit, status: 'available', after: pets * 0.9 }),
+    'first page of a rare status': () => ({ kind: 'list', limit: 5, status: 'pending' }),
+    'one pet': (pets) => ({ kind: 'get', upTo: pets }),
+  };
+  const grown: Grown[] = [];
+  for (const [title, call] of Object.entries(calls)) {
+    const rows = await interleave({
+      few: { contender: amongFew, call: call(few), connections },
+      many: { contender: amongMany, call: call(many), connections },
+    });
+    grown.push({ title, ...rows });
+  }
+  return grown;
+}
+
+async function pool(ground: PetsGround, databaseUrl: string): Promise<Pooled[]> {
+  const connections = 50;
+  await using stack = new AsyncDisposableStack();
+  const services = new Map<number, PetsContender>();
+  for (const poolSize of poolSizes) {
+    const running = await startService(ground, { databaseUrl, poolSize });
+    stack.defer(() => running.stop());
+    services.set(poolSize, running);
+  }
+  const calls: Record<string, PetsCall> = {
+    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    create: { kind: 'create' },
+  };
+  const pooled: Pooled[] = [];
+  for (const [title, call] of Object.entries(calls)) {
+    const runs = Array.from(services, ([poolSize, contender]) => [
+      String(poolSize),
+      { contender, call, connections },
+    ]);
+    const rows = await interleave(Object.fromEntries(runs) as Record<string, Run>);
+    // Names that look like numbers come in their order.
+    for (const [poolSize, row] of Object.entries(rows))
+      pooled.push({ title, poolSize: Number(poolSize), row });
+  }
+  return pooled;
+}
+
+async function main(): Promise<void> {
+  await using ground = await preparePetsGround();
+  const urls = { few: await ground.createDatabase(few), many: await ground.createDatabase(many) };
+  const sections: string[] = [];
+  const results: Record<string, unknown> = {};
+  const add = (name: string, rows: unknown, section: string) => {
+    results[name] = rows;
+    sections.push(section);
+    process.stdout.write(`${section}\n\n`);
+  };
+  if (options.part.includes('compared')) {
+    const rows = await compare(ground, urls.many);
+    const text = `20 connections, or callers of Prisma; a pool of ${defaultPoolSize}; ${many.toLocaleString('en')} pets. "Of its calls for a second of CPU" compares what one core could take of each, however busy the machine was. Prisma alone makes each call in a tick of its own, as requests come, unless the row says otherwise.`;
+    add('compared', rows, `## Beside Prisma alone\n\n${text}\n\n${comparedTable(rows)}`);
+  }
+  if (options.part.includes('grown')) {
+    const rows = await grow(ground, urls);
+    const text = `One connection, ${few.toLocaleString('en')} and ${many.toLocaleString('en')} pets, of which the oldest ${soldShare * 100} % are sold: the first available one is behind all of those.`;
+    add('grown', rows, `## Few and many pets\n\n${text}\n\n${grownTable(rows)}`);
+  }
+  if (options.part.includes('pools')) {
+    const rows = await pool(ground, urls.many);
+    add('pools', rows, `## Size of the pool\n\n50 connections.\n\n${pooledTable(rows)}`);
+  }
+  if (!parts.every((part) => options.part.includes(part))) return;
+  const directory = fileURLToPath(new URL('results/', import.meta.url));
+  await mkdir(directory, { recursive: true });
+  const head = `# Pets service\n\n${new Date().toISOString()}, Node ${process.version}, ${rounds} rounds of ${seconds} s after ${warmUpRounds} that do not count; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
+  const markdown = [head, ...sections].join('\n\n');
+  await writeFile(`${directory}pets.md`, await format(markdown, { parser: 'markdown' }));
+  const json = JSON.stringify(results, (_key, value: unknown) =>
+    typeof value === 'number' ? rounded(value) : value,
+  );
+  await writeFile(`${directory}pets.json`, await format(json, { parser: 'json', printWidth: 110 }));
+}
+
+const rounded = (value: number) => Math.round(value * 100) / 100;
+
+const missing = missingPackages();
+if (missing === undefined) {
+  await main();
+} else {
+  process.stderr.write(`bench:pets needs what is not here, by Debian package: ${missing}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,124 @@
+import { mkdtemp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '../support/free-port.ts';
+import { closedLoop } from './load.ts';
+import type { PetsGround } from './pets-ground.ts';
+import type { PrismaRan, PrismaRun } from './pets-prisma.ts';
+import { expectedStatus, type PetsCall, requestScript } from './pets-scenarios.ts';
+import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
+
+/** What one run has shown. Times in milliseconds, CPU time in microseconds a call. */
+export interface PetsSample {
+  perSecond: number;
+  cpuMicros: number;
+  /** CPU time of PostgreSQL. */
+  postgresMicros: number;
+  p50: number;
+  p99: number;
+}
+
+/** Something that is measured, in a process of its own on a core of its own. */
+export interface PetsContender {
+  measure(call: PetsCall, concurrency: number, seconds: number): Promise<PetsSample>;
+  stop(): Promise<void>;
+}
+
+interface ContenderOptions {
+  databaseUrl: string;
+  poolSize: number;
+  env?: Record<string, string>;
+}
+
+async function start(
+  { directory }: PetsGround,
+  script: string,
+  port: number,
+  env: Record<string, string>,
+): Promise<PinnedProcess> {
+  return startPinned({
+    core: cores.contender,
+    command: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', script],
+    env,
+    directory,
+    port,
+  });
+}
+
+/** The pets service as it is run, access log and all. */
+export async function startService(
+  ground: PetsGround,
+  { databaseUrl, poolSize, env }: ContenderOptions,
+): Promise<PetsContender> {
+  const port = await freePort();
+  const service = await start(ground, 'pets-service/server.ts', port, {
+    PETS_SERVICE_PORT: String(port),
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: String(poolSize),
+    DATA_DIR: await mkdtemp(join(ground.directory, 'data-')),
+    INTERNAL_TOKEN_PUBLIC_KEY_FILES: ground.publicKeyFile,
+    SHUTDOWN_DELAY_MS: '0',
+    ...env,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  // It listens before it serves.
+  while (!(await fetch(`${url}/readyz`)).ok);
+
+  async function measure(
+    call: PetsCall,
+    connections: number,
+    seconds: number,
+    attempts = 5,
+  ): Promise<PetsSample> {
+    const script = requestScript(call, ground.token);
+    const [before, postgresBefore] = [await service.cpuSeconds(), await ground.postgresCpuSeconds()];
+    const measured = await closedLoop({ directory: ground.directory, url, script, connections, seconds });
+    const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
+    // The machine stood still for as long as that: it says nothing of the service, unless it happens again and again.
+    if (requests === 0 && attempts > 1) return measure(call, connections, seconds, attempts - 1);
+    if (measured.statuses[expectedStatus(call)] !== requests) {
+      throw new Error(`answers other than expected: ${JSON.stringify(measured.statuses)}`);
+    }
+    const { requestsPerSecond: perSecond, p50, p99 } = measured;
+    const micros = (secondsUsed: number) => (secondsUsed / requests) * 1e6;
+    return {
+      perSecond,
+      cpuMicros: micros((await service.cpuSeconds()) - before),
+      postgresMicros: micros((await ground.postgresCpuSeconds()) - postgresBefore),
+      p50,
+      p99,
+    };
+  }
+  return { measure, stop: () => service.stop() };
+}
+
+/** Prisma alone. @param apart see pets-prisma.ts */
+export async function startPrisma(
+  ground: PetsGround,
+  { databaseUrl, poolSize, env }: ContenderOptions,
+  { apart }: Pick<PrismaRun, 'apart'>,
+): Promise<PetsContender> {
+  const port = await freePort();
+  const prisma = await start(ground, 'test/bench/pets-prisma.ts', port, {
+    PORT: String(port),
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: String(poolSize),
+    ...env,
+  });
+  return {
+    async measure(call, concurrency, seconds) {
+      const order: PrismaRun = { call, apart, concurrency, seconds };
+      const postgresBefore = await ground.postgresCpuSeconds();
+      const answer = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) });
+      const { calls, cpuSeconds, p50, p99, ...ran } = (await answer.json()) as PrismaRan;
+      return {
+        perSecond: calls / ran.seconds,
+        cpuMicros: (cpuSeconds / calls) * 1e6,
+        postgresMicros: (((await ground.postgresCpuSeconds()) - postgresBefore) / calls) * 1e6,
+        p50,
+        p99,
+      };
+    },
+    stop: () => prisma.stop(),
+  };
+}

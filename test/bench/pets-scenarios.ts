@@ -1,0 +1,53 @@
+import type { NewPet, PetStatus } from '../../pets-service/pet.ts';
+import { formatCursor } from '../../pets-service/pet-input.ts';
+
+/** What is asked of the database: the same of the service and of Prisma alone. */
+export type PetsCall =
+  | { kind: 'list'; limit: number; status?: PetStatus; after?: number }
+  | { kind: 'list-anywhere'; limit: number; upTo: number }
+  | { kind: 'get'; upTo: number }
+  | { kind: 'create' };
+
+export const newPet: NewPet = { name: 'Luna', categoryId: 7n, status: 'available' };
+
+/** As a request, in Lua for wrk. */
+export function requestScript(call: PetsCall, token: string): string {
+  const headers = `authorization = 'Bearer ${token}'`;
+  switch (call.kind) {
+    case 'list': {
+      const { limit, status, after } = call;
+      const query = new URLSearchParams({ limit: String(limit) });
+      if (status !== undefined) query.set('status', status);
+      if (after !== undefined) query.set('cursor', formatCursor(BigInt(after)));
+      return `local request_text
+function init() request_text = wrk.format('GET', '/v1/pets?${query.toString()}', { ${headers} }) end
+function request() return request_text end`;
+    }
+    case 'list-anywhere': {
+      const cursors = Array.from({ length: anywhere }, () => `'${formatCursor(randomId(call))}'`);
+      return `local headers, cursors = { ${headers} }, { ${cursors.join(', ')} }
+function request()
+  return wrk.format('GET', '/v1/pets?limit=${call.limit}&cursor=' .. cursors[math.random(#cursors)], headers)
+end`;
+    }
+    case 'get':
+      return `local headers = { ${headers} }
+function request() return wrk.format('GET', '/v1/pets/' .. math.random(${call.upTo}), headers) end`;
+    case 'create': {
+      const body = JSON.stringify({ ...newPet, categoryId: Number(newPet.categoryId) });
+      return `local request_text
+function init()
+  request_text = wrk.format('POST', '/v1/pets', { ${headers}, ['content-type'] = 'application/json' }, '${body}')
+end
+function request() return request_text end`;
+    }
+  }
+}
+
+/** Pages that begin in so many places that hardly two are the same at a time. */
+const anywhere = 2000;
+
+export const randomId = ({ upTo }: { upTo: number }): bigint => BigInt(1 + Math.floor(Math.random() * upTo));
+
+/** The status that every answer has to have: one that refuses or fails would look fast. */
+export const expectedStatus = ({ kind }: PetsCall): string => (kind === 'create' ? '201' : '200');

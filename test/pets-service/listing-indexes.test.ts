@@ -1,0 +1,126 @@
+import type { SqlQuery } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formatCursor } from '../../pets-service/pet-input.ts';
+import { migrate } from '../../prisma/migrate.ts';
+import { openDatabase } from '../../pets-service/database.ts';
+import { send } from '../support/http.ts';
+import { servePets, serviceToken } from '../support/pets-kit.ts';
+import { recordQueries } from '../support/recorded-queries.ts';
+import { createDatabase, postgresMissing } from '../support/stores.ts';
+
+interface PlanNode {
+  'Node Type': string;
+  'Index Name'?: string;
+  Filter?: string;
+  Plans?: PlanNode[];
+}
+
+const pets = 100_000;
+
+/*
+ * Where each page is read from an index in its order, from where it begins, it costs the same however many pets there
+ * are. So this looks at how PostgreSQL would run what the service really sends.
+ */
+describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
+  const token = serviceToken('tests');
+  const queries: SqlQuery[] = [];
+  let client: pg.Client;
+  let base: string;
+  let stack: AsyncDisposableStack;
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    const url = await createDatabase();
+    const { adapter } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
+    await migrate(adapter);
+    client = new pg.Client(url);
+    await client.connect();
+    starting.defer(() => client.end());
+    // All pending ones are new, and few are sold: a walk by id past all others would take long to meet them.
+    await client.query(`
+      INSERT INTO pets (name, category_id, status)
+      SELECT 'Pet ' || n, n % 100,
+        (CASE WHEN n > ${pets * 0.9} THEN 'pending' WHEN n % 1000 = 0 THEN 'sold' ELSE 'available' END)::"PetStatus"
+      FROM generate_series(1, ${pets}) AS n`);
+    await client.query('VACUUM ANALYZE pets');
+    ({ url: base } = starting.use(await servePets(recordQueries(adapter, queries))));
+    stack = starting.move();
+  });
+
+  afterAll(() => stack?.disposeAsync());
+
+  /** What a listing sends to the database. */
+  async function queryOf(parameters: string): Promise<SqlQuery> {
+    queries.length = 0;
+    const { status, json } = await send(`${base}/v1/pets?limit=20${parameters}`, { key: token });
+    expect(status).toBe(200);
+    expect(json).toHaveLength(20);
+    const [query, ...others] = queries;
+    if (query === undefined || others.length > 0) throw new Error(`${queries.length} queries for one page`);
+    return query;
+  }
+
+  /** As PostgreSQL would run it, from the outermost step to the innermost. */
+  async function planOf({ sql, args }: SqlQuery): Promise<PlanNode[]> {
+    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+      `EXPLAIN (FORMAT JSON) ${sql}`,
+      args.map(String),
+    );
+    const steps: PlanNode[] = [];
+    let step = rows[0]?.['QUERY PLAN'][0]?.Plan;
+    while (step !== undefined) {
+      steps.push(step);
+      expect(step.Plans?.length ?? 0).toBeLessThan(2);
+      step = step.Plans?.[0];
+    }
+    return steps;
+  }
+
+  const summary = (plan: PlanNode[]) =>
+    plan.map((step) => [step['Node Type'], step['Index Name'], step.Filter].filter(Boolean).join(': '));
+
+  const deep = `&cursor=${formatCursor(BigInt(pets * 0.95))}`;
+  const halfWay = `&cursor=${formatCursor(BigInt(pets / 2))}`;
+  const pages = [
+    ['the first page', '', 'pets_pkey'],
+    ['a deep page', deep, 'pets_pkey'],
+    ['the first page of a status', '&status=available', 'pets_status_id_idx'],
+    ['the first page of a rare status', '&status=sold', 'pets_status_id_idx'],
+    ['the first page of a status of the newest', '&status=pending', 'pets_status_id_idx'],
+    ['a deep page of a status', `&status=pending${deep}`, 'pets_status_id_idx'],
+    ['a deep page of a rare status', `&status=sold${halfWay}`, 'pets_status_id_idx'],
+  ] as const;
+
+  test.each(pages)(
+    '%s is read in order from an index, and nothing else',
+    async (_page, parameters, index) => {
+      expect(summary(await planOf(await queryOf(parameters)))).toEqual(['Limit', `Index Scan: ${index}`]);
+    },
+  );
+
+  // What shows that the above would fail: the planner has no other way that is as good.
+  test.each(pages)('%s would be read otherwise without it', async (_page, parameters, index) => {
+    const query = await queryOf(parameters);
+    await client.query('BEGIN');
+    try {
+      await client.query(
+        index === 'pets_pkey' ? 'ALTER TABLE pets DROP CONSTRAINT pets_pkey' : `DROP INDEX ${index}`,
+      );
+      const [limit, ...others] = summary(await planOf(query));
+      expect(limit).toBe('Limit');
+      expect(others.join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
+    } finally {
+      await client.query('ROLLBACK');
+    }
+  });
+
+  test('one pet is read from the primary key', async () => {
+    queries.length = 0;
+    expect((await send(`${base}/v1/pets/4711`, { key: token })).status).toBe(200);
+    expect(queries).toHaveLength(1);
+    for (const query of queries) {
+      expect(summary(await planOf(query))).toEqual(['Limit', 'Index Scan: pets_pkey']);
+    }
+  });
+});
