@@ -5,7 +5,7 @@ import type { FaultReport } from '../redis/fault-report.ts';
 import { type RedisGate, RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-/** Stands for every rev: consume-5.lua and read-usage-5.lua then do not compare. */
+/** Stands for every rev: consume.lua and read-usage-5.lua then do not compare. */
 export const anyRev = -1;
 
 /** Who makes a request: the record of a valid API key and the hash it is stored under. */

@@ -41,7 +41,7 @@ export function createDayUsage({ redis, log, now }: DayUsageDependencies): DayUs
 
   async function send(report: Report): Promise<void> {
     const dayKey = redisKeys.day(report.sha, utcDate(report.dayNumber));
-    // The counter that consume-5.lua makes lives as long.
+    // The counter that consume.lua makes lives as long.
     const expiresAtSeconds = (report.dayNumber + 2) * (dayMs / 1000);
     try {
       await redis.addDayUsage(

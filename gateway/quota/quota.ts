@@ -7,6 +7,7 @@ import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { knownLimits } from './known-limits.ts';
 import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { createQuotaScript } from './quota-script.ts';
 import { consumeQuota } from './redis-quota.ts';
 import type { RedisState } from '../redis-state.ts';
 
@@ -28,6 +29,7 @@ interface QuotaDependencies extends RedisState {
 export function createQuota(dependencies: QuotaDependencies): Quota {
   const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, log, onLocalDecision } =
     dependencies;
+  const script = createQuotaScript({ redis, gate });
   // A clock that is set back must not prolong a ban.
   const bans = createBanMemory({ now: () => performance.now() });
   /** Hashes of keys whose record the script stumbled over, such as one of the wrong type. */
@@ -44,7 +46,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     // The script mends what it counts with; what is left to stumble over is the record.
     const key = redisKeys.apiKey(caller.sha);
     try {
-      const decision = await consumeQuota(redis, gate, caller, limitsOf(caller), banPolicy.current());
+      const decision = await consumeQuota(script, caller, limitsOf(caller), banPolicy.current());
       // Other faults of the record are for those to take back who read it.
       if (stumbled.delete(caller.sha)) faults.report(key, []);
       return decision;

@@ -1,9 +1,8 @@
-import type { RedisClient } from '../redis/redis.ts';
 import type { Caller } from '../api-keys/api-keys.ts';
 import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
-import type { RedisGate } from '../redis/redis-gate.ts';
+import type { QuotaScript } from './quota-script.ts';
 import { type QuotaKeys, quotaKeys } from '../redis/redis-keys.ts';
 
 const keysByCaller = new WeakMap<Caller, QuotaKeys>();
@@ -19,7 +18,7 @@ function keysOf(caller: Caller): QuotaKeys {
   return keys;
 }
 
-/** As consume-5.lua expects it. */
+/** As consume.lua expects it. */
 function policyArgument(policy: BanPolicy): string {
   let argument = argumentByPolicy.get(policy);
   if (argument === undefined) {
@@ -37,17 +36,13 @@ function policyArgument(policy: BanPolicy): string {
  * @throws RedisUnavailable where Redis does not answer; ReplyError where keys were edited into the wrong type.
  */
 export async function consumeQuota(
-  redis: RedisClient,
-  gate: Pick<RedisGate, 'send'>,
+  script: QuotaScript,
   caller: Caller,
   limits: Limits,
   policy: BanPolicy,
 ): Promise<QuotaDecision> {
-  const keys = keysOf(caller);
   const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] =
-    await gate.send(() =>
-      redis.consumeQuota(...keys, caller.rev, limits.minute, limits.day, policyArgument(policy)),
-    );
+    await script.run(keysOf(caller), [caller.rev, limits.minute, limits.day, policyArgument(policy)]);
   switch (outcome) {
     case 0:
     case 1:
@@ -68,6 +63,6 @@ export async function consumeQuota(
     case 3:
       return { outcome: 'stale' };
     default:
-      throw new Error(`consume-5.lua answered ${outcome}`);
+      throw new Error(`consume.lua answered ${outcome}`);
   }
 }

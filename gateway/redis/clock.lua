@@ -1,5 +1,5 @@
 --[[
-Stands before consume-5.lua and read-usage-5.lua, which count time and requests in the same way.
+Stands before consume.lua and read-usage-5.lua, which count time and requests in the same way.
 ]]
 
 -- Unix milliseconds by this server's clock, so that those of the gateways do not matter.

@@ -3,7 +3,7 @@ Reads how much of both quota windows an API key has used. Writes nothing.
 
 KEYS[1]  record of the API key (hash, field rev)
 KEYS[2]  counter of the open minute window
-KEYS[3]  prefix of the day counters, as in consume-5.lua
+KEYS[3]  prefix of the day counters, as in consume.lua
 KEYS[4]  ban
 KEYS[5]  violations (hash: recent)
 ARGV[1]  rev of the record that the caller knows, -1 to take it as it is

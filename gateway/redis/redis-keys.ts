@@ -41,7 +41,7 @@ export const redisKeys = {
   anonymousPrefix: 'gw:anonymous',
 } as const;
 
-/** The keys of consume-5.lua and read-usage-5.lua, in their order. */
+/** The keys of consume.lua and read-usage-5.lua, in their order. */
 export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
 
 export function quotaKeys(sha: string): QuotaKeys {

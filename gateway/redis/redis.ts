@@ -14,8 +14,8 @@ const withClock = (name: string) => script('clock.lua') + script(name);
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    /** consume-5.lua */
-    consumeQuota(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
+    /** consume.lua: five keys and four arguments for each request */
+    consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
     /** read-usage-5.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-day-usage-2.lua */
@@ -28,7 +28,7 @@ declare module 'ioredis' {
 }
 
 const scripts = {
-  consumeQuota: { numberOfKeys: 5, lua: withClock('consume-5.lua') },
+  consumeQuota: { lua: withClock('consume.lua') },
   readUsage: { numberOfKeys: 5, lua: withClock('read-usage-5.lua') },
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },

@@ -75,7 +75,7 @@ export async function prepareGround(): Promise<Ground> {
   await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
   await writeFile(exhaustedFile, exhausted.join('\n'));
   const lua = await Promise.all(
-    ['clock.lua', 'consume-5.lua'].map((file) =>
+    ['clock.lua', 'consume.lua'].map((file) =>
       readFile(new URL(`../../gateway/redis/${file}`, import.meta.url), 'utf8'),
     ),
   );

@@ -11,7 +11,7 @@ const total = 1_000_000;
 const batch = 500;
 const today = () => new Date().toISOString().slice(0, 10).replaceAll('-', '');
 
-/** Records and indexes as api-key-store.ts writes them, and counters as consume-5.lua does. */
+/** Records and indexes as api-key-store.ts writes them, and counters as consume.lua does. */
 const fill = `
   for n = tonumber(ARGV[1]), tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1 do
     local sha = redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)

@@ -7,6 +7,7 @@ import type { BanPolicy } from '../../gateway/quota/ban-policy.ts';
 import type { Limits } from '../../gateway/quota/limits.ts';
 import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../gateway/quota/rate-limit-headers.ts';
+import { createQuotaScript } from '../../gateway/quota/quota-script.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { readUsage } from '../../gateway/quota/usage.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
@@ -240,10 +241,12 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
     if (serverNowMs - clearAtMs > stallMs) throw new Stalled();
   }
 
+  // Without a time limit: a machine that is busy is no outage here.
+  const script = createQuotaScript({ redis, gate: { open: true, send: (command) => command() } });
+
   const consume = (rev: number) => {
     const caller: Caller = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev, sha };
-    // Without a time limit: a machine that is busy is no outage here.
-    return consumeQuota(redis, { send: (command) => command() }, caller, limits, policy);
+    return consumeQuota(script, caller, limits, policy);
   };
 
   function compare(decision: QuotaDecision, rev: number): void {

@@ -58,7 +58,7 @@ export function limitReq(options: NginxOptions): Promise<string[]> {
  * nginx with Lua: hash of the key, remembered record, the gateway's own script on Redis, rate headers. What Kong and
  * APISIX are made of, without what they add.
  *
- * @param scriptSha of consume-5.lua, loaded into Redis already
+ * @param scriptSha of consume.lua, loaded into Redis already
  */
 export function lua(options: NginxOptions, scriptSha: string): Promise<string[]> {
   const port = String(options.redisPort);
