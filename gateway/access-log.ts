@@ -1,12 +1,19 @@
 import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from './errors.ts';
+import type { LogRequest } from './log.ts';
 import { addressGroup } from './http/address-group.ts';
 import type { Metrics } from './metrics.ts';
 import { clientAddress } from './request-context.ts';
 
 /** One line and one count for each request, when its response is finished or cut off. Never a key, token or body. */
-export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
+export function recordAccess({
+  logRequest,
+  metrics,
+}: {
+  logRequest: LogRequest;
+  metrics: Metrics;
+}): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method, socket } = req;
@@ -22,25 +29,22 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
       metrics.requestSeconds.observe(labels, durationMs / 1000);
       if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
       if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
-      log.info(
-        {
-          requestId,
-          method,
-          route,
-          status,
-          keyId: caller?.id,
-          // Who floods us without a key is known by nothing else.
-          address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
-          plan: caller?.plan,
-          decision,
-          code: errorCode,
-          bytes: socket.bytesWritten - bytesBefore,
-          durationMs: round(durationMs),
-          upstreamMs: upstreamMs === undefined ? undefined : round(upstreamMs),
-          cutOff: res.writableFinished ? undefined : true,
-        },
-        'request',
-      );
+      logRequest({
+        requestId,
+        method,
+        route,
+        status,
+        keyId: caller?.id,
+        // Who floods us without a key is known by nothing else.
+        address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
+        plan: caller?.plan,
+        decision,
+        code: errorCode,
+        bytes: socket.bytesWritten - bytesBefore,
+        durationMs: round(durationMs),
+        upstreamMs: upstreamMs === undefined ? undefined : round(upstreamMs),
+        cutOff: res.writableFinished ? undefined : true,
+      });
     });
     next();
   };

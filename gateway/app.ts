@@ -19,6 +19,7 @@ import { ambiguityOf } from './http/ambiguous-request.ts';
 import type { MakeCounts } from './http/counts.ts';
 import { holdBody } from './http/hold-body.ts';
 import { below, inOrder } from './in-order.ts';
+import type { LogRequest } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './http/normalize-target.ts';
 import { proxyToPets } from './upstream/pets-proxy.ts';
@@ -42,6 +43,7 @@ export interface GatewayDependencies extends RedisState {
   /** For what the limits of the whole gateway count. */
   makeCounts: MakeCounts;
   log: Logger;
+  logRequest: LogRequest;
   metrics: Metrics;
   now: () => number;
 }
@@ -88,7 +90,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       assignRequestId(),
       setSecurityHeaders(),
       matchRoute(api),
-      recordAccess({ log, metrics }),
+      recordAccess(dependencies),
       serveDescription(api),
       answerOptions({ api, anonymousLimit, now }),
       below(basePath, authenticate({ apiKeys, refuseAnonymous })),

@@ -9,6 +9,7 @@ import { createDrain } from './http/drain.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { type Endpoint, listen } from './http/listen.ts';
 import { createRefusalReport } from './http/refusal-report.ts';
+import type { LogRequest } from './log.ts';
 import type { Metrics } from './metrics.ts';
 import { createRedisState } from './redis-state.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
@@ -55,6 +56,7 @@ interface InstanceDependencies {
   /** For what the limits of the whole gateway count. */
   makeCounts: MakeCounts;
   log: Logger;
+  logRequest: LogRequest;
   metrics: Metrics;
 }
 
@@ -66,7 +68,7 @@ export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): E
 
 /** A process that serves requests: its connections to Redis and to the pets service, the journey, the server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, makeCounts, log, metrics } = dependencies;
+  const { config, privateKey, makeCounts, log, logRequest, metrics } = dependencies;
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy } = config;
   const state = createRedisState({ url: config.redisUrl, log, metrics, now });
   const dispatcher = new Agent({
@@ -93,6 +95,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     trustProxy,
     makeCounts,
     log,
+    logRequest,
     metrics,
     now,
   });

@@ -16,6 +16,23 @@ export function createLog(level: string, writer: LogWriter): Logger {
   return pino(options, writer);
 }
 
+/** Writes the access log's line of one request. */
+export type LogRequest = (fields: Readonly<Record<string, string | number | boolean | undefined>>) => void;
+
+/**
+ * As `log.info(fields, 'request')`, in which pino looks at each field for what it might be: for the one line that every
+ * request has, that takes longer than all other steps of ours.
+ */
+export function createRequestLog(log: Logger, writer: LogWriter): LogRequest {
+  if (!log.isLevelEnabled('info')) return () => {};
+  if (process.stdout.isTTY) return (fields) => log.info(fields, 'request');
+  const bindings = JSON.stringify(log.bindings()).slice(1, -1);
+  return function logRequest(fields) {
+    const own = JSON.stringify(fields).slice(1, -1);
+    writer.write(`{"level":30,"time":${Date.now()},${bindings},${own},"msg":"request"}\n`);
+  };
+}
+
 /** Only what is known to be harmless: an error of ioredis carries the command that failed, password and all. */
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return String(error);

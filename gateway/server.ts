@@ -10,7 +10,7 @@ import { createCounts } from './http/counts.ts';
 import { assertFree, type Endpoint, listen } from './http/listen.ts';
 import { connectionsLeft } from './http/open-files.ts';
 import { createInstance, type InstanceConfig, publicEndpoint } from './instance.ts';
-import { createLog } from './log.ts';
+import { createLog, createRequestLog } from './log.ts';
 import { createLogWriter, type LogWriter } from './log-writer.ts';
 import { createMetrics } from './metrics.ts';
 import { startEmbeddedRedis } from './redis/embedded-redis.ts';
@@ -52,7 +52,9 @@ async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup:
   const shared = { config: { ...shareLimits(config, log), redisUrl }, privateKey, log, metrics };
   // One worker is this process itself.
   const service =
-    config.workers === 1 ? createInstance({ ...shared, makeCounts: createCounts }) : createPrimary(shared);
+    config.workers === 1
+      ? createInstance({ ...shared, makeCounts: createCounts, logRequest: createRequestLog(log, logWriter) })
+      : createPrimary(shared);
   cleanup.push(() => service.close());
 
   const { health, metrics: render } = service;

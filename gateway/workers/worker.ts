@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { createInstance, type Service } from '../instance.ts';
-import { createLog } from '../log.ts';
+import { createLog, createRequestLog } from '../log.ts';
 import { createLogWriter } from '../log-writer.ts';
 import { createMetrics } from '../metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
@@ -45,6 +45,7 @@ async function start({ config, privateKeyPem }: Start): Promise<Service> {
     privateKey: createPrivateKey(privateKeyPem),
     makeCounts: counts.makeCounts,
     log,
+    logRequest: createRequestLog(log, logWriter),
     metrics,
   });
   const port = await service.listen();
