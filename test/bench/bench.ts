@@ -1,12 +1,20 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/free-port.ts';
 import { barChart } from './chart.ts';
-import { type Contender, contenders, type Started } from './contenders.ts';
+import { type Contender, contenders, leftOut } from './contenders.ts';
 import { type Ground, prepareGround } from './ground.ts';
+import type { PinnedProcess } from './pinned-process.ts';
 import { closedLoop, fixedRate, type Measured, openIdleConnections } from './load.ts';
-import { environmentLine, latencyTable, median, type Row, throughputTable } from './report.ts';
+import {
+  environmentLine,
+  latencyTable,
+  median,
+  resultsDirectory,
+  type Row,
+  throughputTable,
+  writeResults,
+} from './report.ts';
 import { type Scenario, scenarios } from './scenarios.ts';
 
 /*
@@ -16,7 +24,7 @@ import { type Scenario, scenarios } from './scenarios.ts';
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '2' },
     scenario: { type: 'string', multiple: true, default: [] },
     contender: { type: 'string', multiple: true, default: [] },
   },
@@ -38,10 +46,12 @@ function assertKnown(name: 'scenario' | 'contender', known: readonly { name: str
   throw new Error(`no ${name} is named ${unknown}; there are ${known.map((one) => one.name).join(', ')}`);
 }
 
-const warmUpSeconds = 8;
+/** Until V8 has compiled what is hot; after that, each scenario has less that is new. */
+const firstWarmUpSeconds = 8;
+const warmUpSeconds = 2;
 const ours = 'gateway';
 
-type Running = Contender & { process: Started; port: number };
+type Running = Contender & { process: PinnedProcess; port: number };
 
 interface Sample extends Measured {
   cpuPer10k: number;
@@ -54,13 +64,16 @@ async function measure(
   duration: number,
 ): Promise<Sample> {
   const url = `http://127.0.0.1:${contender.port}`;
-  const key = contender.process.key ?? ground.hotKey;
-  using _idle = await openIdleConnections(`${url}/v1/pets?limit=2`, key, scenario.idleConnections ?? 0);
+  using _idle = await openIdleConnections(
+    `${url}/v1/pets?limit=2`,
+    ground.hotKey,
+    scenario.idleConnections ?? 0,
+  );
   const before = await contender.process.cpuSeconds();
   const measured = await closedLoop({
     directory: ground.directory,
     url,
-    script: scenario.script({ ...ground, hotKey: key }),
+    script: scenario.script(ground),
     connections: scenario.connections,
     seconds: duration,
   });
@@ -72,6 +85,7 @@ async function measure(
 /** A contender that refuses or fails what it should serve would look fast. */
 function assertStatuses({ name, expected }: Scenario, contender: Contender, { statuses }: Measured): void {
   const total = Object.values(statuses).reduce((sum, count) => sum + count, 0);
+  if (total === 0) throw new Error(`${contender.name}, ${name}: no answer at all`);
   for (const status of new Set([...Object.keys(statuses), ...Object.keys(expected)])) {
     const percent = (100 * (statuses[status] ?? 0)) / total;
     // The upstream alone knows no keys.
@@ -99,10 +113,16 @@ function summarize(title: string, name: string, samples: readonly Sample[]): Row
   };
 }
 
+const warm = new Set<string>();
+
 async function throughput(ground: Ground, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
   const taking = running.filter(({ name }) => scenario.contenders?.includes(name) ?? true);
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
-  for (const contender of taking) await measure(ground, scenario, contender, warmUpSeconds);
+  for (const contender of taking) {
+    const duration = warm.has(contender.name) ? warmUpSeconds : firstWarmUpSeconds;
+    warm.add(contender.name);
+    await measure(ground, scenario, contender, duration);
+  }
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of taking) {
       samples.get(contender.name)?.push(await measure(ground, scenario, contender, seconds));
@@ -138,11 +158,11 @@ async function main(): Promise<void> {
   await using ground = await prepareGround();
   await using stack = new AsyncDisposableStack();
   const running: Running[] = [];
-  const leftOut: string[] = [];
+  const absent = [...leftOut];
   for (const contender of contenders) {
     if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
     if (contender.missing !== undefined) {
-      leftOut.push(`${contender.title}: ${contender.missing}`);
+      absent.push(`${contender.title}: ${contender.missing}`);
       continue;
     }
     const port = contender.name === 'direct' ? ground.upstreamPort : await freePort();
@@ -169,15 +189,13 @@ async function main(): Promise<void> {
     );
     process.stdout.write(`${sections.at(-1)}\n\n`);
   }
-  for (const line of leftOut) sections.push(`Left out: ${line}`);
+  for (const line of absent) sections.push(`Left out: ${line}`);
 
-  const directory = fileURLToPath(new URL('results/', import.meta.url));
-  await mkdir(directory, { recursive: true });
+  // Figures of a part would stand beside old ones of the rest.
+  if (options.scenario.length > 0 || options.contender.length > 0) return;
   const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
-  await writeFile(`${directory}latest.md`, `${[head, ...sections].join('\n\n')}\n`);
-  await writeFile(`${directory}latest.json`, `${JSON.stringify(results, null, 2)}\n`);
-  const rows = results['hot-key'];
-  if (rows !== undefined) await writeFile(`${directory}throughput.svg`, barChart(rows, ours));
+  await writeResults('latest', [head, ...sections].join('\n\n'), results);
+  await writeFile(`${resultsDirectory}throughput.svg`, barChart(results['hot-key'] ?? [], ours));
 }
 
 await main();

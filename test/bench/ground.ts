@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts';
 import { connectRedis } from '../support/keys.ts';
 import type { Setting } from './contenders.ts';
 import { upstream } from './contenders/nginx.ts';
-import { cores, startPinned } from './pinned-process.ts';
+import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
 
 /** Redis with its keys, and the upstream: what all contenders share. */
 export interface Ground extends Setting, AsyncDisposable {
@@ -32,14 +32,7 @@ export async function prepareGround(): Promise<Ground> {
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
   const [redisPort, upstreamPort] = [await freePort(), await freePort()];
-  const redisArgs = ['--port', String(redisPort), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
-  const redisServer = await startPinned({
-    core: cores.support,
-    command: 'redis-server',
-    args: [...redisArgs, '--appendonly', 'yes', '--appendfsync', 'everysec'],
-    directory,
-    port: redisPort,
-  });
+  const redisServer = await startRedis(directory, redisPort);
   stack.defer(() => redisServer.stop());
   const upstreamServer = await startPinned({
     core: cores.support,
@@ -94,6 +87,18 @@ export async function prepareGround(): Promise<Ground> {
     banned,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
+}
+
+/** As the README has it: an append-only file, written to the disk every second. */
+export function startRedis(directory: string, port: number): Promise<PinnedProcess> {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
+  return startPinned({
+    core: cores.support,
+    command: 'redis-server',
+    args: [...args, '--appendonly', 'yes', '--appendfsync', 'everysec'],
+    directory,
+    port,
+  });
 }
 
 /** Plans, and no bans: keys that are refused are to stay refused by their quota. */

@@ -1,16 +1,16 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Redis } from 'ioredis';
 import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/quota/limits.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { connectRedis } from '../support/keys.ts';
-import { contenders, type Started } from './contenders.ts';
+import { contenders } from './contenders.ts';
 import { type Ground, prepareGround } from './ground.ts';
 import { closedLoop } from './load.ts';
-import { environmentLine, median, table } from './report.ts';
+import type { PinnedProcess } from './pinned-process.ts';
+import { environmentLine, median, table, writeResults } from './report.ts';
 
 /*
  * npm run bench:growth: what a request costs the gateway and Redis as there are more keys, and more gateways on one
@@ -66,7 +66,7 @@ function request()
   return wrk.format('GET', '/v1/pets?limit=2', { authorization = keys[math.random(#keys)] })
 end`;
 
-async function residentMiB({ pid }: Started): Promise<number> {
+async function residentMiB({ pid }: PinnedProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
@@ -84,7 +84,7 @@ async function measure(ground: Ground, redis: Redis, gateways: number, file: str
   const contender = contenders.find(({ name }) => name === 'gateway');
   if (contender === undefined) throw new Error('the gateway is no contender');
   await using stack = new AsyncDisposableStack();
-  const running: { port: number; process: Started }[] = [];
+  const running: { port: number; process: PinnedProcess }[] = [];
   for (let count = 0; count < gateways; count += 1) {
     const port = await freePort();
     const process = await contender.start(ground, port);
@@ -169,7 +169,4 @@ const text = [
   `### So many gateway processes on one core and one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
-const directory = fileURLToPath(new URL('results/', import.meta.url));
-await mkdir(directory, { recursive: true });
-await writeFile(`${directory}growth.md`, `${text}\n`);
-await writeFile(`${directory}growth.json`, `${JSON.stringify({ byKeys, byGateways }, null, 2)}\n`);
+await writeResults('growth', text, { byKeys, byGateways });

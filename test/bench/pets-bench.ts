@@ -1,10 +1,15 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { format } from 'prettier';
-import { type PetsContender, type PetsSample, startPrisma, startService } from './pets-contenders.ts';
+import {
+  type PetsContender,
+  type PetsSample,
+  startBehindGateway,
+  startPrisma,
+  startService,
+} from './pets-contenders.ts';
 import { missingPackages, type PetsGround, preparePetsGround, soldShare } from './pets-ground.ts';
 import {
+  type Behind,
+  behindTable,
   type Compared,
   comparedTable,
   type Grown,
@@ -15,12 +20,13 @@ import {
   summarize,
 } from './pets-report.ts';
 import type { PetsCall } from './pets-scenarios.ts';
+import { environmentLine, writeResults } from './report.ts';
 
 /*
  * npm run bench:pets: the pets service beside the same queries through Prisma alone, among few and many pets, and with
  * pools of several sizes. Only the ratios of one run say something: the figures are those of this machine at this time.
  */
-const parts = ['compared', 'grown', 'pools'];
+const parts = ['compared', 'end-to-end', 'grown', 'pools'];
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
@@ -104,6 +110,31 @@ async function compare(ground: PetsGround, databaseUrl: string): Promise<Compare
   });
 }
 
+/** The whole way from a client of the gateway to PostgreSQL and back. */
+async function endToEnd(ground: PetsGround, databaseUrl: string): Promise<Behind[]> {
+  const connections = 20;
+  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  await using stack = new AsyncDisposableStack();
+  const service = await startService(ground, setting);
+  stack.defer(() => service.stop());
+  const behind = await startBehindGateway(ground, setting);
+  stack.defer(() => behind.stop());
+  const calls: Record<string, PetsCall> = {
+    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    get: { kind: 'get', upTo: many },
+    create: { kind: 'create' },
+  };
+  const rows: Behind[] = [];
+  for (const [title, call] of Object.entries(calls)) {
+    const measured = await interleave({
+      service: { contender: service, call, connections },
+      behind: { contender: behind, call, connections },
+    });
+    rows.push({ title, ...measured });
+  }
+  return rows;
+}
+
 /** One connection, so that each request is a query of its own. */
 async function grow(ground: PetsGround, urls: { few: string; many: string }): Promise<Grown[]> {
   const connections = 1;
@@ -176,6 +207,11 @@ async function main(): Promise<void> {
     const text = `20 connections, or callers of Prisma; a pool of ${defaultPoolSize}; ${many.toLocaleString('en')} pets. "Of its calls for a second of CPU" compares what one core could take of each, however busy the machine was. Prisma alone makes each call in a tick of its own, as requests come, unless the row says otherwise.`;
     add('compared', rows, `## Beside Prisma alone\n\n${text}\n\n${comparedTable(rows)}`);
   }
+  if (options.part.includes('end-to-end')) {
+    const rows = await endToEnd(ground, urls.many);
+    const text = `20 connections. Gateway and pets service share the one core, so a request costs it the sum.`;
+    add('endToEnd', rows, `## End to end\n\n${text}\n\n${behindTable(rows)}`);
+  }
   if (options.part.includes('grown')) {
     const rows = await grow(ground, urls);
     const text = `One connection, ${few.toLocaleString('en')} and ${many.toLocaleString('en')} pets, of which the oldest ${soldShare * 100} % are sold: the first available one is behind all of those.`;
@@ -186,18 +222,9 @@ async function main(): Promise<void> {
     add('pools', rows, `## Size of the pool\n\n50 connections.\n\n${pooledTable(rows)}`);
   }
   if (!parts.every((part) => options.part.includes(part))) return;
-  const directory = fileURLToPath(new URL('results/', import.meta.url));
-  await mkdir(directory, { recursive: true });
-  const head = `# Pets service\n\n${new Date().toISOString()}, Node ${process.version}, ${rounds} rounds of ${seconds} s after ${warmUpRounds} that do not count; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
-  const markdown = [head, ...sections].join('\n\n');
-  await writeFile(`${directory}pets.md`, await format(markdown, { parser: 'markdown' }));
-  const json = JSON.stringify(results, (_key, value: unknown) =>
-    typeof value === 'number' ? rounded(value) : value,
-  );
-  await writeFile(`${directory}pets.json`, await format(json, { parser: 'json', printWidth: 110 }));
+  const head = `# Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after ${warmUpRounds} that do not count; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
+  await writeResults('pets', [head, ...sections].join('\n\n'), results);
 }
-
-const rounded = (value: number) => Math.round(value * 100) / 100;
 
 const missing = missingPackages();
 if (missing === undefined) {

@@ -1,6 +1,11 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createApiKeyStore } from '../../gateway/api-keys/api-key-store.ts';
+import { createAuditLog } from '../../gateway/audit-log.ts';
+import { maxLimit } from '../../gateway/quota/limits.ts';
 import { freePort } from '../support/free-port.ts';
+import { connectRedis } from '../support/keys.ts';
+import { startRedis } from './ground.ts';
 import { closedLoop } from './load.ts';
 import type { PetsGround } from './pets-ground.ts';
 import type { PrismaRan, PrismaRun } from './pets-prisma.ts';
@@ -46,10 +51,48 @@ async function start(
 }
 
 /** The pets service as it is run, access log and all. */
-export async function startService(
+export async function startService(ground: PetsGround, options: ContenderOptions): Promise<PetsContender> {
+  const { url, service } = await startPetsService(ground, options);
+  return overHttp(ground, { url, token: ground.token, processes: [service] });
+}
+
+/** The pets service behind the gateway, both on one core, with a Redis beside PostgreSQL. */
+export async function startBehindGateway(
+  ground: PetsGround,
+  options: ContenderOptions,
+): Promise<PetsContender> {
+  const { directory } = ground;
+  const { url: petsUrl, service } = await startPetsService(ground, options);
+  const [redisPort, port] = [await freePort(), await freePort()];
+  const redisServer = await startRedis(await mkdtemp(join(directory, 'redis-')), redisPort);
+  const redisUrl = `redis://127.0.0.1:${redisPort}`;
+  const gateway = await start(ground, 'gateway/server.ts', port, {
+    GATEWAY_PORT: String(port),
+    GATEWAY_ADMIN_PORT: '0',
+    GATEWAY_WORKERS: '1',
+    PETS_SERVICE_URL: petsUrl,
+    REDIS_URL: redisUrl,
+    DATA_DIR: await mkdtemp(join(directory, 'data-')),
+    INTERNAL_TOKEN_PRIVATE_KEY_FILE: ground.privateKeyFile,
+    SHUTDOWN_DELAY_MS: '0',
+  });
+  const redis = await connectRedis(redisUrl);
+  const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
+  const limits = { minute: maxLimit, day: maxLimit };
+  const { key } = await store.issue({ name: 'bench', plan: 'enterprise', ...limits });
+  redis.disconnect();
+  return overHttp(ground, {
+    url: `http://127.0.0.1:${port}`,
+    token: key,
+    processes: [gateway, service, redisServer],
+    measured: [gateway, service],
+  });
+}
+
+async function startPetsService(
   ground: PetsGround,
   { databaseUrl, poolSize, env }: ContenderOptions,
-): Promise<PetsContender> {
+): Promise<{ url: string; service: PinnedProcess }> {
   const port = await freePort();
   const service = await start(ground, 'pets-service/server.ts', port, {
     PETS_SERVICE_PORT: String(port),
@@ -63,6 +106,23 @@ export async function startService(
   const url = `http://127.0.0.1:${port}`;
   // It listens before it serves.
   while (!(await fetch(`${url}/readyz`)).ok);
+  return { url, service };
+}
+
+interface OverHttp {
+  url: string;
+  token: string;
+  /** To be stopped in this order. */
+  processes: readonly PinnedProcess[];
+  /** Whose CPU time counts; all of them unless they are named. */
+  measured?: readonly PinnedProcess[];
+}
+
+function overHttp(ground: PetsGround, { url, token, processes, measured: counted }: OverHttp): PetsContender {
+  const cpuSeconds = async () => {
+    const all = await Promise.all((counted ?? processes).map((each) => each.cpuSeconds()));
+    return all.reduce((sum, part) => sum + part, 0);
+  };
 
   async function measure(
     call: PetsCall,
@@ -70,8 +130,8 @@ export async function startService(
     seconds: number,
     attempts = 5,
   ): Promise<PetsSample> {
-    const script = requestScript(call, ground.token);
-    const [before, postgresBefore] = [await service.cpuSeconds(), await ground.postgresCpuSeconds()];
+    const script = requestScript(call, token);
+    const [before, postgresBefore] = [await cpuSeconds(), await ground.postgresCpuSeconds()];
     const measured = await closedLoop({ directory: ground.directory, url, script, connections, seconds });
     const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
     // The machine stood still for as long as that: it says nothing of the service, unless it happens again and again.
@@ -83,13 +143,18 @@ export async function startService(
     const micros = (secondsUsed: number) => (secondsUsed / requests) * 1e6;
     return {
       perSecond,
-      cpuMicros: micros((await service.cpuSeconds()) - before),
+      cpuMicros: micros((await cpuSeconds()) - before),
       postgresMicros: micros((await ground.postgresCpuSeconds()) - postgresBefore),
       p50,
       p99,
     };
   }
-  return { measure, stop: () => service.stop() };
+  return {
+    measure,
+    async stop() {
+      for (const each of processes) await each.stop();
+    },
+  };
 }
 
 /** Prisma alone. @param apart see pets-prisma.ts */

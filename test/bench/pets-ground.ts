@@ -22,7 +22,8 @@ export interface PetsGround extends AsyncDisposable {
   postgresCpuSeconds(): Promise<number>;
   /** One that the pets service accepts. */
   token: string;
-  /** Of the public key that the token is verified with. */
+  /** Of the keys that the token is signed and verified with. */
+  privateKeyFile: string;
   publicKeyFile: string;
   /** Makes a database with that many pets, the sold ones the oldest, as in a store. @returns its address */
   createDatabase(pets: number): Promise<string>;
@@ -52,6 +53,8 @@ export async function preparePetsGround(): Promise<PetsGround> {
   await untilAccepting(adminUrl);
 
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const privateKeyFile = join(directory, 'private.pem');
+  await writeFile(privateKeyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   const publicKeyFile = join(directory, 'public.pem');
   await writeFile(publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
 
@@ -60,6 +63,7 @@ export async function preparePetsGround(): Promise<PetsGround> {
     directory,
     postgresCpuSeconds: async () => (await postgres.cpuSeconds()) + (await endedCpuSeconds(directory)),
     token: issueServiceToken(privateKey, 'bench', 3600),
+    privateKeyFile,
     publicKeyFile,
     async createDatabase(pets) {
       const name = `pets_${pets}`;

@@ -1,5 +1,5 @@
 import type { PetsSample } from './pets-contenders.ts';
-import { median } from './report.ts';
+import { median, table } from './report.ts';
 
 /** Medians over all rounds of one contender, and between what its rate lay. */
 export interface PetsRow extends PetsSample {
@@ -58,6 +58,34 @@ export const comparedTable = (rows: readonly Compared[]): string =>
     ]),
   );
 
+export interface Behind {
+  title: string;
+  service: PetsRow;
+  behind: PetsRow;
+}
+
+export const behindTable = (rows: readonly Behind[]): string =>
+  table(
+    [
+      'request',
+      'behind the gateway, requests/s',
+      'service alone, requests/s',
+      'p50 ms: behind / alone',
+      'gateway and service, CPU µs',
+      'service alone, CPU µs',
+      'PostgreSQL, CPU µs',
+    ],
+    rows.map(({ title, service, behind }) => [
+      title,
+      rate(behind),
+      rate(service),
+      `${ms(behind.p50)} / ${ms(service.p50)}`,
+      micros(behind.cpuMicros),
+      micros(service.cpuMicros),
+      micros(behind.postgresMicros),
+    ]),
+  );
+
 export interface Grown {
   title: string;
   few: PetsRow;
@@ -103,8 +131,3 @@ export const pooledTable = (rows: readonly Pooled[]): string =>
       micros(row.postgresMicros),
     ]),
   );
-
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
-}

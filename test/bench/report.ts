@@ -1,4 +1,6 @@
-import { cpus } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { format } from 'prettier';
 
 /** Medians over all rounds of one contender in one scenario. Times in milliseconds. */
 export interface Row {
@@ -25,7 +27,19 @@ export function median(numbers: readonly number[]): number {
 
 /** When and on what was measured. */
 export function environmentLine(): string {
-  return `${new Date().toISOString()}, ${cpus()[0]?.model.trim()}, Node ${process.version}`;
+  return `${new Date().toISOString()}, Node ${process.version}`;
+}
+
+export const resultsDirectory = fileURLToPath(new URL('results/', import.meta.url));
+
+/** Keeps what was measured, for people and for programs. */
+export async function writeResults(name: string, markdown: string, data: unknown): Promise<void> {
+  await mkdir(resultsDirectory, { recursive: true });
+  const json = JSON.stringify(data, (_key, value: unknown) =>
+    typeof value === 'number' ? Math.round(value * 1000) / 1000 : value,
+  );
+  await writeFile(`${resultsDirectory}${name}.md`, await format(markdown, { parser: 'markdown' }));
+  await writeFile(`${resultsDirectory}${name}.json`, await format(json, { parser: 'json', printWidth: 110 }));
 }
 
 const thousands = (value: number) => Math.round(value).toLocaleString('en');
