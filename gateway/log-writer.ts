@@ -5,6 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface LogWriter {
   /** Takes lines that end in a line feed. */
   write(lines: string): void;
+  /** Writes now what waits, as far as its reader keeps up. */
+  writeWaiting(): void;
   /** Resolves once all is written, or cannot be written within the time. */
   flush(timeoutMs: number): Promise<void>;
   /** Lines that were given up since their reader did not keep up. */
@@ -96,6 +98,9 @@ export function createLogWriter(fd: number): LogWriter {
         open = lines;
       }
       schedule(flushMs);
+    },
+    writeWaiting() {
+      writeWaiting();
     },
     async flush(timeoutMs) {
       const until = performance.now() + timeoutMs;

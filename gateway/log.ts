@@ -13,7 +13,22 @@ const forPeople = {
 export function createLog(level: string, writer: LogWriter): Logger {
   const options = { level, base: { service: 'gateway' }, serializers: { err: serializeError } };
   if (process.stdout.isTTY) return pino(options, PinoPretty(forPeople));
-  return pino(options, writer);
+  return pino(options, urgently(writer));
+}
+
+const warnLevel = 40;
+
+/** Lines at warn and above are written at once, with all that wait: they may be the last. */
+function urgently(writer: LogWriter) {
+  return {
+    // Makes pino set lastLevel before it writes.
+    [Symbol.for('pino.metadata')]: true,
+    lastLevel: 0,
+    write(line: string): void {
+      writer.write(line);
+      if (this.lastLevel >= warnLevel) writer.writeWaiting();
+    },
+  };
 }
 
 /** Writes the access log's line of one request. */
