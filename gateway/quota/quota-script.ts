@@ -20,6 +20,8 @@ interface Waiting {
   args: QuotaArguments;
   resolve: (answer: number[]) => void;
   reject: (error: Error) => void;
+  /** Outages of Redis before it came. */
+  outages: number;
 }
 
 /** So many requests hold up others on the same Redis for about a millisecond. */
@@ -35,7 +37,7 @@ export function createQuotaScript({
   gate,
 }: {
   redis: RedisClient;
-  gate: Pick<RedisGate, 'open' | 'send'>;
+  gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
 }): QuotaScript {
   // In a cluster, the keys of one command share a slot, and so belong to one API key.
   const batchLimit = redis instanceof Cluster ? 1 : maxBatch;
@@ -53,12 +55,15 @@ export function createQuotaScript({
 
   function sendWaiting(): void {
     scheduled = false;
-    if (!gate.open) {
-      // They are decided on without Redis, and must not be counted there as well once it is back.
-      for (const { reject } of waiting.splice(0)) reject(new RedisUnavailable('given up on for the moment'));
-      return;
+    const wanted: Waiting[] = [];
+    for (const request of waiting.splice(0)) {
+      // Decided on without Redis if it was away since, and not to be counted there as well once it is back.
+      if (gate.open && gate.outages === request.outages) wanted.push(request);
+      else request.reject(new RedisUnavailable('given up on for the moment'));
     }
-    while (waiting.length > 0) void send(waiting.splice(0, batchLimit));
+    for (let sent = 0; sent < wanted.length; sent += batchLimit) {
+      void send(wanted.slice(sent, sent + batchLimit));
+    }
   }
 
   async function send(batch: readonly Waiting[]): Promise<void> {
@@ -87,7 +92,7 @@ export function createQuotaScript({
       gate.send(
         () =>
           new Promise((resolve, reject) => {
-            waiting.push({ keys, args, resolve, reject });
+            waiting.push({ keys, args, resolve, reject, outages: gate.outages });
             schedule();
           }),
       ),

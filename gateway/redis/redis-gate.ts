@@ -9,6 +9,8 @@ export class RedisUnavailable extends Error {
 export interface RedisGate {
   /** False while Redis is given up on: callers then decide locally without waiting. */
   readonly open: boolean;
+  /** How often it was given up on so far: whatever was asked before that has been decided on without it. */
+  readonly outages: number;
   /**
    * Sends one command (or script) and waits at most the time limit for its answer.
    * @throws RedisUnavailable where Redis does not answer in time, or is known not to.
@@ -50,6 +52,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   const waiting = new Set<{ dueTick: number; expire: () => void }>();
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
   let open = false;
+  let outages = 0;
   let everOpen = false;
   let tick = 0;
   let probing = false;
@@ -99,6 +102,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   function shut(reason: unknown): void {
     if (!open) return;
     open = false;
+    outages += 1;
     log.error({ err: reason }, 'Redis does not answer: known keys are limited locally, unknown keys get 503');
     onChange?.(false);
   }
@@ -126,6 +130,9 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   return {
     get open() {
       return open;
+    },
+    get outages() {
+      return outages;
     },
     send(command) {
       if (!open) return Promise.reject(new RedisUnavailable('given up on for the moment'));

@@ -242,7 +242,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
   }
 
   // Without a time limit: a machine that is busy is no outage here.
-  const script = createQuotaScript({ redis, gate: { open: true, send: (command) => command() } });
+  const script = createQuotaScript({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
 
   const consume = (rev: number) => {
     const caller: Caller = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev, sha };

@@ -90,15 +90,16 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
       socket:settimeout(1000)
       assert(socket:connect('127.0.0.1', ${port}))
       assert(socket:send(text))
-      local line = assert(socket:receive())
-      local answer = {}
-      if line:sub(1, 1) == '*' then
-        for index = 1, tonumber(line:sub(2)) do
-          local item = assert(socket:receive())
-          if item:sub(1, 1) == '$' then item = assert(socket:receive()) else item = item:sub(2) end
-          answer[index] = item
-        end
+      local function read()
+        local line = assert(socket:receive())
+        local kind, rest = line:sub(1, 1), line:sub(2)
+        if kind == '$' then return assert(socket:receive()) end
+        if kind ~= '*' then return rest end
+        local items = {}
+        for index = 1, tonumber(rest) do items[index] = read() end
+        return items
       end
+      local answer = read()
       socket:setkeepalive(60000, 256)
       return answer
     end
@@ -115,10 +116,11 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
           ngx.shared.records:set(sha, rev, 10)
         end
         local tag = '{' .. sha .. '}'
-        local answer = redis(command(
+        local answers = redis(command(
           'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
           'gw:violations:' .. tag, rev, 999999999, 999999999, '10 60000 60000 3600000 86400000'
         ))
+        local answer = answers[1]
         if answer[1] ~= '1' then
           ngx.header['Retry-After'] = 60
           return ngx.exit(429)
