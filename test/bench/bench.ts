@@ -46,9 +46,9 @@ function assertKnown(name: 'scenario' | 'contender', known: readonly { name: str
   throw new Error(`no ${name} is named ${unknown}; there are ${known.map((one) => one.name).join(', ')}`);
 }
 
-/** Until V8 has compiled what is hot; after that, each scenario has less that is new. */
-const firstWarmUpSeconds = 8;
 const warmUpSeconds = 2;
+/** Until V8 has compiled what is hot, which it does on the one core that there is. */
+const compilingSeconds = 20;
 const ours = 'gateway';
 
 type Running = Contender & { process: PinnedProcess; port: number };
@@ -119,7 +119,8 @@ async function throughput(ground: Ground, scenario: Scenario, running: readonly 
   const taking = running.filter(({ name }) => scenario.contenders?.includes(name) ?? true);
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
   for (const contender of taking) {
-    const duration = warm.has(contender.name) ? warmUpSeconds : firstWarmUpSeconds;
+    const compiles = contender.isNode && !warm.has(contender.name);
+    const duration = compiles ? compilingSeconds : warmUpSeconds;
     warm.add(contender.name);
     await measure(ground, scenario, contender, duration);
   }

@@ -15,6 +15,8 @@ export interface Setting {
 export interface Contender {
   name: string;
   title: string;
+  /** Whether it takes a while until its code is compiled. */
+  isNode: boolean;
   /** What it needs and how that is had, where it is not here. */
   missing: string | undefined;
   start(setting: Setting, port: number): Promise<PinnedProcess>;
@@ -87,6 +89,7 @@ const needsNginx = missingPackage('nginx', 'nginx-light');
 export const contenders: readonly Contender[] = [
   {
     name: 'direct',
+    isNode: false,
     title: 'nothing between: the upstream itself',
     missing: needsNginx,
     start: () =>
@@ -95,42 +98,49 @@ export const contenders: readonly Contender[] = [
   { name: 'gateway', title: 'this gateway', missing: undefined, start: gateway({}) },
   {
     name: 'gateway-no-log',
+    isNode: true,
     title: 'this gateway, access log off',
     missing: undefined,
     start: gateway({ LOG_LEVEL: 'warn' }),
   },
   {
     name: 'gateway-workers',
+    isNode: true,
     title: 'this gateway, two workers on both cores, which the load generator needs too',
     missing: undefined,
     start: gateway({ GATEWAY_WORKERS: '2' }, `${cores.contender},${cores.support}`),
   },
   {
     name: 'bare-undici',
+    isNode: true,
     title: "this gateway's proxy alone: no keys, quotas, headers, log",
     missing: undefined,
     start: program('express-undici.ts'),
   },
   {
     name: 'bare',
+    isNode: true,
     title: 'Express + http-proxy-middleware as they come, no gateway',
     missing: undefined,
     start: program('express-bare.ts'),
   },
   {
     name: 'two-limiters',
+    isNode: true,
     title: 'Express + http-proxy-middleware + rate-limiter-flexible twice on Redis',
     missing: undefined,
     start: program('two-limiters.ts'),
   },
   {
     name: 'fastify',
+    isNode: true,
     title: 'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
     missing: undefined,
     start: program('fastify.ts'),
   },
   {
     name: 'nginx-lua',
+    isNode: false,
     title: 'nginx + Lua + the same script on Redis',
     missing: needsNginx,
     start: server('nginx', ({ directory, upstreamPort, redisPort, scriptSha }, port) =>
@@ -139,6 +149,7 @@ export const contenders: readonly Contender[] = [
   },
   {
     name: 'nginx',
+    isNode: false,
     title: 'nginx with limit_req, no Redis',
     missing: needsNginx,
     start: server('nginx', ({ directory, upstreamPort, redisPort }, port) =>
@@ -147,6 +158,7 @@ export const contenders: readonly Contender[] = [
   },
   {
     name: 'haproxy',
+    isNode: false,
     title: 'HAProxy with a stick table, no Redis',
     missing: missingPackage('haproxy', 'haproxy'),
     start: server('haproxy', ({ directory, upstreamPort }, port) =>

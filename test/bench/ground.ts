@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
@@ -31,6 +31,8 @@ export async function prepareGround(): Promise<Ground> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
+  // Workers of nginx give up root.
+  await chmod(directory, 0o755);
   const [redisPort, upstreamPort] = [await freePort(), await freePort()];
   const redisServer = await startRedis(directory, redisPort);
   stack.defer(() => redisServer.stop());
