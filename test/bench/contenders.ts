@@ -95,7 +95,7 @@ export const contenders: readonly Contender[] = [
     start: () =>
       Promise.resolve({ pid: 0, cpuSeconds: () => Promise.resolve(0), stop: () => Promise.resolve() }),
   },
-  { name: 'gateway', title: 'this gateway', missing: undefined, start: gateway({}) },
+  { name: 'gateway', title: 'this gateway', isNode: true, missing: undefined, start: gateway({}) },
   {
     name: 'gateway-no-log',
     isNode: true,

@@ -1,6 +1,5 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
@@ -10,7 +9,7 @@ import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
 import { postJson, send } from '../support/http.ts';
 import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { startGateway, startPetsService } from '../support/service.ts';
+import { startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { answerPets } from '../support/upstream.ts';
 
@@ -78,65 +77,6 @@ describe('SIGTERM', () => {
     const closed = once(socket, 'close');
     expect(await kit.gateway.stop()).toBe(0);
     await closed;
-  });
-
-  test('a rolling restart behind a balancer that polls readiness loses no request', async () => {
-    const { key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 });
-    const env = {
-      REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: kit.upstream.url,
-      SHUTDOWN_DELAY_MS: '1000',
-      GATEWAY_WORKERS: '2',
-    };
-    await using stack = new AsyncDisposableStack();
-    const gateways = [stack.use(await startGateway(env)), stack.use(await startGateway(env))];
-    const ready = new Set(gateways);
-    const agent = new Agent({ keepAliveTimeout: 60_000, connections: 4 });
-    const over = new AbortController();
-    const balancer = (async () => {
-      while (!over.signal.aborted) {
-        for (const gateway of gateways) {
-          const status = await send(`${gateway.adminUrl}/readyz`).then(
-            ({ status }) => status,
-            () => 0,
-          );
-          if (status === 200) ready.add(gateway);
-          else ready.delete(gateway);
-        }
-        await sleep(50);
-      }
-    })();
-    const statuses: unknown[] = [];
-    const client = async (turn: number) => {
-      for (let index = turn; !over.signal.aborted; index += 1) {
-        const targets = [...ready];
-        const url = `${targets[index % targets.length]?.url}/v1/pets`;
-        const headers = { authorization: `Bearer ${key}` };
-        statuses.push(
-          await request(url, { dispatcher: agent, headers }).then(
-            async ({ statusCode, body }) => {
-              await body.dump();
-              return statusCode;
-            },
-            (error: unknown) => String(error),
-          ),
-        );
-      }
-    };
-    const clients = Array.from({ length: 8 }, (_, turn) => client(turn));
-    for (const [index, old] of [...gateways].entries()) {
-      await sleep(300);
-      expect(await old.stop()).toBe(0);
-      const fresh = stack.use(await startGateway(env));
-      gateways[index] = fresh;
-      await expect.poll(() => ready.has(fresh)).toBe(true);
-    }
-    await sleep(300);
-    over.abort();
-    await Promise.all([...clients, balancer]);
-    await agent.close();
-    expect(statuses.length).toBeGreaterThan(100);
-    expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
   test('a request for a tunnel behind others takes no longer than the time there is', async () => {

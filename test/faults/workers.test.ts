@@ -1,57 +1,21 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import jwt from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded-redis.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { dayUsed } from '../support/day-counter.ts';
-import { keepSecrets } from '../support/evidence.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
+import { holdRequests } from '../support/held-requests.ts';
 import { send } from '../support/http.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram, startGateway } from '../support/service.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
+import { runProgram } from '../support/service.ts';
+import { tally } from '../support/steady-load.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { answerPets, startUpstream } from '../support/upstream.ts';
 import { busyWorkersOf, isRunning, untilWorkers } from '../support/worker-processes.ts';
 
 const workers = 3;
 const threeWorkers = { GATEWAY_WORKERS: String(workers) };
 const noProc = process.platform !== 'linux';
 if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
-
-/** Requests that the upstream has and keeps, on connections of their own: some at each worker. */
-async function holdRequests(
-  kit: GatewayKit,
-  count: number,
-  url = kit.gateway.url,
-): Promise<{ answers: Promise<unknown[]>; finish(): void }> {
-  const { key } = await kit.issue({ plan: 'business' });
-  const held: (() => void)[] = [];
-  kit.upstream.answer = (req, res) => {
-    held.push(() => answerPets(req, res));
-  };
-  const headers = { connection: 'close' };
-  const answers = Promise.all(
-    Array.from({ length: count }, () =>
-      send(`${url}/v1/pets`, { key, headers }).then(
-        ({ status }) => status,
-        () => 'failed',
-      ),
-    ),
-  );
-  await expect.poll(() => held.length).toBe(count);
-  return {
-    answers,
-    finish() {
-      for (const finish of held) finish();
-    },
-  };
-}
 
 describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers', () => {
   let kit: GatewayKit;
@@ -104,56 +68,6 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     await expect.poll(() => sum('gateway_local_mode')).toBe(1);
   });
 
-  test('divides its share of a limit among its workers while Redis is away', async () => {
-    const { key } = await kit.issue();
-    // Each worker knows the key, and all know of each other.
-    await Promise.all(Array.from({ length: 30 }, () => pets(key)));
-    await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
-    await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(workers);
-    // They ask twice a second.
-    await sleep(1500);
-    await kit.server.kill();
-    await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
-    const answers = [];
-    for (let index = 0; index < 120; index += 1) answers.push((await pets(key)).status);
-    expect(tally(answers)).toEqual({ 200: 60, 429: 60 });
-  });
-
-  test('replaces a worker that is killed, serves on, and its counts never go back', async () => {
-    const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
-    const load = startLoad(6, () =>
-      pets(key).then(
-        ({ status }) => status,
-        () => 'failed',
-      ),
-    );
-    await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
-    const before = await sum('gateway_requests_total', 'status="2xx"');
-    expect(before).toBeGreaterThan(50);
-    const [doomed] = await untilWorkers(kit.gateway, workers);
-    process.kill(doomed, 'SIGKILL');
-    const counts = [before];
-    const replaced = untilWorkers(kit.gateway, workers + 1);
-    while ((await Promise.race([replaced, sleep(20)])) === undefined)
-      counts.push(await sum('gateway_requests_total', 'status="2xx"'));
-    await expect
-      .poll(readiness)
-      .toMatchObject({ status: 'ok', workers: { ready: workers, wanted: workers } });
-    counts.push(await sum('gateway_requests_total', 'status="2xx"'));
-    expect(counts).toEqual(counts.toSorted((a, b) => a - b));
-    expect(await sum('gateway_worker_restarts_total')).toBe(1);
-    expect(kit.gateway.output()).toMatch(
-      new RegExp(`"level":50,.*"pid":${doomed},"end":"SIGKILL","msg":"a worker has ended"`),
-    );
-    const served = load.outcomes.length;
-    await expect.poll(() => load.outcomes.length).toBeGreaterThan(served + 50);
-    const { 200: ok = 0, failed = 0, ...others } = tally(await load.stop());
-    expect(others).toEqual({});
-    // What it had in flight at the most, and the connection that it was being handed.
-    expect(failed).toBeLessThanOrEqual(7);
-    expect(ok).toBeGreaterThan(150);
-  });
-
   test('on SIGTERM finishes what all workers have in flight, and ends with 0', async () => {
     const { answers, finish } = await holdRequests(kit, 9);
     const idle = connect(kit.gateway.port, '127.0.0.1');
@@ -177,57 +91,10 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     expect(kit.gateway.output()).not.toContain('"level":50');
     expect((await untilWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
   });
-
-  test('cuts off what all workers have in flight when the time is up', async () => {
-    await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
-    const { answers } = await holdRequests(slow, 6);
-    expect(await slow.gateway.stop()).toBe(0);
-    expect(await answers).toEqual(Array(6).fill('failed'));
-  });
-
-  test('takes Ctrl-C, which reaches all its processes, for one signal; a second one cuts off', async () => {
-    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
-    for (const again of [false, true]) {
-      await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
-      const { answers, finish } = await holdRequests(kit, 6, gateway.url);
-      // As a terminal sends it.
-      process.kill(-gateway.pid, 'SIGINT');
-      await expect
-        .poll(async () => (await send(`${gateway.adminUrl}/readyz`)).json)
-        .toMatchObject({ status: 'draining' });
-      if (again) process.kill(-gateway.pid, 'SIGINT');
-      else finish();
-      expect(await answers).toEqual(Array(6).fill(again ? 'failed' : 200));
-      expect(await gateway.exited).toBe(0);
-      expect(gateway.output()).not.toContain('"level":50');
-    }
-  });
-
-  test.skipIf(noProc)(
-    'that is killed leaves no worker behind, and they finish what they have in flight',
-    async () => {
-      const { answers, finish } = await holdRequests(kit, 9);
-      const pids = await untilWorkers(kit.gateway, workers);
-      expect(pids.map(isRunning)).toEqual([true, true, true]);
-      kit.gateway.signal('SIGKILL');
-      await kit.gateway.exited;
-      // Nobody new gets in.
-      await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
-      expect(pids.map(isRunning)).toEqual([true, true, true]);
-      finish();
-      expect(await answers).toEqual(Array(9).fill(200));
-      await expect.poll(() => pids.filter(isRunning)).toEqual([]);
-    },
-  );
 });
 
 describe.skipIf(needsRedisServer('several workers'))('the start of several workers', () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-  /** Ends each worker as it begins whose number is above a number: they count from 1 on. */
-  const failAbove = (number: number) => {
-    const worker = "const{worker}=(await(import('node:cluster'))).default";
-    return `--import=data:text/javascript,${worker};if(worker&&worker.id>${number})process.exit(7)`;
-  };
 
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('names a %s that is taken, once', async (setting) => {
     await using directory = await temporaryDirectory();
@@ -252,68 +119,5 @@ describe.skipIf(needsRedisServer('several workers'))('the start of several worke
       stdout: '',
       stderr: 'gateway: GATEWAY_WORKERS="257" is not a whole number of workers from 1 to 256\n',
     });
-  });
-
-  test('says once that workers can’t start, and leaves nothing behind', async () => {
-    await using directory = await temporaryDirectory();
-    const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failAbove(1) };
-    const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
-    expect(code).toBe(1);
-    expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
-    const [, pid] = /"pid":(\d+),"msg":"a worker serves"/.exec(stdout) ?? [];
-    expect(isRunning(Number(pid))).toBe(false);
-    // Nor its Redis, whose lock and address are gone.
-    expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
-  });
-
-  test('is tried again and again where a worker can’t be replaced, in growing intervals', async () => {
-    await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failAbove(3) });
-    const { key } = await kit.issue({ plan: 'business' });
-    const [doomed] = await untilWorkers(kit.gateway, workers);
-    process.kill(doomed, 'SIGKILL');
-    const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
-    await expect.poll(failures).toBeGreaterThanOrEqual(4);
-    await sleep(3000);
-    // One in a hundred milliseconds otherwise.
-    expect(failures()).toBeLessThan(10);
-    // The others go on, and the gateway is ready.
-    const { json, status } = await send(`${kit.gateway.adminUrl}/readyz`);
-    expect({ json, status }).toMatchObject({ status: 200, json: { workers: { ready: 2, wanted: 3 } } });
-    for (let index = 0; index < 4; index += 1)
-      expect((await send(`${kit.gateway.url}/v1/pets`, { key })).status).toBe(200);
-    expect(await kit.gateway.stop()).toBe(0);
-  });
-
-  test('makes one private Redis, one key pair and one demo key, and all workers use them', async () => {
-    await using directory = await temporaryDirectory();
-    await using upstream = await startUpstream();
-    await using gateway = await startGateway({
-      ...env,
-      DATA_DIR: directory.path,
-      DEMO: 'true',
-      PETS_SERVICE_URL: upstream.url,
-    });
-    expect(gateway.output().match(/"Redis: private/g)).toHaveLength(1);
-    const key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
-    keepSecrets(key);
-    const headers = { connection: 'close' };
-    const answers = [];
-    for (let index = 0; index < 6; index += 1)
-      answers.push(await send(`${gateway.url}/v1/pets`, { key, headers }));
-    expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
-      '59',
-      '58',
-      '57',
-      '56',
-      '55',
-      '54',
-    ]);
-    const publicKey = await readFile(join(directory.path, 'internal-token', 'public.pem'));
-    expect(upstream.seen).toHaveLength(6);
-    for (const { headers } of upstream.seen) {
-      const token = headers.authorization?.replace('Bearer ', '') ?? '';
-      expect(() => jwt.verify(token, publicKey, { algorithms: ['ES256'] })).not.toThrow();
-    }
-    expect(await gateway.stop()).toBe(0);
   });
 });

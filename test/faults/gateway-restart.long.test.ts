@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Agent, request } from 'undici';
+import { startGatewayKit } from '../support/gateway-kit.ts';
+import { send } from '../support/http.ts';
+import { startGateway } from '../support/service.ts';
+
+test(
+  'a rolling restart behind a balancer that polls readiness loses no request',
+  { timeout: 60_000 },
+  async () => {
+    await using kit = await startGatewayKit();
+    const { key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 });
+    const env = {
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      SHUTDOWN_DELAY_MS: '1000',
+      GATEWAY_WORKERS: '2',
+    };
+    await using stack = new AsyncDisposableStack();
+    const gateways = [stack.use(await startGateway(env)), stack.use(await startGateway(env))];
+    const ready = new Set(gateways);
+    const agent = new Agent({ keepAliveTimeout: 60_000, connections: 4 });
+    const over = new AbortController();
+    const balancer = (async () => {
+      while (!over.signal.aborted) {
+        for (const gateway of gateways) {
+          const status = await send(`${gateway.adminUrl}/readyz`).then(
+            ({ status }) => status,
+            () => 0,
+          );
+          if (status === 200) ready.add(gateway);
+          else ready.delete(gateway);
+        }
+        await sleep(50);
+      }
+    })();
+    const statuses: unknown[] = [];
+    const client = async (turn: number) => {
+      for (let index = turn; !over.signal.aborted; index += 1) {
+        const targets = [...ready];
+        const url = `${targets[index % targets.length]?.url}/v1/pets`;
+        const headers = { authorization: `Bearer ${key}` };
+        statuses.push(
+          await request(url, { dispatcher: agent, headers }).then(
+            async ({ statusCode, body }) => {
+              await body.dump();
+              return statusCode;
+            },
+            (error: unknown) => String(error),
+          ),
+        );
+      }
+    };
+    const clients = Array.from({ length: 8 }, (_, turn) => client(turn));
+    for (const [index, old] of [...gateways].entries()) {
+      await sleep(300);
+      expect(await old.stop()).toBe(0);
+      const fresh = stack.use(await startGateway(env));
+      gateways[index] = fresh;
+      await expect.poll(() => ready.has(fresh)).toBe(true);
+    }
+    await sleep(300);
+    over.abort();
+    await Promise.all([...clients, balancer]);
+    await agent.close();
+    expect(statuses.length).toBeGreaterThan(100);
+    expect(new Set(statuses)).toEqual(new Set([200]));
+  },
+);
