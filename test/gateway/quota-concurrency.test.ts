@@ -24,7 +24,11 @@ describe.skipIf(needsRedisServer('quotas with requests at once'))('requests at o
     await using server = await startRedisServer();
     const connections = await Promise.all(Array.from({ length: 4 }, () => connectRedis(server.url)));
     // Without a time limit: a machine that is busy is no outage here.
-    const gate: Pick<RedisGate, 'open' | 'outages' | 'send'> = { open: true, outages: 0, send: (command) => command() };
+    const gate: Pick<RedisGate, 'open' | 'outages' | 'send'> = {
+      open: true,
+      outages: 0,
+      send: (command) => command(),
+    };
     const scripts = connections.map((redis) => createQuotaScript({ redis, gate }));
     let keys = 0;
     await fc.assert(
