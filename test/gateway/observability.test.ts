@@ -53,7 +53,7 @@ describe('what operators see of an instance', () => {
       'may be read late: requests do not wait for it, and nothing is lost',
       async () => {
         const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
-        const requests = 2000;
+        const requests = 1000;
         kit.gateway.pauseOutput();
         const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
         // More than what the system keeps for a reader.
