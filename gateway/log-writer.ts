@@ -13,6 +13,7 @@ export interface LogWriter {
   readonly droppedLines: number;
 }
 
+const standardOutput = 1;
 /** As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not get mixed up. */
 const batchLength = 4096;
 const flushMs = 20;
@@ -22,14 +23,14 @@ const maxWaiting = 4 * 1024 * 1024;
 const exitPatienceMs = 500;
 
 /**
- * Writes lines together: one system call a line would be among the dearest parts of a request. A reader that stalls
+ * Writes lines to standard output, together: one system call a line would be among the dearest parts of a request. A reader that stalls
  * does not stall the service, as long as the descriptor does not block; Node sees to that for pipes. What is waiting
  * when the process exits is written then; what ends it at once, such as SIGKILL, takes the last 20 ms of lines along.
  *
  * Not pino's own destination: it waits for a reader that stalls, or hands each write to a thread, which costs more than
  * the write; and at an exit it waits for ever for a reader that has gone.
  */
-export function createLogWriter(fd: number): LogWriter {
+export function createLogWriter(): LogWriter {
   const batches: string[] = [];
   /** Bytes of a batch that was written in part. */
   let rest: Buffer | undefined;
@@ -56,7 +57,7 @@ export function createLogWriter(fd: number): LogWriter {
   /** @returns undefined where the reader has to read first */
   function tryWrite(bytes: Buffer): number | undefined {
     try {
-      return writeSync(fd, bytes);
+      return writeSync(standardOutput, bytes);
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return undefined;
       // Nobody reads any more.

@@ -22,7 +22,6 @@ const demoPatienceMs = 2000;
 
 /** How long the end waits for whoever reads the log. */
 const logPatienceMs = 1000;
-const standardOutput = 1;
 
 const now = () => Date.now();
 
@@ -119,7 +118,7 @@ async function undo(cleanup: Cleanup): Promise<void> {
   for (let step = cleanup.pop(); step !== undefined; step = cleanup.pop()) await step();
 }
 
-const logWriter = createLogWriter(standardOutput);
+const logWriter = createLogWriter();
 const cleanup: Cleanup = [];
 let stoppedBy: string | undefined;
 let stopped: Promise<void> | undefined;

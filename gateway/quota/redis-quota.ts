@@ -3,32 +3,29 @@ import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
 import type { QuotaScript } from './quota-script.ts';
-import { type QuotaKeys, quotaKeys } from '../redis/redis-keys.ts';
+import { quotaKeys } from '../redis/redis-keys.ts';
 
-const keysByCaller = new WeakMap<Caller, QuotaKeys>();
-const argumentByPolicy = new WeakMap<BanPolicy, string>();
-
-/** Made once for each record: text that is put together anew is one of the dearer parts of a Redis command. */
-function keysOf(caller: Caller): QuotaKeys {
-  let keys = keysByCaller.get(caller);
-  if (keys === undefined) {
-    keys = quotaKeys(caller.sha);
-    keysByCaller.set(caller, keys);
-  }
-  return keys;
+/** Made once for each object: text that is put together anew is one of the dearer parts of a Redis command. */
+function madeOnce<Source extends object, Made>(make: (source: Source) => Made): (source: Source) => Made {
+  const made = new WeakMap<Source, Made>();
+  return function get(source) {
+    let known = made.get(source);
+    if (known === undefined) {
+      known = make(source);
+      made.set(source, known);
+    }
+    return known;
+  };
 }
+
+const keysOf = madeOnce(({ sha }: Caller) => quotaKeys(sha));
 
 /** As consume.lua expects it. */
-function policyArgument(policy: BanPolicy): string {
-  let argument = argumentByPolicy.get(policy);
-  if (argument === undefined) {
-    const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
-    const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
-    argument = [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
-    argumentByPolicy.set(policy, argument);
-  }
-  return argument;
-}
+const policyArgument = madeOnce((policy: BanPolicy) => {
+  const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
+  const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
+  return [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
+});
 
 /**
  * Decides in one Redis round trip and counts an allowed request in both windows.

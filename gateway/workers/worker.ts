@@ -15,12 +15,11 @@ import { createSharedCounts, type SharedCounts } from './shared-counts.ts';
 type Start = Extract<ToWorker, { type: 'start' }>;
 
 const aliveMs = 1000;
-const standardOutput = 1;
 
 const { worker } = cluster;
 if (worker === undefined) throw new Error('workers are started by gateway/server.ts, see GATEWAY_WORKERS');
 
-const logWriter = createLogWriter(standardOutput);
+const logWriter = createLogWriter();
 const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
 const started = Promise.withResolvers<Service>();
 const cutOff = new AbortController();

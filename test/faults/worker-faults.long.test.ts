@@ -14,12 +14,15 @@ import { runProgram, startGateway } from '../support/service.ts';
 import { startLoad, tally } from '../support/steady-load.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startUpstream } from '../support/upstream.ts';
-import { busyWorkersOf, isRunning, untilWorkers } from '../support/worker-processes.ts';
-
-const workers = 3;
-const threeWorkers = { GATEWAY_WORKERS: String(workers) };
-const noProc = process.platform !== 'linux';
-if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
+import {
+  busyWorkersOf,
+  isRunning,
+  lookAt,
+  noProc,
+  threeWorkers,
+  untilWorkers,
+  workers,
+} from '../support/worker-processes.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers, in trouble', () => {
   let kit: GatewayKit;
@@ -29,16 +32,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
-  /** On a connection of its own, which goes to the next worker. */
-  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key, headers: { connection: 'close' } });
-  const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
-  /** Sum over all series of a metric whose labels contain the text. */
-  const sum = async (metric: string, labels = '') =>
-    (await metrics())
-      .split('\n')
-      .filter((line) => line.split(/[ {]/)[0] === metric && line.includes(labels))
-      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
-  const readiness = async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json;
+  const { pets, sum, readiness } = lookAt(() => kit.gateway);
 
   test('divides its share of a limit among its workers while Redis is away', async () => {
     const { key } = await kit.issue();

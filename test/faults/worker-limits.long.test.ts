@@ -6,10 +6,7 @@ import { startGatewayKit } from '../support/gateway-kit.ts';
 import { parseRaw, send, sendRaw } from '../support/http.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
 import { tally } from '../support/steady-load.ts';
-import { untilWorkers } from '../support/worker-processes.ts';
-
-const workers = 3;
-const threeWorkers = { GATEWAY_WORKERS: String(workers) };
+import { threeWorkers, untilWorkers, workers } from '../support/worker-processes.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('limits of connections of several workers', () => {
   const sockets: Socket[] = [];

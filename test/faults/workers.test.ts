@@ -10,12 +10,14 @@ import { needsRedisServer } from '../support/redis-server.ts';
 import { runProgram } from '../support/service.ts';
 import { tally } from '../support/steady-load.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { busyWorkersOf, isRunning, untilWorkers } from '../support/worker-processes.ts';
-
-const workers = 3;
-const threeWorkers = { GATEWAY_WORKERS: String(workers) };
-const noProc = process.platform !== 'linux';
-if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
+import {
+  busyWorkersOf,
+  isRunning,
+  lookAt,
+  threeWorkers,
+  untilWorkers,
+  workers,
+} from '../support/worker-processes.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers', () => {
   let kit: GatewayKit;
@@ -25,16 +27,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
-  /** On a connection of its own, which goes to the next worker. */
-  const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key, headers: { connection: 'close' } });
-  const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
-  /** Sum over all series of a metric whose labels contain the text. */
-  const sum = async (metric: string, labels = '') =>
-    (await metrics())
-      .split('\n')
-      .filter((line) => line.split(/[ {]/)[0] === metric && line.includes(labels))
-      .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0);
-  const readiness = async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json;
+  const { pets, sum, readiness } = lookAt(() => kit.gateway);
 
   test('admits up to the limit exactly, whichever workers the requests come to', async () => {
     const { key, sha } = await kit.issue();

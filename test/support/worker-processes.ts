@@ -1,6 +1,29 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'vitest';
+import { send } from './http.ts';
 import type { Service } from './service.ts';
+
+export const workers = 3;
+export const threeWorkers = { GATEWAY_WORKERS: String(workers) };
+export const noProc = process.platform !== 'linux';
+if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
+
+/** What a client and an operator see of a gateway of several workers. */
+export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
+  const metrics = async () => (await send(`${gateway().adminUrl}/metrics`)).text;
+  return {
+    /** On a connection of its own, which goes to the next worker. */
+    pets: (key: string) => send(`${gateway().url}/v1/pets`, { key, headers: { connection: 'close' } }),
+    metrics,
+    /** Sum over all series of a metric whose labels contain the text. */
+    sum: async (metric: string, labels = '') =>
+      (await metrics())
+        .split('\n')
+        .filter((line) => line.split(/[ {]/)[0] === metric && line.includes(labels))
+        .reduce((total, line) => total + Number(line.slice(line.lastIndexOf(' '))), 0),
+    readiness: async () => (await send(`${gateway().adminUrl}/readyz`)).json,
+  };
+}
 
 /** Process ids of all workers that a gateway has said are serving, the oldest first. Needs LOG_LEVEL info or below. */
 function workersOf(output: string): number[] {

@@ -11,7 +11,7 @@ function startWriter(script: string): ChildProcess {
   const source = `
     const { createLogWriter } = await import(${JSON.stringify(writerModule)});
     process.stdout;
-    const writer = createLogWriter(1);
+    const writer = createLogWriter();
     ${script}
   `;
   const args = ['--input-type=module', '-e', source];
