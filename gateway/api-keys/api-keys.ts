@@ -21,7 +21,9 @@ export type ApiKeyLookup =
   | { outcome: 'unavailable' };
 
 export interface ApiKeys {
-  /** The key's record, from memory where that is fresh enough to be checked by its `rev`. */
+  /** Whose key it is by memory alone, where that is fresh enough to be proven by its `rev`. */
+  recall(sha: string): Caller | undefined;
+  /** The key's record, from memory where that is fresh enough to be proven by its `rev`. */
   find(sha: string): Promise<ApiKeyLookup>;
   /** The key's record as it is in Redis now. */
   reread(sha: string): Promise<ApiKeyLookup>;
@@ -102,16 +104,20 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     return pending;
   }
 
+  function recall(sha: string): Caller | undefined {
+    if (!gate.open) return undefined;
+    const last = remembered.get(sha);
+    if (last === undefined || now() - last.readAtMs > hintMs) return undefined;
+    // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
+    return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
+  }
+
   return {
+    recall,
     async find(sha) {
       if (!gate.open) return duringOutage(sha);
-      const last = remembered.get(sha);
-      if (last !== undefined && now() - last.readAtMs <= hintMs) {
-        // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
-        const judged = judge(last.caller);
-        if (judged.outcome === 'valid') return judged;
-      }
-      return reread(sha);
+      const caller = recall(sha);
+      return caller === undefined ? reread(sha) : { outcome: 'valid', caller };
     },
     reread,
   };

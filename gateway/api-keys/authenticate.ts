@@ -1,4 +1,4 @@
-import type { RequestHandler } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { hashApiKey, isWellFormedApiKey } from './api-key-format.ts';
 import type { ApiKeys, Caller } from './api-keys.ts';
 import { GatewayError } from '../errors.ts';
@@ -42,13 +42,20 @@ interface AuthenticateDependencies {
 
 /** Finds the caller behind the request's API key, or ends the request: 401, or 503 where nobody can tell. */
 export function authenticate({ apiKeys, refuseAnonymous }: AuthenticateDependencies): RequestHandler {
-  return async function authenticate(req, res, next) {
-    const credential = parseCredential(req.rawHeaders);
-    if (credential.outcome !== 'key') return refuseAnonymous(req, res, new GatewayError(credential.outcome));
-    const lookup = await apiKeys.find(credential.sha);
+  async function lookUp(sha: string, req: Request, res: Response, next: NextFunction): Promise<void> {
+    const lookup = await apiKeys.find(sha);
     if (lookup.outcome !== 'valid') return refuseAnonymous(req, res, lookupError(lookup.outcome));
     res.locals.caller = lookup.caller;
     next();
+  }
+
+  return function authenticate(req, res, next) {
+    const credential = parseCredential(req.rawHeaders);
+    if (credential.outcome !== 'key') return refuseAnonymous(req, res, new GatewayError(credential.outcome));
+    const caller = apiKeys.recall(credential.sha);
+    if (caller === undefined) return lookUp(credential.sha, req, res, next);
+    res.locals.caller = caller;
+    return next();
   };
 }
 

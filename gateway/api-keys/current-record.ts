@@ -19,12 +19,22 @@ export async function withCurrentRecord<T>(
   remembered: Caller,
   use: (caller: Caller) => Promise<T | undefined>,
 ): Promise<CurrentRecord<T>> {
-  let caller = remembered;
-  for (let rereads = 0; ; rereads += 1) {
+  const result = await use(remembered);
+  if (result !== undefined) return { outcome: 'current', caller: remembered, result };
+  return withRereadRecord(apiKeys, remembered, use);
+}
+
+/** The same where the remembered record is known not to be the one in Redis. */
+export async function withRereadRecord<T>(
+  apiKeys: ApiKeys,
+  { sha }: Caller,
+  use: (caller: Caller) => Promise<T | undefined>,
+): Promise<CurrentRecord<T>> {
+  for (let rereads = 1; ; rereads += 1) {
+    const lookup = await apiKeys.reread(sha);
+    if (lookup.outcome !== 'valid') return { outcome: 'refused', error: lookupError(lookup.outcome) };
+    const { caller } = lookup;
     const result = await use(rereads <= maxRereads ? caller : { ...caller, rev: anyRev });
     if (result !== undefined) return { outcome: 'current', caller, result };
-    const lookup = await apiKeys.reread(caller.sha);
-    if (lookup.outcome !== 'valid') return { outcome: 'refused', error: lookupError(lookup.outcome) };
-    ({ caller } = lookup);
   }
 }

@@ -1,12 +1,13 @@
 import type { RequestHandler } from 'express';
-import type { ApiKeys } from '../api-keys/api-keys.ts';
+import type { ApiKeys, Caller } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
-import { withCurrentRecord } from '../api-keys/current-record.ts';
+import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import type { Metrics } from '../metrics.ts';
 import type { BusyKeys } from './busy-keys.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { Quota } from './quota.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import type { RefuseAnonymous } from '../api-keys/refuse-anonymous.ts';
 
@@ -21,17 +22,25 @@ interface EnforceQuotaDependencies {
 /** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
   const { apiKeys, quota, refuseAnonymous, busyKeys, metrics } = dependencies;
+
+  /** Undefined where it says that the caller's record is not the one in Redis. */
+  async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller);
+    return decision.outcome === 'stale' ? undefined : decision;
+  }
+
   return async function enforceQuota(req, res, next) {
-    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), async (caller) => {
-      const decision = await quota.decide(caller);
-      return decision.outcome === 'stale' ? undefined : decision;
-    });
-    if (current.outcome === 'refused') {
-      delete res.locals.caller;
-      return refuseAnonymous(req, res, current.error);
+    let caller = callerOf(res.locals);
+    let decision = await quota.decide(caller);
+    if (decision.outcome === 'stale') {
+      const current = await withRereadRecord(apiKeys, caller, decideOnCurrent);
+      if (current.outcome === 'refused') {
+        delete res.locals.caller;
+        return refuseAnonymous(req, res, current.error);
+      }
+      ({ caller, result: decision } = current);
+      res.locals.caller = caller;
     }
-    const { caller, result: decision } = current;
-    res.locals.caller = caller;
     observeDecision(metrics, caller.plan, decision);
     busyKeys.note(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;

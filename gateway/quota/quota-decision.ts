@@ -22,6 +22,9 @@ export type QuotaDecision =
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
+/** One that was made with the caller's record as it is in Redis. */
+export type CurrentDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
+
 export type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
 
 const minuteMs = 60_000;

@@ -3,23 +3,27 @@ import type { RedisClient } from '../redis/redis.ts';
 import { type RedisGate, RedisUnavailable } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
 
-/** What consume.lua needs to know of one request beside its keys. */
-export type QuotaArguments = [rev: number, minuteLimit: number, dayLimit: number, banPolicy: string];
+/** What consume.lua needs to know of one request beside its keys, numbers as text. */
+export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string, banPolicy: string];
 
 export interface QuotaScript {
   /**
    * Runs consume.lua for one request.
-   * @returns what it says of that request
+   * @param read makes something of what it says of that request
    * @throws RedisUnavailable where Redis does not answer; ReplyError where the record was edited into the wrong type
    */
-  run(keys: QuotaKeys, args: QuotaArguments): Promise<number[]>;
+  run<Answer>(
+    keys: QuotaKeys,
+    args: QuotaArguments,
+    read: (answer: readonly number[]) => Answer,
+  ): Promise<Answer>;
 }
 
 interface Waiting {
   keys: QuotaKeys;
   args: QuotaArguments;
-  resolve: (answer: number[]) => void;
-  reject: (error: Error) => void;
+  answered: (answer: readonly number[]) => void;
+  failed: (error: Error) => void;
   /** Outages of Redis before it came. */
   outages: number;
 }
@@ -59,7 +63,7 @@ export function createQuotaScript({
     for (const request of waiting.splice(0)) {
       // Decided on without Redis if it was away since, and not to be counted there as well once it is back.
       if (gate.open && gate.outages === request.outages) wanted.push(request);
-      else request.reject(new RedisUnavailable('given up on for the moment'));
+      else request.failed(givenUp());
     }
     for (let sent = 0; sent < wanted.length; sent += batchLimit) {
       void send(wanted.slice(sent, sent + batchLimit));
@@ -69,18 +73,17 @@ export function createQuotaScript({
   async function send(batch: readonly Waiting[]): Promise<void> {
     inFlight += 1;
     try {
-      const answers = await redis.consumeQuota(
-        batch.length * 5,
-        ...batch.flatMap(({ keys }) => keys),
-        ...batch.flatMap(({ args }) => args),
-      );
-      for (const [index, { resolve, reject }] of batch.entries()) {
+      const keysAndArgs: string[] = [];
+      for (const { keys } of batch) keysAndArgs.push(...keys);
+      for (const { args } of batch) keysAndArgs.push(...args);
+      const answers = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
+      for (const [index, { answered, failed }] of batch.entries()) {
         const answer = answers[index] ?? [];
-        if (answer[0] === wrongRecord) reject(replyError(String(answer[1])));
-        else resolve(answer);
+        if (answer[0] === wrongRecord) failed(replyError(String(answer[1])));
+        else answered(answer);
       }
     } catch (error) {
-      for (const { reject } of batch) reject(error instanceof Error ? error : new Error(String(error)));
+      for (const { failed } of batch) failed(error instanceof Error ? error : new Error(String(error)));
     } finally {
       inFlight -= 1;
       if (waiting.length > 0) schedule();
@@ -88,15 +91,24 @@ export function createQuotaScript({
   }
 
   return {
-    run: (keys, args) =>
-      gate.send(
-        () =>
-          new Promise((resolve, reject) => {
-            waiting.push({ keys, args, resolve, reject, outages: gate.outages });
-            schedule();
-          }),
-      ),
+    run: (keys, args, read) =>
+      new Promise((resolve, reject) => {
+        if (!gate.open) return reject(givenUp());
+        function answered(answer: readonly number[]): void {
+          try {
+            resolve(read(answer));
+          } catch (error) {
+            reject(error);
+          }
+        }
+        waiting.push({ keys, args, answered, failed: reject, outages: gate.outages });
+        schedule();
+      }),
   };
+}
+
+function givenUp(): RedisUnavailable {
+  return new RedisUnavailable('given up on for the moment');
 }
 
 /** As ioredis makes it of an answer that is an error as a whole. */

@@ -1,16 +1,14 @@
-import type { QuotaDecision, WindowName, WindowState } from './quota-decision.ts';
+import type { CurrentDecision, WindowName, WindowState } from './quota-decision.ts';
 import type { Usage } from './usage.ts';
 
 /** Header names and values, in the order in which they are sent. */
 export type RateLimitHeaders = Record<string, string>;
 
-type ShownDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
-
 /**
  * Specification section 8.3 and draft-ietf-httpapi-ratelimit-headers: the X-RateLimit headers show one window,
  * the RateLimit headers both. Whole seconds, rounded up, so that waiting as long as they say always suffices.
  */
-export function rateLimitHeaders(decision: ShownDecision): RateLimitHeaders {
+export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   if (decision.outcome === 'banned') {
     const { limits, remainingMs, nowMs } = decision;
     const untilBanEnds = { remaining: 0, resetMs: remainingMs };

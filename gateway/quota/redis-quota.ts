@@ -2,44 +2,54 @@ import type { Caller } from '../api-keys/api-keys.ts';
 import type { BanPolicy } from './ban-policy.ts';
 import type { Limits } from './limits.ts';
 import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
-import type { QuotaScript } from './quota-script.ts';
-import { quotaKeys } from '../redis/redis-keys.ts';
+import type { QuotaArguments, QuotaScript } from './quota-script.ts';
+import { type QuotaKeys, quotaKeys } from '../redis/redis-keys.ts';
 
-/** Made once for each object: text that is put together anew is one of the dearer parts of a Redis command. */
-function madeOnce<Source extends object, Made>(make: (source: Source) => Made): (source: Source) => Made {
-  const made = new WeakMap<Source, Made>();
-  return function get(source) {
-    let known = made.get(source);
-    if (known === undefined) {
-      known = make(source);
-      made.set(source, known);
-    }
-    return known;
-  };
+/** What the script is given for a caller, as long as it stays the same. */
+interface Asked {
+  keys: QuotaKeys;
+  limits: Limits;
+  policy: BanPolicy;
+  args: QuotaArguments;
 }
 
-const keysOf = madeOnce(({ sha }: Caller) => quotaKeys(sha));
+/** By caller. Text that is put together anew is one of the dearer parts of a Redis command. */
+const asked = new WeakMap<Caller, Asked>();
+
+function askedOf(caller: Caller, limits: Limits, policy: BanPolicy): Asked {
+  const known = asked.get(caller);
+  const { minute, day } = limits;
+  if (known?.limits.minute === minute && known.limits.day === day && known.policy === policy) return known;
+  const args: QuotaArguments = [String(caller.rev), String(minute), String(day), policyArgument(policy)];
+  const made = { keys: known?.keys ?? quotaKeys(caller.sha), limits, policy, args };
+  asked.set(caller, made);
+  return made;
+}
 
 /** As consume.lua expects it. */
-const policyArgument = madeOnce((policy: BanPolicy) => {
+function policyArgument(policy: BanPolicy): string {
   const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
   const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
   return [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
-});
+}
 
 /**
  * Decides in one Redis round trip and counts an allowed request in both windows.
  *
  * @throws RedisUnavailable where Redis does not answer; ReplyError where keys were edited into the wrong type.
  */
-export async function consumeQuota(
+export function consumeQuota(
   script: QuotaScript,
   caller: Caller,
   limits: Limits,
   policy: BanPolicy,
 ): Promise<QuotaDecision> {
-  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] =
-    await script.run(keysOf(caller), [caller.rev, limits.minute, limits.day, policyArgument(policy)]);
+  const { keys, args } = askedOf(caller, limits, policy);
+  return script.run(keys, args, (answer) => decisionOf(answer, limits));
+}
+
+function decisionOf(answer: readonly number[], limits: Limits): QuotaDecision {
+  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] = answer;
   switch (outcome) {
     case 0:
     case 1:

@@ -110,8 +110,8 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     db: address.database,
     scripts,
     enableAutoPipelining: true,
-    // The probe of the gate must not queue behind commands that wait for an answer.
-    autoPipeliningIgnoredCommands: ['ping'],
+    // The probe of the gate must not queue behind commands that wait for an answer; quotas have batches of their own.
+    autoPipeliningIgnoredCommands: ['ping', 'consumeQuota'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
   });

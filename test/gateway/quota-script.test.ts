@@ -8,11 +8,12 @@ import { startAnyRedis, type RedisServer } from '../support/redis-server.ts';
 
 const shaOf = (index: number) => String(index).padStart(64, '0');
 const args = (minute: number, rev = -1): QuotaArguments => [
-  rev,
-  minute,
-  1000,
+  String(rev),
+  String(minute),
+  '1000',
   '10 60000 60000 3600000 86400000',
 ];
+const asSaid = (answer: readonly number[]) => answer;
 const [limited, allowed, stale] = [0, 1, 3];
 
 /** Redis as it is, or in JavaScript where there is none: the script has to run on both. */
@@ -47,7 +48,7 @@ describe('requests that are decided on together', () => {
     const script = startScript();
     const before = await scriptCalls();
     const answers = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => script.run(quotaKeys(shaOf(index % 20)), args(2))),
+      Array.from({ length: 60 }, (_, index) => script.run(quotaKeys(shaOf(index % 20)), args(2), asSaid)),
     );
     // Each of the twenty keys had two requests for itself.
     expect(answers.map(([outcome]) => outcome)).toEqual([
@@ -66,7 +67,7 @@ describe('requests that are decided on together', () => {
     const script = startScript();
     const sha = shaOf(100);
     const answers = await Promise.all(
-      Array.from({ length: 450 }, () => script.run(quotaKeys(sha), args(400))),
+      Array.from({ length: 450 }, () => script.run(quotaKeys(sha), args(400), asSaid)),
     );
     const of = (wanted: number) => answers.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: of(allowed), limited: of(limited) }).toEqual({ allowed: 400, limited: 50 });
@@ -78,10 +79,10 @@ describe('requests that are decided on together', () => {
     await redis.hset(redisKeys.apiKey(shaOf(201)), 'rev', 7);
     await redis.set(redisKeys.apiKey(shaOf(202)), 'no hash');
     const [first, changed, broken, last] = await Promise.allSettled([
-      script.run(quotaKeys(shaOf(200)), args(5)),
-      script.run(quotaKeys(shaOf(201)), args(5, 6)),
-      script.run(quotaKeys(shaOf(202)), args(5, 1)),
-      script.run(quotaKeys(shaOf(203)), args(5)),
+      script.run(quotaKeys(shaOf(200)), args(5), asSaid),
+      script.run(quotaKeys(shaOf(201)), args(5, 6), asSaid),
+      script.run(quotaKeys(shaOf(202)), args(5, 1), asSaid),
+      script.run(quotaKeys(shaOf(203)), args(5), asSaid),
     ]);
     expect([first, last].map((one) => one.status === 'fulfilled' && one.value[0])).toEqual([
       allowed,
@@ -95,15 +96,15 @@ describe('requests that are decided on together', () => {
   test('those that still wait when Redis is given up on are not counted later', async () => {
     const script = startScript();
     const sha = shaOf(300);
-    const underWay = script.run(quotaKeys(sha), args(5));
+    const underWay = script.run(quotaKeys(sha), args(5), asSaid);
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
-    const waiting = script.run(quotaKeys(sha), args(5));
+    const waiting = script.run(quotaKeys(sha), args(5), asSaid);
     // Open again by the time that the first one is answered.
     gate.outages += 1;
     expect((await underWay)[0]).toBe(allowed);
     await expect(waiting).rejects.toThrow(RedisUnavailable);
-    expect((await script.run(quotaKeys(sha), args(5)))[2]).toBe(2);
+    expect((await script.run(quotaKeys(sha), args(5), asSaid))[2]).toBe(2);
   });
 });
