@@ -2,6 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeys } from './api-keys/api-keys.ts';
 import { callerOf } from './api-keys/authenticate.ts';
 import { withCurrentRecord } from './api-keys/current-record.ts';
+import { putHeaders, sendJson } from './http/answer.ts';
 import type { RefuseAnonymous } from './api-keys/refuse-anonymous.ts';
 import { usageHeaders } from './quota/rate-limit-headers.ts';
 import type { UsedWindow } from './quota/usage.ts';
@@ -36,13 +37,14 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     const { caller, result: usage } = current;
     const { minute, day, banMs, nowMs } = usage;
     res.locals.caller = caller;
-    res.set(usageHeaders(usage));
-    res.json({
+    putHeaders(res.locals.headers, usageHeaders(usage));
+    const shown = {
       plan: caller.plan,
       minute: shownWindow(minute, nowMs),
       day: shownWindow(day, nowMs),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
-    });
+    };
+    sendJson(res, 200, res.locals.headers, JSON.stringify(shown));
   }
 }
 

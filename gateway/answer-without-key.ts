@@ -1,6 +1,7 @@
-import type { RequestHandler } from 'express';
+import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import type { ApiDescription } from './api-routes.ts';
+import { putHeaders, sendJson } from './http/answer.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
@@ -15,7 +16,9 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
     if (!isDescription) return next();
     assertWellFormed(req);
     res.locals.decision = 'free';
-    res.set('Cache-Control', cacheable).type('application/json').send(json);
+    const { headers } = res.locals;
+    putHeaders(headers, { 'Cache-Control': cacheable });
+    sendJson(res, 200, headers, json);
   };
 }
 
@@ -27,15 +30,18 @@ interface AnswerOptionsDependencies {
 
 /** OPTIONS: what may be done here. Costs nothing; under the base path it shows the limit of the address. */
 export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDependencies): RequestHandler {
-  return async function answerOptions(req, res, next) {
-    if (req.method !== 'OPTIONS') return next();
-    const { route } = res.locals;
+  return function answerOptions(req, res, next) {
+    return req.method === 'OPTIONS' ? answer(req, res, next) : next();
+  };
+
+  async function answer(req: Request, res: Response, next: NextFunction): Promise<void> {
+    const { route, headers } = res.locals;
     if (route === undefined) return next();
     assertWellFormed(req);
     res.locals.decision = 'free';
     if (req.path.startsWith(`${api.basePath}/`)) {
-      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
-    res.set('Allow', route.allow.join(', ')).status(204).end();
-  };
+    res.writeHead(204, [...headers, 'Allow', route.allow.join(', ')]).end();
+  }
 }

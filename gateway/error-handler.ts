@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
-import { endTogether } from './http/end-together.ts';
+import { beginJson, putHeaders, sendJson } from './http/answer.ts';
 import { awaitsContinue, maxBodyBytes } from './http/request-body.ts';
 import { clientAddress } from './request-context.ts';
 
@@ -26,10 +26,11 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       return;
     }
     const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
-    if (underBasePath && !res.hasHeader('X-RateLimit-Limit')) {
-      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    const { headers } = res.locals;
+    if (underBasePath && !headers.includes('X-RateLimit-Limit') && !('X-RateLimit-Limit' in error.headers)) {
+      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
-    res.set(error.headers);
+    putHeaders(headers, error.headers);
     sendError(req, res, error);
   };
 
@@ -50,20 +51,17 @@ function expectedError(thrown: unknown): GatewayError {
 const lingerMs = 2000;
 
 function sendError(req: Request, res: Response, error: GatewayError): void {
-  const body = Buffer.from(JSON.stringify(error.body));
-  res.status(error.status);
-  res.setHeader('Content-Type', 'application/json; charset=utf-8');
-  res.setHeader('Content-Length', body.length);
+  const body = JSON.stringify(error.body);
+  const { headers } = res.locals;
   if (req.complete || fewBytesLeft(req)) {
-    endTogether(res, body);
+    sendJson(res, error.status, headers, body);
     return;
   }
   // More of the request may come than we care to read. Closing at once would reset the connection and could
   // destroy the answer before a client that is still sending has read it (RFC 9112 section 9.6), so we go on
   // reading for a while.
   res.shouldKeepAlive = false;
-  res.setHeader('Connection', 'close');
-  res.write(body);
+  res.write(beginJson(res, error.status, [...headers, 'Connection', 'close'], body));
   req.resume();
   const finish = () => {
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-import type { NextFunction, RequestHandler } from 'express';
+import type { RequestHandler } from 'express';
 
 /**
  * Several steps as one. Express' router matches the path against every layer that a request passes, and restores the
@@ -9,27 +9,22 @@ import type { NextFunction, RequestHandler } from 'express';
 export function inOrder(...steps: readonly RequestHandler[]): RequestHandler {
   return function inOrder(req, res, next) {
     let index = 0;
-    function takeNext(error?: unknown): void {
+    function takeNext(fault?: unknown): void {
       const step = steps[index];
       index += 1;
-      if (error !== undefined || step === undefined) return next(error);
+      if (fault !== undefined || step === undefined) return next(fault);
       try {
         const result: unknown = step(req, res, takeNext);
-        if (result instanceof Promise) void passOn(result, next);
+        if (result instanceof Promise) result.catch(giveUp);
       } catch (thrown) {
-        next(thrown);
+        giveUp(thrown);
       }
+    }
+    function giveUp(thrown: unknown): void {
+      next(thrown);
     }
     takeNext();
   };
-}
-
-async function passOn(step: Promise<unknown>, next: NextFunction): Promise<void> {
-  try {
-    await step;
-  } catch (error) {
-    next(error);
-  }
 }
 
 /** A step for the paths at and below one, such as /v1. Other than Express' own mounting, it leaves the target alone. */

@@ -73,8 +73,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const state = createRedisState({ url: config.redisUrl, log, metrics, now });
   const dispatcher = new Agent({
     connect: { timeout: connectTimeoutMs },
-    headersTimeout: upstreamTimeoutMs,
-    bodyTimeout: upstreamTimeoutMs,
+    // The transport has its own (answer-timers.ts).
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: upstreamKeepAliveMs,
     connections: config.upstreamConnections,
   });

@@ -3,12 +3,15 @@ import type { Request } from 'express';
 import type { ApiRoute } from './api-routes.ts';
 import type { Caller } from './api-keys/api-keys.ts';
 import type { ErrorCode } from './errors.ts';
+import type { AnswerHeaders } from './http/answer.ts';
 import type { QuotaDecision } from './quota/quota-decision.ts';
 
 declare module 'express-serve-static-core' {
   /** What the steps of the journey tell those that follow. */
   interface Locals {
     requestId: string;
+    /** Headers of the answer, whichever step makes it. */
+    headers: AnswerHeaders;
     /** Set by authenticate. */
     caller?: Caller;
     /**

@@ -10,8 +10,8 @@ export function assignRequestId(): RequestHandler {
   return function assignRequestId(req, res, next) {
     const offered = req.headers['x-request-id'];
     // In place of Express' own object, whose kind is slow to look things up in.
-    res.locals = { requestId: isRequestId(offered) ? offered : randomUUID() };
-    res.setHeader('X-Request-Id', res.locals.requestId);
+    const requestId = isRequestId(offered) ? offered : randomUUID();
+    res.locals = { requestId, headers: ['X-Request-Id', requestId] };
     next();
   };
 }

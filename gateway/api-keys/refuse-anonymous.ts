@@ -1,6 +1,7 @@
 import type { Request, Response } from 'express';
 import type { AnonymousLimit } from './anonymous-limit.ts';
 import { GatewayError } from '../errors.ts';
+import { putHeaders } from '../http/answer.ts';
 import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from '../request-context.ts';
 
@@ -17,22 +18,24 @@ interface RefuseAnonymousDependencies {
 
 export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
   return async function refuseAnonymous(req, res, error) {
+    const { headers } = res.locals;
     if (error.status === 503) {
       // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
       res.locals.decision = 'undecided';
-      res.set(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
       throw error;
     }
     const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
-    res.set(addressLimitHeaders(window, now()));
-    // RFC 6750 section 3: a 401 names the scheme to use.
-    if (error.status === 401) res.set('WWW-Authenticate', 'Bearer');
+    putHeaders(headers, addressLimitHeaders(window, now()));
     res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
-    if (allowed) throw error;
-    res.removeHeader('WWW-Authenticate');
-    throw new GatewayError('rate_limit_exceeded', {
-      message: 'Too many requests without a valid API key from this address.',
-      headers: retryAfter(window.resetMs),
-    });
+    if (!allowed) {
+      throw new GatewayError('rate_limit_exceeded', {
+        message: 'Too many requests without a valid API key from this address.',
+        headers: retryAfter(window.resetMs),
+      });
+    }
+    // RFC 6750 section 3: a 401 names the scheme to use.
+    if (error.status === 401) putHeaders(headers, { 'WWW-Authenticate': 'Bearer' });
+    throw error;
   };
 }

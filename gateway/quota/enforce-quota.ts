@@ -3,6 +3,7 @@ import type { ApiKeys, Caller } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
+import { putHeaders } from '../http/answer.ts';
 import type { Metrics } from '../metrics.ts';
 import type { BusyKeys } from './busy-keys.ts';
 import { observeDecision } from './observe-decision.ts';
@@ -44,7 +45,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     observeDecision(metrics, caller.plan, decision);
     busyKeys.note(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;
-    res.set(rateLimitHeaders(decision));
+    putHeaders(res.locals.headers, rateLimitHeaders(decision));
     switch (decision.outcome) {
       case 'allowed':
         return next();

@@ -9,20 +9,20 @@ export type RateLimitHeaders = Record<string, string>;
  * the RateLimit headers both. Whole seconds, rounded up, so that waiting as long as they say always suffices.
  */
 export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
+  const { nowMs } = decision;
   if (decision.outcome === 'banned') {
-    const { limits, remainingMs, nowMs } = decision;
-    const untilBanEnds = { remaining: 0, resetMs: remainingMs };
-    const minute = { limit: limits.minute, ...untilBanEnds };
-    const day = { limit: limits.day, ...untilBanEnds };
-    return { ...shownWindow(minute, nowMs), ...bothWindows(minute, day), ...retryAfter(remainingMs) };
+    const { limits, remainingMs } = decision;
+    const minute = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
+    const day = { limit: limits.day, remaining: 0, resetMs: remainingMs };
+    return { ...windowsShown(minute, minute, day, nowMs), ...retryAfter(remainingMs) };
   }
-  const { minute, day, nowMs } = decision;
+  const { minute, day } = decision;
   if (decision.outcome === 'allowed') {
     const shown = bindingWindow(minute, day) === 'minute' ? minute : day;
-    return { ...shownWindow(shown, nowMs), ...bothWindows(minute, day) };
+    return windowsShown(shown, minute, day, nowMs);
   }
   const shown = decision.violated === 'minute' ? minute : day;
-  return { ...shownWindow(shown, nowMs), ...bothWindows(minute, day), ...retryAfter(shown.resetMs) };
+  return { ...windowsShown(shown, minute, day, nowMs), ...retryAfter(shown.resetMs) };
 }
 
 /** Headers of an answer about usage, which was not decided on: as before the next request, and no Retry-After. */
@@ -76,8 +76,17 @@ function shownWindow(window: WindowState, nowMs: number): RateLimitHeaders {
   };
 }
 
-function bothWindows(minute: WindowState, day: WindowState): RateLimitHeaders {
+/** One window in X-RateLimit, both in RateLimit; in one piece, since every request has them. */
+function windowsShown(
+  shown: WindowState,
+  minute: WindowState,
+  day: WindowState,
+  nowMs: number,
+): RateLimitHeaders {
   return {
+    'X-RateLimit-Limit': String(shown.limit),
+    'X-RateLimit-Remaining': String(shown.remaining),
+    'X-RateLimit-Reset': String(wholeSeconds(nowMs + shown.resetMs)),
     'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
     RateLimit:
       `"minute";r=${minute.remaining};t=${wholeSeconds(minute.resetMs)}, ` +

@@ -1,3 +1,5 @@
+import type { AnswerHeaders } from '../http/answer.ts';
+
 /*
  * Which headers pass the gateway, in either direction. What the upstream may trust, the gateway sets itself;
  * a client's own copies are dropped here, in one place.
@@ -108,18 +110,18 @@ export function isKeyed(headers: readonly string[]): boolean {
   return headers.some((text, index) => index % 2 === 0 && text === 'idempotency-key');
 }
 
-/** @returns headers of the upstream's response that the client may see. */
-export function clientResponseHeaders(
+/** Adds those headers of the upstream's response that the client may see, with their names in lower case. */
+export function addClientHeaders(
+  answer: AnswerHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string | string[]> {
+): void {
   const connection = headers['connection'];
-  const named = new Set(connection === undefined ? [] : tokens(String(connection)));
-  const passed: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
+  const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     if (value === undefined || notReturned.has(name) || named.has(name)) continue;
-    if (!name.startsWith(corsPrefix)) passed[name] = value;
+    if (!name.startsWith(corsPrefix)) answer.push(name, value);
   }
-  return passed;
 }
 
 const noNames: ReadonlySet<string> = new Set();

@@ -1,11 +1,13 @@
 import type { ServerResponse } from 'node:http';
-import { endTogether } from '../http/end-together.ts';
-import { clientResponseHeaders } from './forwarded-headers.ts';
+import { type AnswerHeaders, endTogether } from '../http/answer.ts';
 
 export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** More than the longest page of pets: a hundred of them, with names of 255 characters of four bytes each. */
 export const wholeAnswerBytes = 128 * 1024;
+
+/** Answers without content: there is nothing that a Content-Length could be the length of (RFC 9110 section 8.6). */
+const withoutContent = new Set([204, 304]);
 
 /**
  * An answer on its way to the client. It is kept back until it is whole, so that an upstream that dies half-way
@@ -14,13 +16,16 @@ export const wholeAnswerBytes = 128 * 1024;
  */
 export class PendingAnswer {
   readonly #res: ServerResponse;
+  readonly #answerHeaders: (headers: ResponseHeaders) => AnswerHeaders;
   #status = 0;
   #headers: ResponseHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  constructor(res: ServerResponse) {
+  /** @param answerHeaders headers for the client, by those of the upstream */
+  constructor(res: ServerResponse, answerHeaders: (headers: ResponseHeaders) => AnswerHeaders) {
     this.#res = res;
+    this.#answerHeaders = answerHeaders;
   }
 
   get begun(): boolean {
@@ -36,7 +41,7 @@ export class PendingAnswer {
     this.#status = status;
     this.#headers = headers;
     if (Number(headers['content-length']) > wholeAnswerBytes) {
-      this.#writeHead();
+      this.#res.writeHead(status, this.#answerHeaders(headers));
       this.#res.flushHeaders();
     }
   }
@@ -47,7 +52,7 @@ export class PendingAnswer {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= wholeAnswerBytes) return true;
-    this.#writeHead();
+    this.#res.writeHead(this.#status, this.#answerHeaders(this.#headers));
     return this.#res.write(this.#takeChunks());
   }
 
@@ -55,9 +60,21 @@ export class PendingAnswer {
     if (this.passed) {
       this.#res.end();
     } else {
-      this.#writeHead();
-      endTogether(this.#res, this.#takeChunks());
+      const body = this.#takeChunks();
+      this.#res.writeHead(this.#status, this.#wholeHeaders(body));
+      endTogether(this.#res, body);
     }
+  }
+
+  #wholeHeaders(body: Buffer): AnswerHeaders {
+    if (this.#headers['content-length'] === undefined) {
+      const headers = this.#answerHeaders(this.#headers);
+      const hasContent = !withoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
+      if (hasContent) headers.push('Content-Length', String(body.length));
+      return headers;
+    }
+    if (this.#status !== 204) return this.#answerHeaders(this.#headers);
+    return this.#answerHeaders({ ...this.#headers, 'content-length': undefined });
   }
 
   #takeChunks(): Buffer {
@@ -65,13 +82,5 @@ export class PendingAnswer {
     const whole = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
     this.#chunks = [];
     return whole;
-  }
-
-  #writeHead(): void {
-    this.#res.statusCode = this.#status;
-    for (const [name, value] of Object.entries(clientResponseHeaders(this.#headers))) {
-      // There is no content that it could be the length of (RFC 9110 section 8.6).
-      if (this.#status !== 204 || name !== 'content-length') this.#res.setHeader(name, value);
-    }
   }
 }

@@ -3,12 +3,13 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
-import { upstreamRequestHeaders } from './forwarded-headers.ts';
+import { addClientHeaders, upstreamRequestHeaders } from './forwarded-headers.ts';
+import type { AnswerHeaders } from '../http/answer.ts';
 import type { MintToken } from './internal-token.ts';
 import { peerAddress } from '../request-context.ts';
 import { carriesBody } from '../http/request-body.ts';
-import { undiciTransport } from './undici-transport.ts';
-import type { Target } from './upstream-target.ts';
+import type { ResponseHeaders } from './pending-answer.ts';
+import { undiciTransport, whicheverTurnItIs } from './undici-transport.ts';
 import type { Upstreams } from './upstreams.ts';
 
 interface ProxyToPetsDependencies {
@@ -22,15 +23,16 @@ interface ProxyToPetsDependencies {
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreams, upstreamTimeoutMs: timeoutMs, mintToken, trustsPeer } = dependencies;
+  const { upstreamTimeoutMs: timeoutMs, mintToken, trustsPeer } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
-    router: chooseTarget,
+    target: whicheverTurnItIs,
     plugins: [
       undiciTransport<Request, Response>({
         ...dependencies,
         timeoutMs,
         requestHeaders,
         requestBody: (res) => res.locals.body ?? null,
+        responseHeaders,
         onSettled(res, ms) {
           res.locals.upstreamMs = ms;
         },
@@ -42,15 +44,6 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
       error: () => {},
     },
   });
-
-  /** @throws GatewayError at once where no instance is left. No cause: the change was logged, this is not news. */
-  function chooseTarget(): Target {
-    const target = upstreams.take();
-    if (target === undefined) {
-      throw new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
-    }
-    return target;
-  }
 
   function requestHeaders(req: Request, res: Response): string[] {
     return upstreamRequestHeaders({
@@ -68,13 +61,21 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   };
 }
 
+function responseHeaders(res: Response, headers: ResponseHeaders): AnswerHeaders {
+  // A copy: should it turn out that the answer can't be sent, none of it belongs to the error that is.
+  const answer = [...res.locals.headers];
+  addClientHeaders(answer, headers);
+  return answer;
+}
+
 const noBody = new Set([204, 304]);
+const usualType = 'application/json; charset=utf-8';
 
 /**
  * An answer that the pets service could not mean for a client: it refused our own token, or did not answer in
  * JSON, as something between it and us might.
  */
-function checkAnswer(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void {
+function checkAnswer(status: number, headers: ResponseHeaders): void {
   if (status > 599) {
     throw new GatewayError('upstream_error', { cause: `the upstream answered with status ${status}` });
   }
@@ -82,6 +83,6 @@ function checkAnswer(status: number, headers: Readonly<Record<string, string | s
     throw new GatewayError('upstream_error', { cause: 'the upstream refused the internal token' });
   }
   const type = String(headers['content-type'] ?? '');
-  if (noBody.has(status) || /^application\/json\b/i.test(type)) return;
+  if (type === usualType || noBody.has(status) || /^application\/json\b/i.test(type)) return;
   throw new GatewayError('upstream_error', { cause: `the upstream answered ${status} as "${type}"` });
 }

@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
+import type { AnswerHeaders } from '../http/answer.ts';
 import { isSafe } from '../http/request-body.ts';
-import { createAnswerTimer } from './answer-timer.ts';
+import { type AnswerTimers, type AwaitedAnswer, createAnswerTimers } from './answer-timers.ts';
 import { isKeyed } from './forwarded-headers.ts';
-import { PendingAnswer, type ResponseHeaders } from './pending-answer.ts';
+import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
 import type { Target } from './upstream-target.ts';
 import type { Upstreams } from './upstreams.ts';
 
 interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {
   dispatcher: Dispatcher;
-  /** Their targets are what the middleware's router chooses from, with Upstreams.take. */
   upstreams: Upstreams;
   /**
    * How long a request may wait for one of the dispatcher's connections; then, how long the upstream may take for its
@@ -23,6 +23,8 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   requestHeaders: (req: Req, res: Res) => string[];
   /** The body for the upstream, as a whole. */
   requestBody: (res: Res) => Buffer | null;
+  /** Headers for the client, of those that the upstream answers with and what the gateway adds. */
+  responseHeaders: (res: Res, headers: ResponseHeaders) => AnswerHeaders;
   /** Told how long the upstream took from having the request, whatever came of it. */
   onSettled: (res: Res, ms: number) => void;
   /** Throws where the upstream's answer is none that a client may see. */
@@ -37,67 +39,192 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
 const maxTimesSent = 2;
 
 /**
+ * For the middleware, which wants to know a target. No URL: it would parse that anew for each request, and where the
+ * request goes is for the transport to choose.
+ */
+export const whicheverTurnItIs = { hostname: 'upstream' };
+
+/**
  * Plugin for http-proxy-middleware that sends through undici in place of node:http, which is what most of a
- * proxied request costs otherwise. Matching, the choice of the target and events stay with the middleware.
+ * proxied request costs otherwise, to the target whose turn it is. Matching and events stay with the middleware.
  */
 export function undiciTransport<Req extends IncomingMessage, Res extends ServerResponse>(
   options: UndiciTransportOptions<Req, Res>,
 ): Plugin<Req, Res> {
+  const timers = createAnswerTimers(options.timeoutMs);
   return function undiciTransport(proxyServer) {
-    proxyServer.web = async (req, res, proxyOptions) => {
-      const target = options.upstreams.targets.find((known) => known === proxyOptions?.target);
-      if (target === undefined) throw new Error('the target is none of the upstreams');
-      proxyServer.emit('start', req, res, target);
-      // Rejecting makes the middleware emit 'error' and pass the error on to the journey's error handler.
-      await exchange(req, res, target, options);
-    };
+    // Rejecting makes the middleware emit 'error' and pass the error on to the journey's error handler.
+    proxyServer.web = (req, res) =>
+      new Promise((resolve, reject) => {
+        const target = options.upstreams.take();
+        if (target === undefined) throw noneLeft();
+        proxyServer.emit('start', req, res, target);
+        new Exchange(options, timers, req, res, target, resolve, reject).begin();
+      });
   };
 }
 
-/** One request and its answer. Rejects with what the client is to be told, if it can still be told. */
-function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
-  req: Req,
-  res: Res,
-  firstTarget: Target,
-  options: UndiciTransportOptions<Req, Res>,
-): Promise<void> {
-  const { dispatcher, upstreams, timeoutMs, requestHeaders, requestBody, onSettled, checkResponse } = options;
-  const safe = isSafe(req);
-  const headers = requestHeaders(req, res);
-  const body = requestBody(res);
-  const answer = new PendingAnswer(res);
-  const answerTimer = createAnswerTimer(timeoutMs, () =>
-    controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' })),
-  );
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const tried = new Set<Target>();
-  let target = firstTarget;
+/** Answered at once where no instance is left. No cause: the change was logged, this is not news. */
+function noneLeft(): GatewayError {
+  return new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
+}
+
+/** One request and its answer. Fails with what the client is to be told, if it can still be told. */
+class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
+  implements Dispatcher.DispatchHandler, AwaitedAnswer
+{
+  readonly #options: UndiciTransportOptions<Req, Res>;
+  readonly #timers: AnswerTimers;
+  readonly #req: Req;
+  readonly #res: Res;
+  readonly #succeed: () => void;
+  readonly #fail: (error: GatewayError) => void;
+  readonly #headers: string[];
+  readonly #answer: PendingAnswer;
+  #target: Target;
+  /** Set once there is a second one. */
+  #tried: Set<Target> | undefined;
   /** Of the target, when the request was given to it. */
-  let absences = 0;
-  let controller: Dispatcher.DispatchController | undefined;
-  let queueTimer: NodeJS.Timeout | undefined;
-  let timesSent = 0;
-  let settled = false;
-  let sentAt: number | undefined;
+  #absences = 0;
+  #controller: Dispatcher.DispatchController | undefined;
+  #queueTimer: NodeJS.Timeout | undefined;
+  #timesSent = 0;
+  #settled = false;
+  #sentAt: number | undefined;
+  /** Passed on to the client since the timer was started. */
+  #passedBytes = 0;
+  #clientReads = true;
 
-  function settle(error?: GatewayError): void {
-    settled = true;
-    clearTimeout(queueTimer);
-    answerTimer.stop();
-    res.off('close', onClientGone);
-    upstreams.release(target);
-    if (sentAt !== undefined) onSettled(res, performance.now() - sentAt);
-    if (error === undefined) resolve();
-    else reject(error);
+  constructor(
+    options: UndiciTransportOptions<Req, Res>,
+    timers: AnswerTimers,
+    req: Req,
+    res: Res,
+    target: Target,
+    succeed: () => void,
+    fail: (error: GatewayError) => void,
+  ) {
+    this.#options = options;
+    this.#timers = timers;
+    this.#req = req;
+    this.#res = res;
+    this.#target = target;
+    this.#succeed = succeed;
+    this.#fail = fail;
+    this.#headers = options.requestHeaders(req, res);
+    this.#answer = new PendingAnswer(res, (headers) => options.responseHeaders(res, headers));
   }
 
-  function onClientGone(): void {
-    settle();
-    controller?.abort(new Error('the client went away'));
+  begin(): void {
+    // While its key or its quota was looked up: nobody will tell us again.
+    if (this.#res.destroyed) return this.#onClientGone();
+    // Before the listener of the access log, which is older.
+    this.#res.prependListener('close', () => {
+      if (!this.#settled) this.#onClientGone();
+    });
+    this.#send();
   }
 
-  function onQueueTimeout(): void {
-    settle(
+  #send(): void {
+    const { dispatcher, requestBody, timeoutMs } = this.#options;
+    clearTimeout(this.#queueTimer);
+    this.#timers.stop(this);
+    this.#controller = undefined;
+    this.#absences = this.#target.absences;
+    const request = {
+      origin: this.#target.origin,
+      path: this.#req.url ?? '/',
+      method: this.#req.method ?? 'GET',
+      headers: this.#headers,
+      body: requestBody(this.#res),
+      // undici would close the connection after a HEAD, for servers that answer it with a body.
+      reset: false,
+    };
+    const free = dispatcher.dispatch(request, this);
+    // Its time begins when a request is sent, and this one may still be waiting for its turn.
+    if (!free && this.#controller === undefined && !this.#settled) {
+      this.#queueTimer = setTimeout(() => this.#onQueueTimeout(), timeoutMs);
+    }
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    clearTimeout(this.#queueTimer);
+    this.#controller = controller;
+    this.#timesSent += 1;
+    this.#sentAt = performance.now();
+    if (this.#settled) controller.abort(new Error('nobody waits for the answer any more'));
+    else this.#startTimer();
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: ResponseHeaders,
+  ): void {
+    if (status < 200) return;
+    this.#options.checkResponse(status, headers);
+    this.#answer.begin(status, headers);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const more = this.#answer.add(chunk);
+    if (this.#answer.passed) this.#passedBytes += chunk.length;
+    if (more || this.#res.destroyed) return;
+    controller.pause();
+    this.#clientReads = false;
+    this.#res.once('drain', () => {
+      this.#clientReads = true;
+      if (!this.#settled) this.#startTimer();
+      controller.resume();
+    });
+  }
+
+  onResponseEnd(): void {
+    this.#answer.end();
+    this.#options.upstreams.succeeded(this.#target, this.#absences);
+    this.#settle();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    if (this.#settled) return;
+    const blamed = isUpstreamsFault(error);
+    if (blamed) this.#options.upstreams.failed(this.#target, this.#absences, error);
+    const next = blamed ? this.#nextTarget(error) : undefined;
+    if (next === undefined) {
+      return this.#settle(upstreamFault(error, { safe: isSafe(this.#req), keyed: isKeyed(this.#headers) }));
+    }
+    this.#options.upstreams.release(this.#target);
+    this.#target = next;
+    this.#send();
+  }
+
+  /** Where the request can be sent once more without harm. It is in flight there already. */
+  #nextTarget(error: unknown): Target | undefined {
+    const { upstreams } = this.#options;
+    this.#tried = (this.#tried ?? new Set()).add(this.#target);
+    if (this.#controller === undefined) return upstreams.take(this.#tried);
+    const again =
+      isSafe(this.#req) && !this.#answer.begun && this.#timesSent < maxTimesSent && isConnectionLoss(error);
+    return again ? (upstreams.take(this.#tried) ?? upstreams.take()) : undefined;
+  }
+
+  #startTimer(): void {
+    this.#passedBytes = 0;
+    this.#timers.start(this);
+  }
+
+  onTimeout(): boolean {
+    // That the client does not read is not the upstream's fault.
+    if (!this.#clientReads || this.#passedBytes >= wholeAnswerBytes) {
+      this.#passedBytes = 0;
+      return true;
+    }
+    this.#controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' }));
+    return false;
+  }
+
+  #onQueueTimeout(): void {
+    this.#settle(
       new GatewayError('upstream_unavailable', {
         headers: { 'Retry-After': '1' },
         cause: 'no connection to the upstream became free',
@@ -105,83 +232,18 @@ function exchange<Req extends IncomingMessage, Res extends ServerResponse>(
     );
   }
 
-  function send(): void {
-    tried.add(target);
-    clearTimeout(queueTimer);
-    answerTimer.stop();
-    controller = undefined;
-    ({ absences } = target);
-    const { origin } = target;
-    // undici would close the connection after a HEAD, for servers that answer it with a body.
-    const request = {
-      origin,
-      path: req.url ?? '/',
-      method: req.method ?? 'GET',
-      headers,
-      body,
-      reset: false,
-    };
-    const free = dispatcher.dispatch(request, handler);
-    // Its own time limits begin when a request is sent, and this one may still be waiting for its turn.
-    if (!free && controller === undefined && !settled) queueTimer = setTimeout(onQueueTimeout, timeoutMs);
+  #onClientGone(): void {
+    this.#settle();
+    this.#controller?.abort(new Error('the client went away'));
   }
 
-  /** Where the request can be sent once more without harm. It is in flight there already. */
-  function nextTarget(error: unknown): Target | undefined {
-    if (controller === undefined) return upstreams.take(tried);
-    if (!safe || answer.begun || timesSent >= maxTimesSent || !isConnectionLoss(error)) return undefined;
-    return upstreams.take(tried) ?? upstreams.take();
+  #settle(error?: GatewayError): void {
+    this.#settled = true;
+    clearTimeout(this.#queueTimer);
+    this.#timers.stop(this);
+    this.#options.upstreams.release(this.#target);
+    if (this.#sentAt !== undefined) this.#options.onSettled(this.#res, performance.now() - this.#sentAt);
+    if (error === undefined) this.#succeed();
+    else this.#fail(error);
   }
-
-  const handler: Dispatcher.DispatchHandler = {
-    onRequestStart(started) {
-      clearTimeout(queueTimer);
-      controller = started;
-      timesSent += 1;
-      sentAt = performance.now();
-      if (settled) started.abort(new Error('nobody waits for the answer any more'));
-      else answerTimer.start();
-    },
-    onResponseStart(_controller, status, responseHeaders) {
-      if (status < 200) return;
-      checkResponse(status, responseHeaders);
-      answer.begin(status, responseHeaders);
-    },
-    onResponseData(started, chunk) {
-      const more = answer.add(chunk);
-      if (answer.passed) answerTimer.passed(chunk.length);
-      if (more || res.destroyed) return;
-      started.pause();
-      answerTimer.clientWaits();
-      res.once('drain', () => {
-        if (!settled) answerTimer.clientReads();
-        started.resume();
-      });
-    },
-    onResponseEnd() {
-      answer.end();
-      upstreams.succeeded(target, absences);
-      settle();
-    },
-    onResponseError(_controller, error) {
-      if (settled) return;
-      const blamed = isUpstreamsFault(error);
-      if (blamed) upstreams.failed(target, absences, error);
-      const next = blamed ? nextTarget(error) : undefined;
-      if (next === undefined) return settle(upstreamFault(error, { safe, keyed: isKeyed(headers) }));
-      upstreams.release(target);
-      target = next;
-      send();
-    },
-  };
-
-  if (res.destroyed) {
-    // The client went away while its key or its quota was looked up: nobody will tell us again.
-    onClientGone();
-    return promise;
-  }
-  // Before the listener of the access log, which is older.
-  res.prependListener('close', onClientGone);
-  send();
-  return promise;
 }

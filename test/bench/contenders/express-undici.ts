@@ -2,9 +2,10 @@ import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import { upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
+import type { AnswerHeaders } from '../../../gateway/http/answer.ts';
+import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
-import { undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
+import { undiciTransport, whicheverTurnItIs } from '../../../gateway/upstream/undici-transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy and nothing else of it: what its keys, quotas, headers and log cost is the difference. */
@@ -18,11 +19,7 @@ const app = express();
 app.disable('x-powered-by').disable('etag');
 app.use(
   createProxyMiddleware({
-    router() {
-      const target = upstreams.take();
-      if (target === undefined) throw new Error('the upstream is away');
-      return target;
-    },
+    target: whicheverTurnItIs,
     plugins: [
       undiciTransport({
         dispatcher: new Agent({ connections: 256 }),
@@ -38,6 +35,11 @@ app.use(
             hasBody: false,
           }),
         requestBody: () => null,
+        responseHeaders(_res, headers) {
+          const answer: AnswerHeaders = [];
+          addClientHeaders(answer, headers);
+          return answer;
+        },
         onSettled: () => {},
         checkResponse: () => {},
       }),
