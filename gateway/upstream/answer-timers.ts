@@ -1,7 +1,13 @@
 /** An answer that the upstream owes. */
-export interface AwaitedAnswer {
-  /** Called when the time is over. @returns whether the answer is given the same time once more */
-  onTimeout(): boolean;
+export abstract class AwaitedAnswer {
+  /** Neighbours among those that are awaited, for AnswerTimers alone. */
+  earlier: AwaitedAnswer | undefined;
+  later: AwaitedAnswer | undefined;
+  /** When its time began; undefined where it is not awaited. */
+  awaitedSince: number | undefined;
+
+  /** Called when its time is over. @returns whether it is given the same time once more */
+  abstract onTimeout(): boolean;
 }
 
 /**
@@ -17,33 +23,48 @@ export interface AnswerTimers {
 /** How late an answer may be found to be too late, as a share of its time. */
 const lateness = 0.02;
 
+/**
+ * The answers are a list in order of their start, linked through themselves. In a Map or Set they would outlive their
+ * time: V8 copies its table every now and then, and what the old copies hold on to is not collected with the young objects.
+ */
 export function createAnswerTimers(timeoutMs: number): AnswerTimers {
-  /** In order of their start. */
-  const startedAt = new Map<AwaitedAnswer, number>();
+  let first: AwaitedAnswer | undefined;
+  let last: AwaitedAnswer | undefined;
   let sweeper: NodeJS.Timeout | undefined;
 
+  function stop(answer: AwaitedAnswer): void {
+    if (answer.awaitedSince === undefined) return;
+    const { earlier, later } = answer;
+    if (earlier === undefined) first = later;
+    else earlier.later = later;
+    if (later === undefined) last = earlier;
+    else later.earlier = earlier;
+    answer.earlier = undefined;
+    answer.later = undefined;
+    answer.awaitedSince = undefined;
+  }
+
   function start(answer: AwaitedAnswer): void {
-    startedAt.delete(answer);
-    startedAt.set(answer, performance.now());
+    stop(answer);
+    answer.awaitedSince = performance.now();
+    answer.earlier = last;
+    if (last === undefined) first = answer;
+    else last.later = answer;
+    last = answer;
     sweeper ??= setInterval(sweep, Math.max(1, timeoutMs * lateness)).unref();
   }
 
   function sweep(): void {
     const latest = performance.now() - timeoutMs;
-    for (const [answer, startMs] of startedAt) {
-      if (startMs > latest) break;
-      startedAt.delete(answer);
+    while (first !== undefined && (first.awaitedSince ?? 0) <= latest) {
+      const answer = first;
+      stop(answer);
       if (answer.onTimeout()) start(answer);
     }
-    if (startedAt.size > 0) return;
+    if (first !== undefined) return;
     clearInterval(sweeper);
     sweeper = undefined;
   }
 
-  return {
-    start,
-    stop(answer) {
-      startedAt.delete(answer);
-    },
-  };
+  return { start, stop };
 }

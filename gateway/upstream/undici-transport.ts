@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import type { AnswerHeaders } from '../http/answer.ts';
 import { isSafe } from '../http/request-body.ts';
-import { type AnswerTimers, type AwaitedAnswer, createAnswerTimers } from './answer-timers.ts';
+import { type AnswerTimers, AwaitedAnswer, createAnswerTimers } from './answer-timers.ts';
 import { isKeyed } from './forwarded-headers.ts';
 import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
@@ -71,7 +71,8 @@ function noneLeft(): GatewayError {
 
 /** One request and its answer. Fails with what the client is to be told, if it can still be told. */
 class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
-  implements Dispatcher.DispatchHandler, AwaitedAnswer
+  extends AwaitedAnswer
+  implements Dispatcher.DispatchHandler
 {
   readonly #options: UndiciTransportOptions<Req, Res>;
   readonly #timers: AnswerTimers;
@@ -104,6 +105,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     succeed: () => void,
     fail: (error: GatewayError) => void,
   ) {
+    super();
     this.#options = options;
     this.#timers = timers;
     this.#req = req;
