@@ -24,10 +24,10 @@ export function recordAccess({
       const route = res.locals.route?.pattern ?? 'unmatched';
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
       const durationMs = performance.now() - startedAt;
-      const labels = { route, method: knownMethods.has(method) ? method : 'other' };
-      metrics.requests.inc({ ...labels, status: outcomeOf(res), plan: caller?.plan ?? 'none' });
-      metrics.requestSeconds.observe(labels, durationMs / 1000);
-      if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
+      const countedMethod = knownMethods.has(method) ? method : 'other';
+      metrics.requests.count(route, countedMethod, outcomeOf(res), caller?.plan ?? 'none');
+      metrics.requests.observe(route, countedMethod, durationMs / 1000);
+      if (upstreamMs !== undefined) metrics.upstreamSeconds.add(upstreamMs / 1000);
       if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
       logRequest({
         requestId,
@@ -57,7 +57,7 @@ export function recordRawAnswer(
   address: string,
 ): void {
   const { code, status } = error;
-  metrics.requests.inc({ route: 'none', method: 'other', status: classOf(status), plan: 'none' });
+  metrics.requests.count('none', 'other', classOf(status), 'none');
   metrics.errors.inc({ code });
   log.info({ status, code, address: addressGroup(address) }, 'not a request');
 }

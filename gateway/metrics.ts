@@ -1,4 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { type Observations, QuickHistogram } from './quick-histogram.ts';
+import { createRequestCounts, type RequestCounts } from './request-counts.ts';
 
 /**
  * What one instance counts. Labels are bounded: patterns of routes, never paths; plans, never keys. Plans are
@@ -6,14 +8,12 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
  */
 export interface Metrics {
   registry: Registry;
-  /** Answered requests. `status` is a class such as 2xx; aborted where the client went away first, cut_off where we broke off. */
-  requests: Counter<'route' | 'method' | 'status' | 'plan'>;
-  /** From the first step of the journey to the last byte of the answer being written. */
-  requestSeconds: Histogram<'route' | 'method'>;
+  /** Answered requests and how long they took. */
+  requests: RequestCounts;
   /** From sending a command or script that a request waits for to its answer, or to giving it up. */
   redisSeconds: Histogram;
   /** From the pets service having a request to the end of its answer. */
-  upstreamSeconds: Histogram;
+  upstreamSeconds: Observations;
   /** 1 while an instance of the pets service is ready; 0 while it is away, drains or starts. Instances are few. */
   upstreamUp: Gauge<'upstream'>;
   /** Error answers by their code, those of the gateway itself. */
@@ -67,31 +67,19 @@ export function createMetrics(sources: MetricSources): Metrics {
   const registers = [registry];
   return {
     registry,
-    requests: new Counter({
-      name: 'gateway_requests_total',
-      help: 'Answered requests, by class of status; aborted by the client, or cut off by us',
-      labelNames: ['route', 'method', 'status', 'plan'],
-      registers,
-    }),
-    requestSeconds: new Histogram({
-      name: 'gateway_request_duration_seconds',
-      help: 'Time from a request to the end of its answer',
-      labelNames: ['route', 'method'],
-      buckets: requestBuckets,
-      registers,
-    }),
+    requests: createRequestCounts(registry, requestBuckets),
     redisSeconds: new Histogram({
       name: 'gateway_redis_duration_seconds',
       help: 'Time that requests waited for an answer of Redis',
       buckets: redisBuckets,
       registers,
     }),
-    upstreamSeconds: new Histogram({
+    upstreamSeconds: new QuickHistogram({
       name: 'gateway_upstream_duration_seconds',
       help: 'Time that the pets service took once it had a request, answer included',
       buckets: requestBuckets,
       registers,
-    }),
+    }).observationsOf({}),
     upstreamUp: new Gauge({
       name: 'gateway_upstream_up',
       help: '1 while this instance of the pets service is ready for requests',
