@@ -56,8 +56,8 @@ export interface ForwardedRequest {
   peerAddress: string;
   /** Whether the peer is one of our own proxies, so that what it says of the origin is passed on. */
   peerIsTrusted: boolean;
-  /** Internal token that says on whose behalf the request is made. */
-  token: string;
+  /** Value of Authorization: the internal token that says on whose behalf the request is made. */
+  authorization: string;
   requestId: string;
   hasBody: boolean;
 }
@@ -81,7 +81,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
     // Servers that hand headers on as variables, as CGI does, take an underscore for a hyphen.
-    const meant = name.replaceAll('_', '-');
+    const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
     if (notForwarded.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
     if (name !== meant && meant === 'content-length') continue;
     if (name === 'content-length' && !request.hasBody) continue;
@@ -89,7 +89,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   }
   headers.push(
     'authorization',
-    `Bearer ${request.token}`,
+    request.authorization,
     'x-request-id',
     request.requestId,
     'x-forwarded-for',

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
+import type { Caller } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import { addClientHeaders, upstreamRequestHeaders } from './forwarded-headers.ts';
@@ -26,6 +27,8 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   const { upstreamTimeoutMs: timeoutMs, mintToken, trustsPeer } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
     target: whicheverTurnItIs,
+    // What comes here has a route. A path would be looked over for wildcards at each request.
+    pathFilter: () => true,
     plugins: [
       undiciTransport<Request, Response>({
         ...dependencies,
@@ -45,12 +48,24 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
     },
   });
 
+  const authorizations = new WeakMap<Caller, { token: string; authorization: string }>();
+
+  /** Put together once for each token: V8 copies text that is new before it sends it. */
+  function authorizationOf(caller: Caller): string {
+    const token = mintToken(caller);
+    const known = authorizations.get(caller);
+    if (known?.token === token) return known.authorization;
+    const authorization = `Bearer ${token}`;
+    authorizations.set(caller, { token, authorization });
+    return authorization;
+  }
+
   function requestHeaders(req: Request, res: Response): string[] {
     return upstreamRequestHeaders({
       rawHeaders: req.rawHeaders,
       peerAddress: peerAddress(req),
       peerIsTrusted: trustsPeer(peerAddress(req), 0),
-      token: mintToken(callerOf(res.locals)),
+      authorization: authorizationOf(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
     });

@@ -14,7 +14,7 @@ function clientResponseHeaders(headers: Record<string, string | string[] | undef
 const base = {
   peerAddress: '203.0.113.7',
   peerIsTrusted: false,
-  token: 'internal',
+  authorization: 'Bearer internal',
   requestId: 'req-1',
   hasBody: false,
 };

@@ -30,7 +30,7 @@ app.use(
             rawHeaders: req.rawHeaders,
             peerAddress: '127.0.0.1',
             peerIsTrusted: false,
-            token: 'none',
+            authorization: 'Bearer none',
             requestId: 'none',
             hasBody: false,
           }),
