@@ -47,11 +47,14 @@ interface QuickHistogramOptions extends HistogramConfiguration<string> {
  */
 export class QuickHistogram extends Histogram {
   readonly #options: QuickHistogramOptions;
+  /** Never observes anything: it knows how the library describes a histogram. */
+  readonly #empty: Histogram;
   readonly #observed: { labels: LabelValues<string>; observations: Observations }[] = [];
 
   constructor(options: QuickHistogramOptions) {
     super(options);
     this.#options = options;
+    this.#empty = new Histogram({ ...options, registers: [] });
   }
 
   /** To be asked for once for the same labels. */
@@ -64,10 +67,10 @@ export class QuickHistogram extends Histogram {
   override async get(): ReturnType<Histogram['get']> {
     const { name } = this.#options;
     const values = this.#observed.flatMap(({ labels, observations }) => observations.values(name, labels));
-    return { ...(await super.get()), values };
+    return { ...(await this.#empty.get()), values };
   }
 
-  /** What the registry asks for its text, where there is one. */
+  /** What the registry asks for where it writes text. */
   getForPromString(): ReturnType<Histogram['get']> {
     return this.get();
   }

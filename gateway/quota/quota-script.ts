@@ -30,11 +30,13 @@ interface Waiting {
 
 /** So many requests hold up others on the same Redis for about a millisecond. */
 const maxBatch = 100;
+/** Of commands that no answer has come to. More would hardly shorten the wait; fewer leave this process idle meanwhile. */
+const maxInFlight = 4;
 const wrongRecord = 4;
 
 /**
- * Requests that come while others are being decided on are decided on together, by one command: what a command costs
- * this process is more than what it asks for. One that comes alone is asked for at once.
+ * Requests that come together are decided on together, by one command: what a command costs this process is more than
+ * what it asks for. The more Redis is asked, the more of them come together, since only so many commands are under way.
  */
 export function createQuotaScript({
   redis,
@@ -44,15 +46,14 @@ export function createQuotaScript({
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
 }): QuotaScript {
   // In a cluster, the keys of one command share a slot, and so belong to one API key.
-  const batchLimit = redis instanceof Cluster ? 1 : maxBatch;
-  const waitsForAnswers = batchLimit > 1;
+  const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
   const waiting: Waiting[] = [];
   let scheduled = false;
   let inFlight = 0;
 
   /** After all that has come in this turn of the event loop. */
   function schedule(): void {
-    if (scheduled || (waitsForAnswers && inFlight > 0)) return;
+    if (scheduled || inFlight >= inFlightLimit) return;
     scheduled = true;
     setImmediate(sendWaiting);
   }

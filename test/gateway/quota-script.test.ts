@@ -96,15 +96,19 @@ describe('requests that are decided on together', () => {
   test('those that still wait when Redis is given up on are not counted later', async () => {
     const script = startScript();
     const sha = shaOf(300);
-    const underWay = script.run(quotaKeys(sha), args(5), asSaid);
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-    const waiting = script.run(quotaKeys(sha), args(5), asSaid);
-    // Open again by the time that the first one is answered.
+    const underWay = [];
+    for (let command = 0; command < 4; command += 1) {
+      underWay.push(script.run(quotaKeys(sha), args(8), asSaid));
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+    const waiting = script.run(quotaKeys(sha), args(8), asSaid);
+    // Open again by the time that they are answered.
     gate.outages += 1;
-    expect((await underWay)[0]).toBe(allowed);
+    const decided = await Promise.all(underWay);
+    expect(decided.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
     await expect(waiting).rejects.toThrow(RedisUnavailable);
-    expect((await script.run(quotaKeys(sha), args(5), asSaid))[2]).toBe(2);
+    expect((await script.run(quotaKeys(sha), args(8), asSaid))[2]).toBe(5);
   });
 });
