@@ -44,8 +44,15 @@ const hintMs = 10_000;
 /** How long a remembered record serves while Redis is away. */
 const outageMs = 15 * 60_000;
 
+interface Remembered {
+  caller: Caller;
+  readAtMs: number;
+  /** What the caller was made of. */
+  fields: Record<string, string> | undefined;
+}
+
 export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDependencies): ApiKeys {
-  const remembered = new LRUCache<string, { caller: Caller; readAtMs: number }>({ max: rememberedKeys });
+  const remembered = new LRUCache<string, Remembered>({ max: rememberedKeys });
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
   async function read(sha: string): Promise<ApiKeyLookup> {
@@ -57,6 +64,14 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
       if (!(error instanceof RedisUnavailable)) faults.report(key, [String(error)]);
       return duringOutage(sha);
     }
+    const last = remembered.get(sha);
+    if (last?.fields !== undefined && isSame(last.fields, fields)) {
+      // The same object, since others keep what they make of a caller for as long as it is the same.
+      last.readAtMs = now();
+      faults.report(key, []);
+      await onRead(last.caller);
+      return judge(last.caller);
+    }
     const parsed = parseApiKeyRecord(fields);
     faults.report(key, parsed.outcome === 'broken' ? parsed.faults : []);
     switch (parsed.outcome) {
@@ -67,7 +82,7 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
         return parsed.revoked ? { outcome: 'revoked' } : lastGoodUnderNewRev(sha, fields['rev']);
       case 'record': {
         const caller = { ...parsed.record, sha };
-        remembered.set(sha, { caller, readAtMs: now() });
+        remembered.set(sha, { caller, readAtMs: now(), fields });
         await onRead(caller);
         return judge(caller);
       }
@@ -85,6 +100,7 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     if (last === undefined || !/^\d{1,15}$/.test(rev ?? '0')) return { outcome: 'unavailable' };
     last.caller = { ...last.caller, rev: Number(rev ?? '0') };
     last.readAtMs = now();
+    last.fields = undefined;
     return judge(last.caller);
   }
 
@@ -121,4 +137,9 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     },
     reread,
   };
+}
+
+function isSame(fields: Record<string, string>, others: Record<string, string>): boolean {
+  const names = Object.keys(fields);
+  return names.length === Object.keys(others).length && names.every((name) => fields[name] === others[name]);
 }
