@@ -101,6 +101,21 @@ describe('values in Redis that were edited by hand', () => {
     expect(await metric('gw:key')).toBe('0');
   });
 
+  test('a record is broken and then restored as it was', async () => {
+    const { key, sha } = await kit.issue({ minute: 33 });
+    expect(await policyOf(key)).toContain('q=33;w=60');
+    const before = await redis.hgetall(redisKeys.apiKey(sha));
+    for (const rev of [8, 9]) {
+      await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev });
+      expect(await policyOf(key)).toContain('q=33;w=60');
+      expect(await metric('gw:key')).toBe('1');
+      await redis.hset(redisKeys.apiKey(sha), before);
+      expect(await policyOf(key)).toContain('q=33;w=60');
+      expect(await metric('gw:key')).toBe('0');
+    }
+    expect(await redis.get(redisKeys.minute(sha))).toBe('5');
+  });
+
   test('a record of the wrong type is told of, and so is its return', async () => {
     const { key, sha } = await kit.issue();
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
