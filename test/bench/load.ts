@@ -80,7 +80,10 @@ interface FixedRate {
 
 const rateClients = 20;
 
-/** A rate that leaves room: what a request takes where nobody waits for another one. */
+/**
+ * A rate that leaves room: what a request takes where nobody waits for another one. Clients begin one after another, since
+ * each sends by a clock of its own: begun together, they would go on sending together.
+ */
 export async function fixedRate({
   directory,
   url,
@@ -91,7 +94,17 @@ export async function fixedRate({
   const log = join(directory, 'h2load.tsv');
   await rm(log, { force: true });
   const perClient = Math.max(1, Math.round(requestsPerSecond / rateClients));
-  const args = ['--h1', '-t1', `-c${rateClients}`, `-D${seconds}`, `--rps=${perClient}`, `--log-file=${log}`];
+  const requests = perClient * rateClients * seconds;
+  const spread = ['-r1', '--rate-period=1ms'];
+  const args = [
+    '--h1',
+    '-t1',
+    `-c${rateClients}`,
+    `-n${requests}`,
+    ...spread,
+    `--rps=${perClient}`,
+    `--log-file=${log}`,
+  ];
   const header = `authorization: Bearer ${key}`;
   await run('taskset', ['-c', String(cores.support), 'h2load', ...args, '-H', header, url]);
   const rows = (await readFile(log, 'utf8'))
