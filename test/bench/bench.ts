@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/free-port.ts';
 import { barChart } from './chart.ts';
@@ -55,6 +56,20 @@ type Running = Contender & { process: PinnedProcess; port: number };
 
 interface Sample extends Measured {
   cpuPer10k: number;
+}
+
+/** Time for one that was paused to catch up with its timers. */
+const resumeMs = 200;
+
+/** Runs a contender while all others are paused: what they have left to compile or to collect is not to be paid for by it. */
+async function alone<T>({ process }: Running, step: () => Promise<T>): Promise<T> {
+  await process.resume();
+  await sleep(resumeMs);
+  try {
+    return await step();
+  } finally {
+    await process.pause();
+  }
 }
 
 async function measure(
@@ -122,11 +137,12 @@ async function throughput(ground: Ground, scenario: Scenario, running: readonly 
     const compiles = contender.isNode && !warm.has(contender.name);
     const duration = compiles ? compilingSeconds : warmUpSeconds;
     warm.add(contender.name);
-    await measure(ground, scenario, contender, duration);
+    await alone(contender, () => measure(ground, scenario, contender, duration));
   }
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of taking) {
-      samples.get(contender.name)?.push(await measure(ground, scenario, contender, seconds));
+      const sample = await alone(contender, () => measure(ground, scenario, contender, seconds));
+      samples.get(contender.name)?.push(sample);
       process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${contender.name}          `);
     }
   }
@@ -142,11 +158,13 @@ async function latency(
   const taking = running.filter(({ name }) => ['direct', ours, 'nginx-lua'].includes(name));
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const { name, port } of taking) {
-      const url = `http://127.0.0.1:${port}/v1/pets?limit=2`;
+    for (const contender of taking) {
+      const url = `http://127.0.0.1:${contender.port}/v1/pets?limit=2`;
       const { directory, hotKey: key } = ground;
-      const measured = await fixedRate({ directory, url, key, requestsPerSecond, seconds });
-      samples.get(name)?.push({ ...measured, cpuPer10k: 0 });
+      const measured = await alone(contender, () =>
+        fixedRate({ directory, url, key, requestsPerSecond, seconds }),
+      );
+      samples.get(contender.name)?.push({ ...measured, cpuPer10k: 0 });
     }
   }
   return taking.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
@@ -169,6 +187,7 @@ async function main(): Promise<void> {
     const port = contender.name === 'direct' ? ground.upstreamPort : await freePort();
     const process = await contender.start(ground, port);
     stack.defer(() => process.stop());
+    await process.pause();
     running.push({ ...contender, process, port });
   }
 

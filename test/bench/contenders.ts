@@ -93,7 +93,13 @@ export const contenders: readonly Contender[] = [
     title: 'nothing between: the upstream itself',
     missing: needsNginx,
     start: () =>
-      Promise.resolve({ pid: 0, cpuSeconds: () => Promise.resolve(0), stop: () => Promise.resolve() }),
+      Promise.resolve({
+        pid: 0,
+        cpuSeconds: () => Promise.resolve(0),
+        pause: () => Promise.resolve(),
+        resume: () => Promise.resolve(),
+        stop: () => Promise.resolve(),
+      }),
   },
   { name: 'gateway', title: 'this gateway', isNode: true, missing: undefined, start: gateway({}) },
   {

@@ -13,6 +13,9 @@ export interface PinnedProcess {
   pid: number;
   /** CPU time that it and its children have used so far. */
   cpuSeconds(): Promise<number>;
+  /** Takes all time from it and its children, until they are resumed. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +42,10 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     stdio: ['ignore', output, output],
   });
   await untilListening(port, child, directory);
+  const signal = async (name: NodeJS.Signals) => {
+    if (child.pid === undefined || child.exitCode !== null) return;
+    for (const pid of await family(child.pid)) process.kill(pid, name);
+  };
   return {
     // taskset becomes what it starts.
     pid: child.pid ?? 0,
@@ -47,7 +54,10 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
       const seconds = await Promise.all(pids.map(cpuSecondsOf));
       return seconds.reduce((sum, part) => sum + part, 0);
     },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
     async stop() {
+      await signal('SIGCONT');
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
