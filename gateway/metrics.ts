@@ -70,7 +70,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     requests: createRequestCounts(registry, requestBuckets),
     redisSeconds: new Histogram({
       name: 'gateway_redis_duration_seconds',
-      help: 'Time that requests waited for an answer of Redis',
+      help: 'Time that a command took that requests waited for',
       buckets: redisBuckets,
       registers,
     }),
