@@ -1,4 +1,4 @@
-import { writeSync } from 'node:fs';
+import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Where log lines go. What pino needs of a destination, and what a service needs when it stops. */
@@ -27,6 +27,8 @@ const exitPatienceMs = 500;
  * does not stall the service, as long as the descriptor does not block; Node sees to that for pipes. What is waiting
  * when the process exits is written then; what ends it at once, such as SIGKILL, takes the last 20 ms of lines along.
  *
+ * A file is written to by a thread, one batch after another: its disk may be busy for longer than requests should wait.
+ *
  * Not pino's own destination: it waits for a reader that stalls, or hands each write to a thread, which costs more than
  * the write; and at an exit it waits for ever for a reader that has gone.
  */
@@ -39,9 +41,18 @@ export function createLogWriter(): LogWriter {
   let droppedLines = 0;
   let broken = false;
   let timer: NodeJS.Timeout | undefined;
+  const isFile = fstatSync(standardOutput).isFile();
+  /** Whether a thread writes at the moment, and whether more is to be written as soon as it has. */
+  let writing = false;
+  let overdue = false;
 
   /** @returns whether nothing is left */
   function writeWaiting(): boolean {
+    if (writing) {
+      // What is under way comes first.
+      overdue = true;
+      return false;
+    }
     if (open !== '') batches.push(open);
     open = '';
     while (!broken && (rest !== undefined || batches.length > 0)) {
@@ -52,6 +63,28 @@ export function createLogWriter(): LogWriter {
       rest = written < batch.length ? batch.subarray(written) : undefined;
     }
     return true;
+  }
+
+  /** To a file. */
+  function writeByThread(): void {
+    if (writing) {
+      overdue = true;
+      return;
+    }
+    overdue = false;
+    const text = batches.splice(0).join('') + open;
+    open = '';
+    waiting -= text.length;
+    const bytes = rest === undefined ? Buffer.from(text) : Buffer.concat([rest, Buffer.from(text)]);
+    rest = undefined;
+    if (broken || bytes.length === 0) return;
+    writing = true;
+    write(standardOutput, bytes, (error, written) => {
+      writing = false;
+      if (error !== null) broken = true;
+      else if (written < bytes.length) rest = bytes.subarray(written);
+      if (overdue || rest !== undefined) writeByThread();
+    });
   }
 
   /** @returns undefined where the reader has to read first */
@@ -68,7 +101,8 @@ export function createLogWriter(): LogWriter {
 
   function onTimer(): void {
     timer = undefined;
-    if (!writeWaiting()) schedule(retryMs);
+    if (isFile) writeByThread();
+    else if (!writeWaiting()) schedule(retryMs);
   }
 
   function schedule(ms: number): void {
@@ -76,6 +110,8 @@ export function createLogWriter(): LogWriter {
   }
 
   process.once('exit', () => {
+    // Nobody will tell us how it ends. It goes on by itself: libuv waits for its threads.
+    writing = false;
     const until = performance.now() + exitPatienceMs;
     const clock = new Int32Array(new SharedArrayBuffer(4));
     while (!writeWaiting() && performance.now() < until) Atomics.wait(clock, 0, 0, retryMs);

@@ -1,13 +1,16 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const writerModule = fileURLToPath(new URL('../../gateway/log-writer.ts', import.meta.url));
 
 /** A process that writes lines to its standard output by a log writer named `writer`, and reports by messages. */
-function startWriter(script: string): ChildProcess {
+function startWriter(script: string, stdout: 'pipe' | number = 'pipe'): ChildProcess {
   const source = `
     const { createLogWriter } = await import(${JSON.stringify(writerModule)});
     process.stdout;
@@ -15,7 +18,7 @@ function startWriter(script: string): ChildProcess {
     ${script}
   `;
   const args = ['--input-type=module', '-e', source];
-  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  return spawn(process.execPath, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
@@ -35,6 +38,42 @@ async function message(child: ChildProcess): Promise<unknown> {
 test('all lines arrive in their order, also those that wait when the process exits', async () => {
   const child = startWriter(`${writeLines(10_000)} process.exit(0);`);
   expect(linesOf(await output(child))).toEqual(numbers(10_000));
+});
+
+/** Writes into a file, and returns its lines once the process has ended. */
+async function linesInFile(script: string): Promise<string[]> {
+  await using directory = await temporaryDirectory();
+  const path = join(directory.path, 'log');
+  await using file = await open(path, 'w');
+  await once(startWriter(script, file.fd), 'exit');
+  return linesOf(await readFile(path, 'utf8'));
+}
+
+test('a file has all lines in their order, though a thread writes them', async () => {
+  const lines = await linesInFile(`
+    let written = 0;
+    const more = setInterval(() => {
+      for (let line = 0; line < 1000; line += 1) writer.write('line ' + (written += 1) + '\\n');
+      // As after a line at level warn.
+      if (written % 3000 === 0) writer.writeWaiting();
+      if (written < 50_000) return;
+      clearInterval(more);
+      void writer.flush(60_000).then(() => process.exit(0));
+    }, 3);
+  `);
+  expect(lines).toEqual(numbers(50_000));
+});
+
+test('a file has those lines, too, that a thread is writing or that wait when the process exits', async () => {
+  const lines = await linesInFile(`
+    ${writeLines(100_000)}
+    // Once the thread has been given what there is.
+    setTimeout(() => {
+      writer.write('line 100001\\n');
+      process.exit(0);
+    }, 21);
+  `);
+  expect(lines.toSorted()).toEqual(numbers(100_001).toSorted());
 });
 
 test('lines arrive while the process goes on', async () => {
