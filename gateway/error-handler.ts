@@ -27,10 +27,10 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     }
     const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
-    if (underBasePath && !headers.includes('X-RateLimit-Limit') && !('X-RateLimit-Limit' in error.headers)) {
+    putHeaders(headers, error.headers);
+    if (underBasePath && !headers.includes('X-RateLimit-Limit')) {
       putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
-    putHeaders(headers, error.headers);
     sendError(req, res, error);
   };
 

@@ -23,7 +23,7 @@ export type ApiKeyLookup =
 export interface ApiKeys {
   /** Whose key it is by memory alone, where that is fresh enough to be proven by its `rev`. */
   recall(sha: string): Caller | undefined;
-  /** The key's record, from memory where that is fresh enough to be proven by its `rev`. */
+  /** The key's record as it is in Redis now, or as it is remembered while Redis is away. */
   find(sha: string): Promise<ApiKeyLookup>;
   /** The key's record as it is in Redis now. */
   reread(sha: string): Promise<ApiKeyLookup>;
@@ -120,20 +120,16 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     return pending;
   }
 
-  function recall(sha: string): Caller | undefined {
-    if (!gate.open) return undefined;
-    const last = remembered.get(sha);
-    if (last === undefined || now() - last.readAtMs > hintMs) return undefined;
-    // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
-    return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
-  }
-
   return {
-    recall,
+    recall(sha) {
+      if (!gate.open) return undefined;
+      const last = remembered.get(sha);
+      if (last === undefined || now() - last.readAtMs > hintMs) return undefined;
+      // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
+      return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
+    },
     async find(sha) {
-      if (!gate.open) return duringOutage(sha);
-      const caller = recall(sha);
-      return caller === undefined ? reread(sha) : { outcome: 'valid', caller };
+      return gate.open ? reread(sha) : duringOutage(sha);
     },
     reread,
   };

@@ -76,7 +76,7 @@ function shownWindow(window: WindowState, nowMs: number): RateLimitHeaders {
   };
 }
 
-/** One window in X-RateLimit, both in RateLimit; in one piece, since every request has them. */
+/** One window in X-RateLimit, both in RateLimit. */
 function windowsShown(
   shown: WindowState,
   minute: WindowState,
@@ -84,9 +84,7 @@ function windowsShown(
   nowMs: number,
 ): RateLimitHeaders {
   return {
-    'X-RateLimit-Limit': String(shown.limit),
-    'X-RateLimit-Remaining': String(shown.remaining),
-    'X-RateLimit-Reset': String(wholeSeconds(nowMs + shown.resetMs)),
+    ...shownWindow(shown, nowMs),
     'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
     RateLimit:
       `"minute";r=${minute.remaining};t=${wholeSeconds(minute.resetMs)}, ` +

@@ -6,8 +6,8 @@ export type ResponseHeaders = Readonly<Record<string, string | string[] | undefi
 /** More than the longest page of pets: a hundred of them, with names of 255 characters of four bytes each. */
 export const wholeAnswerBytes = 128 * 1024;
 
-/** Answers without content: there is nothing that a Content-Length could be the length of (RFC 9110 section 8.6). */
-const withoutContent = new Set([204, 304]);
+/** Statuses of answers without content: there is nothing that a Content-Length could be the length of (RFC 9110 section 8.6). */
+export const withoutContent = new Set([204, 304]);
 
 /**
  * An answer on its way to the client. It is kept back until it is whole, so that an upstream that dies half-way

@@ -9,7 +9,7 @@ import type { AnswerHeaders } from '../http/answer.ts';
 import type { MintToken } from './internal-token.ts';
 import { peerAddress } from '../request-context.ts';
 import { carriesBody } from '../http/request-body.ts';
-import type { ResponseHeaders } from './pending-answer.ts';
+import { type ResponseHeaders, withoutContent } from './pending-answer.ts';
 import { undiciTransport, whicheverTurnItIs } from './undici-transport.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -83,9 +83,6 @@ function responseHeaders(res: Response, headers: ResponseHeaders): AnswerHeaders
   return answer;
 }
 
-const noBody = new Set([204, 304]);
-const usualType = 'application/json; charset=utf-8';
-
 /**
  * An answer that the pets service could not mean for a client: it refused our own token, or did not answer in
  * JSON, as something between it and us might.
@@ -98,6 +95,6 @@ function checkAnswer(status: number, headers: ResponseHeaders): void {
     throw new GatewayError('upstream_error', { cause: 'the upstream refused the internal token' });
   }
   const type = String(headers['content-type'] ?? '');
-  if (type === usualType || noBody.has(status) || /^application\/json\b/i.test(type)) return;
+  if (withoutContent.has(status) || /^application\/json\b/i.test(type)) return;
   throw new GatewayError('upstream_error', { cause: `the upstream answered ${status} as "${type}"` });
 }

@@ -1,15 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { AnswerHeaders } from '../../gateway/http/answer.ts';
-import { addClientHeaders, upstreamRequestHeaders } from '../../gateway/upstream/forwarded-headers.ts';
-
-/** Those of the upstream's headers that are passed on, by name. */
-function clientResponseHeaders(headers: Record<string, string | string[] | undefined>) {
-  const answer: AnswerHeaders = [];
-  addClientHeaders(answer, headers);
-  return Object.fromEntries(
-    Array.from({ length: answer.length / 2 }, (_, index) => [answer[2 * index], answer[2 * index + 1]]),
-  );
-}
+import { upstreamRequestHeaders } from '../../gateway/upstream/forwarded-headers.ts';
+import { clientResponseHeaders } from '../support/client-response-headers.ts';
 
 const base = {
   peerAddress: '203.0.113.7',

@@ -4,17 +4,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../gateway/api-routes.ts';
 import { normalizeTarget } from '../../gateway/http/normalize-target.ts';
-import type { AnswerHeaders } from '../../gateway/http/answer.ts';
-import { addClientHeaders, upstreamRequestHeaders } from '../../gateway/upstream/forwarded-headers.ts';
-
-/** Those of the upstream's headers that are passed on, by name. */
-function clientResponseHeaders(headers: Record<string, string | string[] | undefined>) {
-  const answer: AnswerHeaders = [];
-  addClientHeaders(answer, headers);
-  return Object.fromEntries(
-    Array.from({ length: answer.length / 2 }, (_, index) => [answer[2 * index], answer[2 * index + 1]]),
-  );
-}
+import { upstreamRequestHeaders } from '../../gateway/upstream/forwarded-headers.ts';
+import { clientResponseHeaders } from '../support/client-response-headers.ts';
 
 const hopByHop = [
   'connection',
