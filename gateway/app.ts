@@ -18,6 +18,7 @@ import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
 import type { MakeCounts } from './http/counts.ts';
 import { holdBody } from './http/hold-body.ts';
+import { createMessageClasses, type MessageClasses } from './http/message-classes.ts';
 import { below, inOrder } from './in-order.ts';
 import type { LogRequest } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -51,6 +52,8 @@ export interface GatewayDependencies extends RedisState {
 export interface Gateway {
   /** Handles a request: the first step, then Express with all others. */
   app: RequestListener;
+  /** What its requests and their answers are to be made of. */
+  messageClasses: MessageClasses;
   /** Methods that there are somewhere. */
   allow: readonly string[];
   /** Whether an address is that of one of our own proxies. */
@@ -113,6 +116,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       if (ambiguityOf(req) !== undefined) res.shouldKeepAlive = false;
       app(req, res);
     },
+    messageClasses: createMessageClasses(app),
     allow: api.everything.allow,
     isProxy: (address) => trustsPeer(address, 0),
     recordRawAnswer: (error, address) => recordRawAnswer({ log, metrics }, error, address),

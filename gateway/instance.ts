@@ -87,7 +87,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       metrics.upstreamUp.set({ upstream }, upstreamState === 'ready' ? 1 : 0);
     },
   });
-  const { app, allow, isProxy, chargeAddress, recordRawAnswer } = createGateway({
+  const { app, messageClasses, allow, isProxy, chargeAddress, recordRawAnswer } = createGateway({
     ...state,
     dispatcher,
     upstreams,
@@ -102,6 +102,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   });
   const server = createHttpServer({
     app,
+    messageClasses,
     allow,
     limits,
     maxOwnConnections,

@@ -4,6 +4,7 @@ import { GatewayError } from '../errors.ts';
 import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
 import type { MakeCounts } from './counts.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
+import type { MessageClasses } from './message-classes.ts';
 import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { raiseRequestFault } from './request-fault.ts';
 import { securityHeaders } from '../security-headers.ts';
@@ -28,6 +29,7 @@ export interface HttpLimits {
 
 interface HttpServerOptions {
   app: RequestListener;
+  messageClasses: MessageClasses;
   /** Methods that there are somewhere, for the answer to CONNECT. */
   allow: readonly string[];
   limits: HttpLimits;
@@ -59,6 +61,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const pipelines = createPipelines(app, limits);
 
   const server = createServer({
+    ...options.messageClasses,
     // Without Host, Node answers a bare 400; rejectMalformed does better.
     requireHostHeader: false,
     maxHeaderSize: limits.maxHeaderBytes,
