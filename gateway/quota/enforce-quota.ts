@@ -20,6 +20,9 @@ interface EnforceQuotaDependencies {
   metrics: Metrics;
 }
 
+/** The same for all: to make one is dear, and banned clients may send a great many requests. */
+const keyBanned = new GatewayError('api_key_banned');
+
 /** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
   const { apiKeys, quota, refuseAnonymous, busyKeys, metrics } = dependencies;
@@ -46,15 +49,18 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     busyKeys.note(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;
     putHeaders(res.locals.headers, rateLimitHeaders(decision));
+    // Refusals are handed on, not thrown: V8's search for who catches them would be a sixth of a banned client's request.
     switch (decision.outcome) {
       case 'allowed':
         return next();
       case 'limited':
-        throw new GatewayError('rate_limit_exceeded', {
-          message: `The limit of ${limitText(decision)} is used up. Retry after the time given in the Retry-After header.`,
-        });
+        return next(
+          new GatewayError('rate_limit_exceeded', {
+            message: `The limit of ${limitText(decision)} is used up. Retry after the time given in the Retry-After header.`,
+          }),
+        );
       case 'banned':
-        throw new GatewayError('api_key_banned');
+        return next(keyBanned);
     }
   };
 }
