@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createSecretFinder, keepSecrets } from '../support/evidence.ts';
@@ -20,6 +21,12 @@ async function processes(pid: number): Promise<string> {
   const children = (await read(`task/${pid}/children`)).split(' ').filter((child) => child !== '');
   const ofChildren = await Promise.all(children.map((child) => processes(Number(child))));
   return [await read('comm'), await read('cmdline'), await read('environ'), ...ofChildren].join('\n');
+}
+
+async function endRedis(url: string): Promise<void> {
+  const redis = new Redis(url, { retryStrategy: () => null });
+  await redis.shutdown('NOSAVE').catch(() => {});
+  redis.disconnect();
 }
 
 describe('after all kinds of use, an API key in clear or a token is found', () => {
@@ -147,6 +154,8 @@ describe('a gateway with stores of its own', () => {
 
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
+    // A gateway that crashes leaves its redis-server to the next start.
+    if (hasRedisServer) await endRedis(await readFile(join(directory.path, 'redis.url'), 'utf8'));
     await directory[Symbol.asyncDispose]();
   });
 
