@@ -15,22 +15,23 @@ export interface Drain {
 
 /** Lets requests in flight finish, so that a restart loses none. The gateway has the like; they share no code. */
 export function createDrain(server: Server): Drain {
-  const inFlight = new Map<Socket, Set<ServerResponse>>();
+  /** Requests that are not answered yet. No sets: V8 keeps for a while whatever was in the table of an old one. */
+  const inFlight = new Map<Socket, ServerResponse[]>();
   let draining = false;
   let closing = false;
 
   server.on('connection', (socket: Socket) => {
-    inFlight.set(socket, new Set());
+    inFlight.set(socket, []);
     socket.once('close', () => inFlight.delete(socket));
   });
 
   function track({ socket }: IncomingMessage, res: ServerResponse): void {
     const ofSocket = inFlight.get(socket);
-    ofSocket?.add(res);
+    ofSocket?.push(res);
     if (draining) res.shouldKeepAlive = false;
     res.once('close', () => {
-      ofSocket?.delete(res);
-      if (closing && ofSocket?.size === 0) socket.destroySoon();
+      ofSocket?.splice(ofSocket.indexOf(res), 1);
+      if (closing && ofSocket?.length === 0) socket.destroySoon();
     });
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
@@ -46,7 +47,7 @@ export function createDrain(server: Server): Drain {
     },
     async drain(delayMs, cutOff) {
       draining = true;
-      for (const res of Array.from(inFlight.values(), (responses) => [...responses]).flat()) {
+      for (const res of [...inFlight.values()].flat()) {
         if (!res.headersSent) res.shouldKeepAlive = false;
       }
       await sleep(delayMs, undefined, { signal: cutOff }).catch(() => {});
@@ -55,7 +56,7 @@ export function createDrain(server: Server): Drain {
         server.close(resolve);
       });
       // Idle connections, and those on which nothing was ever sent: Node does not count the latter as idle.
-      for (const [socket, responses] of inFlight) if (responses.size === 0) socket.destroy();
+      for (const [socket, responses] of inFlight) if (responses.length === 0) socket.destroy();
       cutOff.addEventListener('abort', cutAll);
       if (cutOff.aborted) cutAll();
       await closed;

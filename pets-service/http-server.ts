@@ -36,15 +36,16 @@ export function createHttpServer(
   });
   // Node would leave out what is beyond its count without a word. The number is limited by rejectMalformed.
   server.maxHeadersCount = 0;
-  const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
+  const unanswered = new WeakMap<Socket, ServerResponse[]>();
   const closing = new WeakSet<Socket>();
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { socket } = req;
     // What follows a request that closes the connection is not served (RFC 9112 section 9.6).
     if (closing.has(socket)) return;
-    const ofSocket = unanswered.get(socket) ?? new Set();
-    unanswered.set(socket, ofSocket.add(res));
-    res.on('close', () => ofSocket.delete(res));
+    const ofSocket = unanswered.get(socket) ?? [];
+    if (!unanswered.has(socket)) unanswered.set(socket, ofSocket);
+    ofSocket.push(res);
+    res.on('close', () => ofSocket.splice(ofSocket.indexOf(res), 1));
     // Before Express, whose router takes down the target at the start.
     normalizeTarget(req);
     app(req, res);
@@ -75,10 +76,8 @@ export function createHttpServer(
 }
 
 /** Whether an answer may be written: none is due before it, except to the very request that breaks off. */
-function hasRoom(unanswered: ReadonlySet<ServerResponse> = new Set()): boolean {
-  return (
-    unanswered.size < 2 && [...unanswered].every(({ req, headersSent }) => !req.complete && !headersSent)
-  );
+function hasRoom(unanswered: readonly ServerResponse[] = []): boolean {
+  return unanswered.length < 2 && unanswered.every(({ req, headersSent }) => !req.complete && !headersSent);
 }
 
 function codeOf({ code }: NodeJS.ErrnoException): ErrorCode {

@@ -19,7 +19,8 @@ export interface PetStore extends KeyedCreate {
 
 /** This file and keyed-create.ts, which is a part of it, are the only ones that know Prisma. */
 export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): PetStore {
-  const prisma = new PrismaClient({ adapter });
+  // Of other formats Prisma takes down the stack at each call, to show the code there in the message of an error.
+  const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
   const keyed = createKeyedCreate(prisma);
 
   /**

@@ -30,7 +30,7 @@ const { adapter } = await openDatabase({
   poolSize: Number(process.env['DATABASE_POOL_SIZE']),
   dataDirectory: '',
 });
-const prisma = new PrismaClient({ adapter });
+const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
 
 function queryOf(call: PetsCall): () => Promise<unknown> {
   switch (call.kind) {
