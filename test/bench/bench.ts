@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -62,11 +63,14 @@ interface Sample extends Measured {
 const resumeMs = 200;
 
 /** Runs a contender while all others are paused: what they have left to compile or to collect is not to be paid for by it. */
-async function alone<T>({ process }: Running, step: () => Promise<T>): Promise<T> {
+async function alone<T>({ name, process }: Running, step: () => Promise<T>): Promise<T> {
   await process.resume();
   await sleep(resumeMs);
   try {
     return await step();
+  } catch (error) {
+    const wrote = await process.lastOutput();
+    throw new Error(`${name} can't be measured. It wrote at last:\n${wrote}`, { cause: error });
   } finally {
     await process.pause();
   }
@@ -128,6 +132,15 @@ function summarize(title: string, name: string, samples: readonly Sample[]): Row
   };
 }
 
+/**
+ * Another order each round, though the same in each run: one that leaves its core idle, as the upstream alone does, slows
+ * down whoever comes next, which would else always be the same one.
+ */
+function inOrderOf(round: number, taking: readonly Running[]): Running[] {
+  const place = ({ name }: Running) => hash('sha256', `${round} ${name}`);
+  return taking.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
+}
+
 const warm = new Set<string>();
 
 async function throughput(ground: Ground, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
@@ -140,7 +153,7 @@ async function throughput(ground: Ground, scenario: Scenario, running: readonly 
     await alone(contender, () => measure(ground, scenario, contender, duration));
   }
   for (let round = 1; round <= rounds; round += 1) {
-    for (const contender of taking) {
+    for (const contender of inOrderOf(round, taking)) {
       const sample = await alone(contender, () => measure(ground, scenario, contender, seconds));
       samples.get(contender.name)?.push(sample);
       process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${contender.name}          `);
@@ -158,7 +171,7 @@ async function latency(
   const taking = running.filter(({ name }) => ['direct', ours, 'nginx-lua'].includes(name));
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const contender of taking) {
+    for (const contender of inOrderOf(round, taking)) {
       const url = `http://127.0.0.1:${contender.port}/v1/pets?limit=2`;
       const { directory, hotKey: key } = ground;
       const measured = await alone(contender, () =>

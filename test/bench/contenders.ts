@@ -95,6 +95,7 @@ export const contenders: readonly Contender[] = [
     start: () =>
       Promise.resolve({
         pid: 0,
+        lastOutput: () => Promise.resolve(''),
         cpuSeconds: () => Promise.resolve(0),
         pause: () => Promise.resolve(),
         resume: () => Promise.resolve(),

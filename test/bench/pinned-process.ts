@@ -11,6 +11,8 @@ export const cores = { contender: 0, support: 1 } as const;
 
 export interface PinnedProcess {
   pid: number;
+  /** The end of what it has written. */
+  lastOutput(): Promise<string>;
   /** CPU time that it and its children have used so far. */
   cpuSeconds(): Promise<number>;
   /** Takes all time from it and its children, until they are resumed. */
@@ -49,6 +51,7 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   return {
     // taskset becomes what it starts.
     pid: child.pid ?? 0,
+    lastOutput: async () => (await readFile(join(directory, `output-${port}.log`), 'utf8')).slice(-2000),
     cpuSeconds: async () => {
       const pids = await family(child.pid ?? 0);
       const seconds = await Promise.all(pids.map(cpuSecondsOf));
