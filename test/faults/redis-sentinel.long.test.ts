@@ -62,6 +62,8 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
       expect(await redis.master()).not.toBe(old);
       await load.more(600);
       await load.stop();
+      // Our own connection finds the next master by itself, and not at the same moment.
+      await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
 
       expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
       for (const { key, sha } of keys) {
