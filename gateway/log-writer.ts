@@ -42,17 +42,13 @@ export function createLogWriter(): LogWriter {
   let broken = false;
   let timer: NodeJS.Timeout | undefined;
   const isFile = fstatSync(standardOutput).isFile();
-  /** Whether a thread writes at the moment, and whether more is to be written as soon as it has. */
+  /** Whether a thread writes at the moment. */
   let writing = false;
-  let overdue = false;
 
   /** @returns whether nothing is left */
   function writeWaiting(): boolean {
-    if (writing) {
-      // What is under way comes first.
-      overdue = true;
-      return false;
-    }
+    // What is under way comes first.
+    if (writing) return false;
     if (open !== '') batches.push(open);
     open = '';
     while (!broken && (rest !== undefined || batches.length > 0)) {
@@ -67,11 +63,6 @@ export function createLogWriter(): LogWriter {
 
   /** To a file. */
   function writeByThread(): void {
-    if (writing) {
-      overdue = true;
-      return;
-    }
-    overdue = false;
     const text = batches.splice(0).join('') + open;
     open = '';
     waiting -= text.length;
@@ -81,9 +72,12 @@ export function createLogWriter(): LogWriter {
     writing = true;
     write(standardOutput, bytes, (error, written) => {
       writing = false;
-      if (error !== null) broken = true;
-      else if (written < bytes.length) rest = bytes.subarray(written);
-      if (overdue || rest !== undefined) writeByThread();
+      if (error !== null) {
+        broken = true;
+      } else if (written < bytes.length) {
+        rest = bytes.subarray(written);
+        writeByThread();
+      }
     });
   }
 
@@ -101,7 +95,7 @@ export function createLogWriter(): LogWriter {
 
   function onTimer(): void {
     timer = undefined;
-    if (isFile) writeByThread();
+    if (isFile && !writing) writeByThread();
     else if (!writeWaiting()) schedule(retryMs);
   }
 

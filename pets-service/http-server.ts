@@ -43,7 +43,7 @@ export function createHttpServer(
     // What follows a request that closes the connection is not served (RFC 9112 section 9.6).
     if (closing.has(socket)) return;
     const ofSocket = unanswered.get(socket) ?? [];
-    if (!unanswered.has(socket)) unanswered.set(socket, ofSocket);
+    unanswered.set(socket, ofSocket);
     ofSocket.push(res);
     res.on('close', () => ofSocket.splice(ofSocket.indexOf(res), 1));
     // Before Express, whose router takes down the target at the start.
