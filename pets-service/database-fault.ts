@@ -63,7 +63,7 @@ const prismaError = z.object({
 export function databaseFault(error: unknown): DatabaseFault | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
-  const sqlState = prismaError.safeParse(error).data?.meta.driverAdapterError.cause.originalCode ?? '';
+  const sqlState = sqlStateOf(error);
   return (
     lookUp(prismaCodes, code) ??
     lookUp(systemCodes, code) ??
@@ -71,6 +71,18 @@ export function databaseFault(error: unknown): DatabaseFault | undefined {
     lookUp(sqlStates, sqlState.slice(0, 2)) ??
     lookUp(driverMessages, error.message)
   );
+}
+
+/** Of data exceptions, integrity constraints, and what a trigger raises. */
+const contentClasses = new Set(['22', '23', 'P0']);
+
+/** Whether PostgreSQL took a statement's content amiss. Nothing of it was written. */
+export function isContentRefused(error: unknown): boolean {
+  return contentClasses.has(sqlStateOf(error).slice(0, 2));
+}
+
+function sqlStateOf(error: unknown): string {
+  return prismaError.safeParse(error).data?.meta.driverAdapterError.cause.originalCode ?? '';
 }
 
 function lookUp(table: Record<string, DatabaseFault>, key: string): DatabaseFault | undefined {

@@ -53,6 +53,8 @@ export interface PetsQuery {
 }
 
 const defaultLimit = 20;
+/** Pets of a page. */
+export const maxLimit = 100;
 
 /**
  * The query of listPets (specification section 4.1). Unknown parameters are ignored.
@@ -60,8 +62,8 @@ const defaultLimit = 20;
  */
 export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQuery {
   const limit = single(query, 'limit');
-  if (limit !== undefined && !/^([1-9]\d?|100)$/.test(limit)) {
-    throw new PetsError('invalid_request', { message: 'limit must be an integer from 1 to 100.' });
+  if (limit !== undefined && !(/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= maxLimit)) {
+    throw new PetsError('invalid_request', { message: `limit must be an integer from 1 to ${maxLimit}.` });
   }
   const wanted = single(query, 'status');
   const parsedStatus = optionalStatus.safeParse(wanted);

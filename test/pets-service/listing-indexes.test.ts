@@ -61,24 +61,25 @@ describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
     return query;
   }
 
-  /** As PostgreSQL would run it, from the outermost step to the innermost. */
-  async function planOf({ sql, args }: SqlQuery): Promise<PlanNode[]> {
-    const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
+  /** As PostgreSQL would run it: every step, each before those that it takes its rows from. */
+  async function planOf({ sql, args }: SqlQuery): Promise<string[]> {
+    const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       `EXPLAIN (FORMAT JSON) ${sql}`,
-      args.map(String),
+      args,
     );
-    const steps: PlanNode[] = [];
-    let step = rows[0]?.['QUERY PLAN'][0]?.Plan;
-    while (step !== undefined) {
-      steps.push(step);
-      expect(step.Plans?.length ?? 0).toBeLessThan(2);
-      step = step.Plans?.[0];
-    }
-    return steps;
+    const [row] = rows;
+    if (row === undefined) throw new Error('no plan');
+    return stepsOf(row['QUERY PLAN'][0].Plan);
   }
 
-  const summary = (plan: PlanNode[]) =>
-    plan.map((step) => [step['Node Type'], step['Index Name'], step.Filter].filter(Boolean).join(': '));
+  const stepsOf = ({ Plans = [], Filter, ...step }: PlanNode): string[] => [
+    // From PostgreSQL 17 on, it knows that the pages come in their order and sorts each by itself.
+    [step['Node Type'].replace('Incremental ', ''), step['Index Name'], Filter].filter(Boolean).join(': '),
+    ...Plans.flatMap(stepsOf),
+  ];
+
+  /** Whatever the page. What is sorted is no more than what was asked for. */
+  const forEachPage = ['Sort', 'Nested Loop', 'Function Scan', 'Limit', 'Limit'];
 
   const deep = `&cursor=${formatCursor(BigInt(pets * 0.95))}`;
   const halfWay = `&cursor=${formatCursor(BigInt(pets / 2))}`;
@@ -95,7 +96,7 @@ describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
   test.each(pages)(
     '%s is read in order from an index, and nothing else',
     async (_page, parameters, index) => {
-      expect(summary(await planOf(await queryOf(parameters)))).toEqual(['Limit', `Index Scan: ${index}`]);
+      expect(await planOf(await queryOf(parameters))).toEqual([...forEachPage, `Index Scan: ${index}`]);
     },
   );
 
@@ -107,9 +108,9 @@ describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
       await client.query(
         index === 'pets_pkey' ? 'ALTER TABLE pets DROP CONSTRAINT pets_pkey' : `DROP INDEX ${index}`,
       );
-      const [limit, ...others] = summary(await planOf(query));
-      expect(limit).toBe('Limit');
-      expect(others.join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
+      const plan = await planOf(query);
+      expect(plan.slice(0, forEachPage.length)).toEqual(forEachPage);
+      expect(plan.slice(forEachPage.length).join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
     } finally {
       await client.query('ROLLBACK');
     }
@@ -120,7 +121,7 @@ describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
     expect((await send(`${base}/v1/pets/4711`, { key: token })).status).toBe(200);
     expect(queries).toHaveLength(1);
     for (const query of queries) {
-      expect(summary(await planOf(query))).toEqual(['Limit', 'Index Scan: pets_pkey']);
+      expect(await planOf(query)).toEqual(['Limit', 'Index Scan: pets_pkey']);
     }
   });
 });

@@ -3,20 +3,21 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
 import type { NewPet } from '../../pets-service/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { petsDatabases } from '../support/pets-kit.ts';
+import { type PetsDatabase, petsDatabases } from '../support/pets-kit.ts';
 import { recordQueries } from '../support/recorded-queries.ts';
 
 /** Requests that arrive together share queries. What each of them is told must be what it would be told alone. */
 describe.each(petsDatabases)('requests that arrive together, on $name', ({ missing, open }) => {
   const onDatabase = test.skipIf(missing !== undefined);
   const queries: SqlQuery[] = [];
+  let database: PetsDatabase;
   let store: PetStore;
   let stack: AsyncDisposableStack;
 
   beforeAll(async () => {
     if (missing !== undefined) return;
     await using starting = new AsyncDisposableStack();
-    const database = starting.use(await open());
+    database = starting.use(await open());
     await migrate(database.adapter());
     store = createPetStore(recordQueries(database.adapter(), queries));
     starting.defer(() => store.close());
@@ -28,25 +29,39 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
   const pet = (name: string, categoryId = 1n): NewPet => ({ name, categoryId, status: 'available' });
   const all = { limit: 100, status: undefined, afterId: undefined };
 
-  const few = [
+  const different = [
     pet('Rex'),
     pet('Mia', 2n),
     pet('Rex'),
     pet('Rex', 3n),
     { ...pet('Rex'), status: 'sold' as const },
-  ];
-  const statements = [
-    { many: 'a few', wanted: few, number: few.length },
-    { many: 'many', wanted: [...few, ...few], number: 1 },
+    pet(String.raw`{"NULL", \\N, \'}`, -(2n ** 63n)),
+    pet('NULL', 2n ** 63n - 1n),
   ];
 
-  onDatabase.each(statements)('create one pet each: $many', async ({ wanted, number }) => {
+  onDatabase.each([1, 2, 100])('create one pet each by one statement: %d times', async (times) => {
+    const wanted = Array.from({ length: times }, () => different).flat();
     queries.length = 0;
     const created = await Promise.all(wanted.map((one) => store.create(one)));
-    expect(queries).toHaveLength(number);
+    expect(queries).toHaveLength(1);
     expect(created.map(({ id: _id, ...content }) => content)).toEqual(wanted);
-    expect(new Set(created.map(({ id }) => id)).size).toBe(wanted.length);
-    for (const one of created) expect(await store.find(one.id)).toEqual(one);
+    // In the order in which they came, each once.
+    const ids = created.map(({ id }) => id);
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => Number(a - b)));
+    for (const one of created.slice(0, 10)) expect(await store.find(one.id)).toEqual(one);
+  });
+
+  onDatabase('create the others, where the database refuses one', async () => {
+    const { id: afterId } = await store.create(pet('First'));
+    await database.query(`ALTER TABLE pets ADD CONSTRAINT no_cat CHECK (name <> 'Cat')`);
+    try {
+      const outcomes = await Promise.allSettled(['Rex', 'Cat', 'Mia'].map((name) => store.create(pet(name))));
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      const { pets } = await store.list({ ...all, afterId });
+      expect(pets.map(({ name }) => name).toSorted()).toEqual(['Mia', 'Rex']);
+    } finally {
+      await database.query('ALTER TABLE pets DROP CONSTRAINT no_cat');
+    }
   });
 
   onDatabase('find one pet each, or none, by one statement', async () => {
@@ -57,17 +72,41 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
     expect(found).toEqual([mia, undefined, rex, mia]);
   });
 
-  onDatabase('list the same page by one statement, and another one by another', async () => {
-    await store.create(pet('Rex'));
+  onDatabase(
+    'list pages by one statement, the same page once, and those of a status by another',
+    async () => {
+      await Promise.all(different.map((one) => store.create(one)));
+      queries.length = 0;
+      const [page, same, one, sold, pending] = await Promise.all([
+        store.list(all),
+        store.list({ ...all }),
+        store.list({ ...all, limit: 1 }),
+        store.list({ ...all, status: 'sold' }),
+        store.list({ ...all, status: 'pending' }),
+      ]);
+      expect(queries.map(({ args }) => args[0])).toEqual([
+        [expect.anything(), expect.anything()],
+        [expect.anything(), expect.anything()],
+      ]);
+      expect(same).toEqual(page);
+      expect(one).toEqual({ pets: page.pets.slice(0, 1), more: true });
+      expect(sold.pets.length).toBeGreaterThan(0);
+      for (const { status } of sold.pets) expect(status).toBe('sold');
+      expect(pending).toEqual({ pets: [], more: false });
+    },
+  );
+
+  onDatabase('list many pages by some statements, and each is the one that was asked for', async () => {
+    await Promise.all(Array.from({ length: 50 }, (_, index) => store.create(pet(`Pet ${index}`))));
+    const { pets } = await store.list(all);
     queries.length = 0;
-    const [page, same, other] = await Promise.all([
-      store.list(all),
-      store.list({ ...all }),
-      store.list({ ...all, limit: 1 }),
-    ]);
-    expect(queries).toHaveLength(2);
-    expect(same).toEqual(page);
-    expect(other).toEqual({ pets: page?.pets.slice(0, 1), more: true });
+    const pages = await Promise.all(
+      pets.slice(0, 50).map(({ id: afterId }) => store.list({ limit: 3, status: undefined, afterId })),
+    );
+    expect(queries).toHaveLength(3);
+    expect(pages.map((page) => page.pets)).toEqual(
+      pages.map((_page, index) => pets.slice(index + 1, index + 4)),
+    );
   });
 
   onDatabase('see what was stored before they came, even while an older list is under way', async () => {
