@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ErrorCode, PetsError } from './errors.ts';
+import type { MessageClasses } from './message-classes.ts';
 import { normalizeTarget } from './normalize-target.ts';
 import { securityHeaders } from './security-headers.ts';
 
@@ -23,9 +24,11 @@ const lingerMs = 1000;
 /** Node's HTTP server, with what its parser refuses answered in the Error shape too. */
 export function createHttpServer(
   app: (req: IncomingMessage, res: ServerResponse) => void,
+  messageClasses: MessageClasses,
   { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: HttpTimeouts,
 ): Server {
   const server = createServer({
+    ...messageClasses,
     maxHeaderSize: maxHeaderBytes,
     keepAliveTimeout: keepAliveTimeoutMs,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),

@@ -15,6 +15,7 @@ import { securityHeaders } from './security-headers.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
 import { createLog } from './log.ts';
+import { createMessageClasses } from './message-classes.ts';
 import { createPetStore } from './pet-store.ts';
 
 const now = () => Date.now();
@@ -28,7 +29,8 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
 
   // The port first: where it is taken, no database has been touched.
   let app: RequestListener = answerStarting;
-  const server = createHttpServer((req, res) => app(req, res), config.timeouts);
+  const messageClasses = createMessageClasses();
+  const server = createHttpServer((req, res) => app(req, res), messageClasses, config.timeouts);
   const port = await listen(server, config);
   const drain = createDrain(server);
 
@@ -56,7 +58,9 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   });
 
   const verifyToken = createVerifyToken({ publicKeys, now });
-  app = createPetsService({ store, health, verifyToken, drain, log, now });
+  const service = createPetsService({ store, health, verifyToken, drain, log, now });
+  messageClasses.adoptBy(service);
+  app = service;
   cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   process.send?.({ type: 'ready', port });
