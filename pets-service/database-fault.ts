@@ -18,6 +18,13 @@ const prismaCodes: Record<string, DatabaseFault> = {
   P2037: 'refused',
 };
 
+/** Of Prisma's adapters. A raw query's error says no more: its code is that of any raw query that fails. */
+const adapterKinds: Record<string, DatabaseFault> = {
+  DatabaseNotReachable: 'refused',
+  ConnectionClosed: 'lost',
+  SocketTimeout: 'lost',
+};
+
 /** Of the operating system. */
 const systemCodes: Record<string, DatabaseFault> = {
   EAI_AGAIN: 'refused',
@@ -56,16 +63,21 @@ const sqlStates: Record<string, DatabaseFault> = {
 };
 
 const prismaError = z.object({
-  meta: z.object({ driverAdapterError: z.object({ cause: z.object({ originalCode: z.string() }) }) }),
+  meta: z.object({
+    driverAdapterError: z.object({
+      cause: z.object({ kind: z.string(), originalCode: z.string().default('') }),
+    }),
+  }),
 });
 
 /** Judges by codes alone: a message may quote what a client sent. */
 export function databaseFault(error: unknown): DatabaseFault | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
-  const sqlState = sqlStateOf(error);
+  const { kind, sqlState } = adapterFault(error);
   return (
     lookUp(prismaCodes, code) ??
+    lookUp(adapterKinds, kind) ??
     lookUp(systemCodes, code) ??
     lookUp(sqlStates, sqlState) ??
     lookUp(sqlStates, sqlState.slice(0, 2)) ??
@@ -78,11 +90,13 @@ const contentClasses = new Set(['22', '23', 'P0']);
 
 /** Whether PostgreSQL took a statement's content amiss. Nothing of it was written. */
 export function isContentRefused(error: unknown): boolean {
-  return contentClasses.has(sqlStateOf(error).slice(0, 2));
+  return contentClasses.has(adapterFault(error).sqlState.slice(0, 2));
 }
 
-function sqlStateOf(error: unknown): string {
-  return prismaError.safeParse(error).data?.meta.driverAdapterError.cause.originalCode ?? '';
+/** What the adapter below Prisma says; nothing where the error is not of it. */
+function adapterFault(error: unknown): { kind: string; sqlState: string } {
+  const cause = prismaError.safeParse(error).data?.meta.driverAdapterError.cause;
+  return { kind: cause?.kind ?? '', sqlState: cause?.originalCode ?? '' };
 }
 
 function lookUp(table: Record<string, DatabaseFault>, key: string): DatabaseFault | undefined {

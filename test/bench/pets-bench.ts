@@ -23,7 +23,7 @@ import type { PetsCall } from './pets-scenarios.ts';
 import { environmentLine, writeResults } from './report.ts';
 
 /*
- * npm run bench:pets: the pets service beside the same queries through Prisma alone, among few and many pets, and with
+ * npm run bench:pets: the pets service beside Prisma alone, called for the same, among few and many pets, and with
  * pools of several sizes. Only the ratios of one run say something: the figures are those of this machine at this time.
  */
 const parts = ['compared', 'end-to-end', 'grown', 'pools'];

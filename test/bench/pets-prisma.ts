@@ -6,8 +6,8 @@ import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
 import { newPet, type PetsCall, randomId } from './pets-scenarios.ts';
 
 /*
- * Prisma alone, as the measure of the service: the same queries by the same adapter and pool, and nothing else. HTTP is
- * only how a run is ordered; the run is over when it is answered.
+ * Prisma alone, as the measure of the service: what the service is asked, by the calls that Prisma has for it, with the same
+ * adapter and pool, and nothing else. HTTP is only how a run is ordered; the run is over when it is answered.
  */
 export interface PrismaRun {
   call: PetsCall;

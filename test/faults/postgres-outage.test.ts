@@ -38,32 +38,48 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
 
   const list = () => send(`${service.url}/v1/pets?limit=100`, { key: token });
   const create = (name: string) => postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 });
+  const createKeyed = (name: string, key: string) =>
+    postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 }, { 'Idempotency-Key': key });
+  const find = (id: number) => send(`${service.url}/v1/pets/${id}`, { key: token });
   const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
   const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
 
   test('killed: 503 while it is away, recovery without a restart, and what was created is still there', async () => {
     expect((await create('Before')).status).toBe(201);
     await postgres.kill();
-    const answer = await list();
-    expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-    expect(answer.header('Retry-After')).toBe('1');
-    expect((await create('Meanwhile')).status).toBe(503);
+    for (const ask of [
+      list,
+      () => find(1),
+      () => create('Meanwhile'),
+      () => createKeyed('Meanwhile', 'once'),
+    ]) {
+      const answer = await ask();
+      expect(answer.status).toBe(503);
+      expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(answer.header('Retry-After')).toBe('1');
+    }
     expect(await database()).toBe('unavailable');
     expect((await send(`${service.url}/readyz`)).status).toBe(200);
     await postgres.restart();
     await expect.poll(async () => (await list()).status).toBe(200);
     expect(await names()).toContain('Before');
     expect(await names()).not.toContain('Meanwhile');
+    expect((await createKeyed('Meanwhile', 'once')).status).toBe(201);
     expect(await database()).toBe('ok');
   });
 
   test('paused: nothing hangs, and service is normal afterwards', async () => {
     await list();
     await postgres.pause();
-    const answers = await Promise.all([list(), list(), list(), database()]);
-    expect(answers.slice(0, 3)).toMatchObject([{ status: 503 }, { status: 503 }, { status: 503 }]);
-    expect(answers[3]).toBe('unavailable');
+    const [state, ...answers] = await Promise.all([
+      database(),
+      list(),
+      find(1),
+      create('Paused'),
+      createKeyed('Paused', 'paused'),
+    ]);
+    expect(state).toBe('unavailable');
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
     await postgres.resume();
     await expect.poll(async () => (await list()).status).toBe(200);
   });

@@ -48,9 +48,15 @@ export async function send(
   };
 }
 
-export function postJson(url: string, key: string, body: unknown): Promise<Answer> {
+export function postJson(
+  url: string,
+  key: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  return send(url, { method: 'POST', key, headers: { 'content-type': 'application/json' }, body: text });
+  const ofBody = { 'content-type': 'application/json' };
+  return send(url, { method: 'POST', key, headers: { ...ofBody, ...headers }, body: text });
 }
 
 /** Sends bytes as they are and returns all that comes back until the server closes the connection. */
