@@ -52,6 +52,9 @@ const sqlStates: Record<string, DatabaseFault> = {
   // Statements that were cancelled by statement_timeout or lock_timeout, and rolled back.
   '57014': 'refused',
   '55P03': 'refused',
+  // Rolled back for the sake of another transaction.
+  '40': 'refused',
+  '40003': 'lost',
   // A server that only reads, as a standby before it is promoted.
   '25006': 'refused',
   // Too many connections, out of memory, disk full.
@@ -85,12 +88,9 @@ export function databaseFault(error: unknown): DatabaseFault | undefined {
   );
 }
 
-/** Of data exceptions, integrity constraints, and what a trigger raises. */
-const contentClasses = new Set(['22', '23', 'P0']);
-
-/** Whether PostgreSQL took a statement's content amiss. Nothing of it was written. */
-export function isContentRefused(error: unknown): boolean {
-  return contentClasses.has(adapterFault(error).sqlState.slice(0, 2));
+/** Whether PostgreSQL refused the statement as such, say, for its content. Nothing of it was written. */
+export function isStatementRefused(error: unknown): boolean {
+  return adapterFault(error).sqlState !== '' && databaseFault(error) === undefined;
 }
 
 /** What the adapter below Prisma says; nothing where the error is not of it. */

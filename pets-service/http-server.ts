@@ -24,7 +24,7 @@ const lingerMs = 1000;
 /** Node's HTTP server, with what its parser refuses answered in the Error shape too. */
 export function createHttpServer(
   app: (req: IncomingMessage, res: ServerResponse) => void,
-  messageClasses: MessageClasses,
+  messageClasses: MessageClasses['classes'],
   { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs }: HttpTimeouts,
 ): Server {
   const server = createServer({

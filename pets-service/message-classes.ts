@@ -1,7 +1,9 @@
 import type { Express } from 'express';
 import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 
-export interface MessageClasses extends Required<Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>> {
+export interface MessageClasses {
+  /** For Node's HTTP server. */
+  classes: Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
   /** From here on what is made of them belongs to the app. */
   adoptBy(app: Express): void;
 }
@@ -15,8 +17,7 @@ export function createMessageClasses(): MessageClasses {
   class ExpressRequest extends IncomingMessage {}
   class ExpressResponse<Request extends IncomingMessage> extends ServerResponse<Request> {}
   return {
-    IncomingMessage: ExpressRequest,
-    ServerResponse: ExpressResponse,
+    classes: { IncomingMessage: ExpressRequest, ServerResponse: ExpressResponse },
     adoptBy(app) {
       const prototypes = { request: ExpressRequest.prototype, response: ExpressResponse.prototype };
       Object.setPrototypeOf(prototypes.request, app.request);

@@ -30,7 +30,7 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   // The port first: where it is taken, no database has been touched.
   let app: RequestListener = answerStarting;
   const messageClasses = createMessageClasses();
-  const server = createHttpServer((req, res) => app(req, res), messageClasses, config.timeouts);
+  const server = createHttpServer((req, res) => app(req, res), messageClasses.classes, config.timeouts);
   const port = await listen(server, config);
   const drain = createDrain(server);
 

@@ -1,4 +1,4 @@
-import { isContentRefused } from './database-fault.ts';
+import { isStatementRefused } from './database-fault.ts';
 import { gather } from './gather.ts';
 import { Prisma, type PrismaClient } from './generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from './pet-input.ts';
@@ -15,51 +15,49 @@ export interface SharedQueries {
   create(pet: NewPet): Promise<Pet>;
 }
 
-interface PageRow extends Pet {
-  /** Which of the pages, from 1. */
+interface PlacedPet extends Pet {
+  /** Which of those that were asked for it is, or belongs to, from 1. */
   place: number;
 }
 
 /** So many that the statement's own cost is shared, and so few that PostgreSQL can work on several statements at once. */
 const maxPagesTogether = 20;
 
-/** Smaller than any id. */
-const beforeAll = -(2n ** 63n);
+/** Smaller than any id that is given out. */
+const beforeFirst = -(2n ** 63n);
 
-/** Read from the primary key in its order. */
-const ofAll = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
+/** In the order of the primary key. */
+const alongIds = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
 
 /**
- * Read from the index of status and id in its order. PostgreSQL might else walk along the ids past all pets of another
- * status, expecting that the statuses are mixed: the sold ones of a store are its oldest. A list of two and both columns in
- * the order rule that out; from equality it would conclude that the order is that of the id alone.
+ * In the order of the index of status and id. PostgreSQL might else walk along the ids past all pets of another status,
+ * expecting that the statuses are mixed: the sold ones of a store are its oldest. A list of two and both columns in the
+ * order rule that out; from equality it would conclude that the order is that of the id alone.
  */
-const ofStatus = Prisma.sql`
+const alongStatusAndIds = Prisma.sql`
   WHERE status = ANY (ARRAY[page.status, page.status]::"PetStatus"[]) AND id > page.after_id ORDER BY status, id`;
 
 export function createSharedQueries(prisma: PrismaClient): SharedQueries {
-  /** PostgreSQL does not know how long a page is, when it plans. That none is longer than the longest, it does. */
-  async function findPages(queries: readonly PetsQuery[], pets: Prisma.Sql): Promise<Pet[][]> {
-    const afterIds = queries.map(({ afterId }) => afterId ?? beforeAll);
+  /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
+  async function findPages(queries: readonly PetsQuery[], walk: Prisma.Sql): Promise<Pet[][]> {
+    const afterIds = queries.map(({ afterId }) => afterId ?? beforeFirst);
     const statuses = queries.map(({ status }) => status ?? null);
     const sizes = queries.map(({ limit }) => limit + 1);
-    const rows = await prisma.$queryRaw<PageRow[]>`
+    const rows = await prisma.$queryRaw<PlacedPet[]>`
       SELECT page.place::int AS place, pet.id, pet.name, pet.category_id AS "categoryId", pet.status
       FROM unnest(${afterIds}::bigint[], ${statuses}::text[], ${sizes}::int[])
         WITH ORDINALITY AS page (after_id, status, size, place)
       CROSS JOIN LATERAL (
-        SELECT * FROM (SELECT * FROM pets ${pets} LIMIT ${maxLimit + 1}) AS longest LIMIT page.size
+        SELECT * FROM (SELECT * FROM pets ${walk} LIMIT ${maxLimit + 1}) AS longest LIMIT page.size
       ) AS pet
       ORDER BY page.place, pet.id`;
     const pages: Pet[][] = queries.map(() => []);
-    for (const { place, id, name, categoryId, status } of rows) {
-      pages[place - 1]?.push({ id, name, categoryId, status });
-    }
+    for (const row of rows) (pages[row.place - 1] ?? unexpectedRows()).push(petOf(row));
     return pages;
   }
 
   /** Who asks for the same page gets the same. */
-  function findPagesTogether(queries: readonly PetsQuery[], pets: Prisma.Sql): Promise<Pet[]>[] {
+  function findPagesTogether(queries: readonly PetsQuery[], walk: Prisma.Sql): Promise<Pet[]>[] {
     const names = queries.map(({ limit, status, afterId }) => `${limit} ${status} ${afterId}`);
     const wanted = [...new Map(queries.map((query, index) => [names[index], query]))];
     const pages = new Map<string | undefined, Promise<Pet[]>>();
@@ -67,63 +65,68 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
       const part = wanted.slice(first, first + maxPagesTogether);
       const found = findPages(
         part.map(([, query]) => query),
-        pets,
+        walk,
       );
       for (const [index, [name]] of part.entries()) {
         pages.set(
           name,
-          found.then((all) => all[index] ?? notReturned()),
+          found.then((all) => all[index] ?? unexpectedRows()),
         );
       }
     }
-    return names.map((name) => pages.get(name) ?? notReturned());
+    return names.map((name) => pages.get(name) ?? unexpectedRows());
   }
 
-  /** The ids are drawn first: SQL promises no order of what RETURNING returns. */
-  async function insert(pets: readonly NewPet[]): Promise<Pet[]> {
+  /** The ids are drawn first, and tell which row is whose: SQL promises no order of what RETURNING returns. */
+  async function insert(pets: readonly NewPet[]): Promise<Map<number, Pet>> {
     const names = pets.map(({ name }) => name);
     const categoryIds = pets.map(({ categoryId }) => categoryId);
     const statuses = pets.map(({ status }) => status);
-    const ids = await prisma.$queryRaw<{ id: bigint }[]>`
-      WITH pet AS MATERIALIZED (
-        SELECT nextval('pets_id_seq') AS id, given.*
+    const rows = await prisma.$queryRaw<PlacedPet[]>`
+      WITH given AS MATERIALIZED (
+        SELECT nextval('pets_id_seq') AS id, pet.*
         FROM unnest(${names}::text[], ${categoryIds}::bigint[], ${statuses}::text[])
-          WITH ORDINALITY AS given (name, category_id, status, place)
+          WITH ORDINALITY AS pet (name, category_id, status, place)
       ), stored AS (
-        INSERT INTO pets (id, name, category_id, status) SELECT id, name, category_id, status::"PetStatus" FROM pet
+        INSERT INTO pets (id, name, category_id, status)
+        SELECT id, name, category_id, status::"PetStatus" FROM given
+        RETURNING *
       )
-      SELECT id FROM pet ORDER BY place`;
-    return pets.map((pet, index) => ({ id: ids[index]?.id ?? notReturned(), ...pet }));
+      SELECT given.place::int AS place, id, stored.name, stored.category_id AS "categoryId", stored.status
+      FROM stored JOIN given USING (id)`;
+    return new Map(rows.map((row) => [row.place, petOf(row)]));
   }
 
-  async function insertOne(pet: NewPet): Promise<Pet> {
-    const [stored] = await insert([pet]);
-    return stored ?? notReturned();
+  /** All by one statement. Where PostgreSQL refuses it, the halves are tried: one pet that it won't have harms no other. */
+  function createTogether(pets: readonly NewPet[]): Promise<Pet>[] {
+    const created = insert(pets).then(
+      (stored) => pets.map((_pet, index) => stored.get(index + 1)),
+      (error: unknown) => {
+        if (pets.length === 1 || !isStatementRefused(error)) throw error;
+        const middle = Math.ceil(pets.length / 2);
+        return [...createTogether(pets.slice(0, middle)), ...createTogether(pets.slice(middle))];
+      },
+    );
+    return pets.map(async (_pet, index) => (await (await created)[index]) ?? unexpectedRows());
   }
 
-  const findPageOfAll = gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, ofAll));
-  const findPageOfStatus = gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, ofStatus));
+  const findPageOfAll = gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, alongIds));
+  const findPageOfStatus = gather((queries: readonly PetsQuery[]) =>
+    findPagesTogether(queries, alongStatusAndIds),
+  );
 
   return {
     findPage: (query) => (query.status === undefined ? findPageOfAll(query) : findPageOfStatus(query)),
     // Of calls of findUnique in one tick Prisma makes one statement.
     find: gather((ids) => ids.map((id) => prisma.pet.findUnique({ where: { id } }))),
-    create: gather((pets) => {
-      const all = insert(pets);
-      return pets.map((pet, index) =>
-        all.then(
-          (stored) => stored[index] ?? notReturned(),
-          (error: unknown) => {
-            // One of them offends, say, against a constraint that an operator has added: no reason to refuse the others.
-            if (pets.length > 1 && isContentRefused(error)) return insertOne(pet);
-            throw error;
-          },
-        ),
-      );
-    }),
+    create: gather(createTogether),
   };
 }
 
-function notReturned(): never {
-  throw new Error('the database returned fewer rows than it was asked for');
+function petOf({ id, name, categoryId, status }: PlacedPet): Pet {
+  return { id, name, categoryId, status };
+}
+
+function unexpectedRows(): never {
+  throw new Error('the database returned other rows than those that it was asked for');
 }

@@ -84,6 +84,25 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
     await expect.poll(async () => (await list()).status).toBe(200);
   });
 
+  test('killed in the middle of creates: only the one with a key is to be repeated', async () => {
+    const client = new pg.Client(databaseUrl);
+    // It goes away with the server.
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const answers = Promise.all([create('Lost'), createKeyed('Lost', 'lost')]);
+    const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
+    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(2);
+    await postgres.kill();
+    const [unkeyed, keyed] = await answers;
+    expect([unkeyed.status, keyed.status]).toEqual([503, 503]);
+    expect(unkeyed.header('Retry-After')).toBeUndefined();
+    expect(keyed.header('Retry-After')).toBe('1');
+    await postgres.restart();
+    await expect.poll(async () => (await createKeyed('Lost', 'lost')).status).toBe(201);
+  });
+
   test('a create that waits for a lock is given up, said to be 503, and not there afterwards', async () => {
     const client = new pg.Client(databaseUrl);
     await client.connect();

@@ -51,17 +51,49 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
     for (const one of created.slice(0, 10)) expect(await store.find(one.id)).toEqual(one);
   });
 
-  onDatabase('create the others, where the database refuses one', async () => {
-    const { id: afterId } = await store.create(pet('First'));
-    await database.query(`ALTER TABLE pets ADD CONSTRAINT no_cat CHECK (name <> 'Cat')`);
+  /** Runs before each pet is stored, which is NEW. */
+  async function withTrigger(body: string, step: () => Promise<void>): Promise<void> {
+    await database.query(
+      `CREATE FUNCTION before_pet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} RETURN NEW; END'`,
+    );
+    await database.query(
+      'CREATE TRIGGER before_pet BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION before_pet()',
+    );
     try {
-      const outcomes = await Promise.allSettled(['Rex', 'Cat', 'Mia'].map((name) => store.create(pet(name))));
-      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-      const { pets } = await store.list({ ...all, afterId });
-      expect(pets.map(({ name }) => name).toSorted()).toEqual(['Mia', 'Rex']);
+      await step();
     } finally {
-      await database.query('ALTER TABLE pets DROP CONSTRAINT no_cat');
+      await database.query('DROP FUNCTION before_pet() CASCADE');
     }
+  }
+
+  const refusals = [
+    { how: 'its constraint', body: "IF NEW.name = ''Cat'' THEN NEW.name = NULL; END IF;" },
+    { how: 'what a trigger raises', body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats''; END IF;" },
+    {
+      how: 'a permission',
+      body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats'' USING ERRCODE = ''42501''; END IF;",
+    },
+    { how: 'a trigger that leaves it out', body: "IF NEW.name = ''Cat'' THEN RETURN NULL; END IF;" },
+  ];
+
+  onDatabase.each(refusals)('create the others, where one is refused by $how', async ({ body }) => {
+    const { id: afterId } = await store.create(pet('First'));
+    await withTrigger(body, async () => {
+      const named = ['Rex', 'Mia', 'Cat', 'Tom', 'Cat', 'Kim', 'Bob'];
+      const outcomes = await Promise.allSettled(named.map((name) => store.create(pet(name))));
+      const names = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.name : 'Cat'));
+      expect(names).toEqual(named);
+      const { pets } = await store.list({ ...all, afterId });
+      const created = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+      expect(pets).toEqual(created.toSorted((a, b) => Number(a.id - b.id)));
+    });
+  });
+
+  onDatabase('are told what was stored, where a trigger changes it', async () => {
+    await withTrigger('NEW.name = upper(NEW.name);', async () => {
+      const [rex, mia] = await Promise.all(['Rex', 'Mia'].map((name) => store.create(pet(name))));
+      expect([rex?.name, mia?.name]).toEqual(['REX', 'MIA']);
+    });
   });
 
   onDatabase('find one pet each, or none, by one statement', async () => {

@@ -1,27 +1,38 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 import { expect, test } from 'vitest';
 import { createMessageClasses } from '../../gateway/http/message-classes.ts';
+import { createHttpServer } from '../../pets-service/http-server.ts';
 import { createMessageClasses as createPetsMessageClasses } from '../../pets-service/message-classes.ts';
 import { send } from '../support/http.ts';
 
-const services = [
-  { service: 'gateway', classesOf: createMessageClasses },
+type ServerOf = (app: Express, listener: RequestListener) => Server;
+
+const services: { service: string; serverOf: ServerOf }[] = [
+  { service: 'gateway', serverOf: (app, listener) => createServer(createMessageClasses(app), listener) },
   {
-    service: 'pets service',
-    classesOf(app: Express) {
-      const classes = createPetsMessageClasses();
-      classes.adoptBy(app);
-      return classes;
+    service: 'pets service, whose app comes after its server',
+    serverOf(app, listener) {
+      const timeouts = { headersTimeoutMs: 10_000, requestTimeoutMs: 10_000, keepAliveTimeoutMs: 1000 };
+      const { classes, adoptBy } = createPetsMessageClasses();
+      const server = createHttpServer(listener, classes, timeouts);
+      adoptBy(app);
+      return server;
     },
   },
 ];
 
 test.each(services)(
   "$service: requests and responses are an Express app's own before it sees them, and it leaves their prototypes alone",
-  async ({ classesOf }) => {
+  async ({ serverOf }) => {
     const app = express();
     app.use((req, res) => {
       res.json({ ip: req.ip, path: req.path, ofApp: req.app === app && res.app === app });
@@ -29,7 +40,7 @@ test.each(services)(
     const ofApp: boolean[] = [];
     const note = (req: IncomingMessage, res: ServerResponse) =>
       ofApp.push(Object.getPrototypeOf(req) === app.request, Object.getPrototypeOf(res) === app.response);
-    const server = createServer(classesOf(app), (req, res) => {
+    const server = serverOf(app, (req, res) => {
       note(req, res);
       app(req, res);
       note(req, res);
