@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { recordAccess } from './access-log.ts';
-import type { DatabaseHealth } from './database-health.ts';
-import type { Drain } from './drain.ts';
+import type { DatabaseHealth } from './database/database-health.ts';
+import type { Drain } from './http/drain.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { petRoutes } from './pet-routes.ts';
-import type { PetStore } from './pet-store.ts';
+import type { PetStore } from './database/pet-store.ts';
 import { rejectMalformed } from './reject-malformed.ts';
-import { setSecurityHeaders } from './security-headers.ts';
+import { setSecurityHeaders } from './http/security-headers.ts';
 
 /** Orchestrators wait for a second or two; a database that is slow is not their business. */
 const pingTimeoutMs = 500;

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { HttpTimeouts } from './http-server.ts';
+import type { HttpTimeouts } from './http/http-server.ts';
 
 /** Everything that can be set from outside. The table in README.md says what each setting means. */
 export interface Config {

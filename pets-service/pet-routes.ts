@@ -7,8 +7,8 @@ import { hasTooManyValues } from './json-size.ts';
 import { tokenCallerOf } from './internal-token.ts';
 import { petJson } from './pet.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
-import type { PetStore } from './pet-store.ts';
-import { sendJson } from './send-json.ts';
+import type { PetStore } from './database/pet-store.ts';
+import { sendJson } from './http/send-json.ts';
 
 const maxBodyBytes = 1024 * 1024;
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { PetsError } from './errors.ts';
-import { hasBrokenTarget } from './normalize-target.ts';
+import { hasBrokenTarget } from './http/normalize-target.ts';
 import { timesSent } from './times-sent.ts';
 
 /** More than the gateway accepts, and so more than it passes on with its own. */

@@ -5,18 +5,18 @@ import { migrate } from '../prisma/migrate.ts';
 import { seedDemoPets } from '../prisma/seed.ts';
 import { createPetsService } from './app.ts';
 import { type Config, ConfigError, loadConfig } from './config.ts';
-import { openDatabase } from './database.ts';
+import { openDatabase } from './database/database.ts';
 import { PetsError } from './errors.ts';
-import { createDatabaseHealth } from './database-health.ts';
-import { createDrain } from './drain.ts';
-import { forgetOldKeys } from './forget-old-keys.ts';
-import { createHttpServer } from './http-server.ts';
-import { securityHeaders } from './security-headers.ts';
+import { createDatabaseHealth } from './database/database-health.ts';
+import { createDrain } from './http/drain.ts';
+import { forgetOldKeys } from './database/forget-old-keys.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { securityHeaders } from './http/security-headers.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
 import { createLog } from './log.ts';
-import { createMessageClasses } from './message-classes.ts';
-import { createPetStore } from './pet-store.ts';
+import { createMessageClasses } from './http/message-classes.ts';
+import { createPetStore } from './database/pet-store.ts';
 
 const now = () => Date.now();
 

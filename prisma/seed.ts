@@ -1,5 +1,5 @@
 import type { NewPet } from '../pets-service/pet.ts';
-import type { PetStore } from '../pets-service/pet-store.ts';
+import type { PetStore } from '../pets-service/database/pet-store.ts';
 
 const demoPets: NewPet[] = [
   { name: 'Rex', categoryId: 1n, status: 'available' },

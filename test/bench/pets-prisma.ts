@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
-import { openDatabase } from '../../pets-service/database.ts';
+import { openDatabase } from '../../pets-service/database/database.ts';
 import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
 import { newPet, type PetsCall, randomId } from './pets-scenarios.ts';
 

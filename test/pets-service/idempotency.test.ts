@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { forgetOldKeys } from '../../pets-service/forget-old-keys.ts';
+import { forgetOldKeys } from '../../pets-service/database/forget-old-keys.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { type Answer, parseRaw, send, sendRaw } from '../support/http.ts';
 import {

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatCursor } from '../../pets-service/pet-input.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { openDatabase } from '../../pets-service/database.ts';
+import { openDatabase } from '../../pets-service/database/database.ts';
 import { send } from '../support/http.ts';
 import { servePets, serviceToken } from '../support/pets-kit.ts';
 import { recordQueries } from '../support/recorded-queries.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { PetStore } from '../../pets-service/pet-store.ts';
+import type { PetStore } from '../../pets-service/database/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { seedDemoPets } from '../../prisma/seed.ts';
 import { type Answer, postJson, send } from '../support/http.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { openDatabase } from '../../pets-service/database.ts';
+import { openDatabase } from '../../pets-service/database/database.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { send } from '../support/http.ts';
 import { servePets, serviceToken } from '../support/pets-kit.ts';

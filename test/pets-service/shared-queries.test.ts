@@ -1,6 +1,6 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
+import { createPetStore, type PetStore } from '../../pets-service/database/pet-store.ts';
 import type { NewPet } from '../../pets-service/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { type PetsDatabase, petsDatabases } from '../support/pets-kit.ts';

@@ -9,9 +9,9 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { createMintToken, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../pets-service/app.ts';
-import { createDatabaseHealth } from '../../pets-service/database-health.ts';
+import { createDatabaseHealth } from '../../pets-service/database/database-health.ts';
 import { createVerifyToken } from '../../pets-service/internal-token.ts';
-import { createPetStore, type PetStore } from '../../pets-service/pet-store.ts';
+import { createPetStore, type PetStore } from '../../pets-service/database/pet-store.ts';
 import { createDatabase, postgresMissing } from './stores.ts';
 
 /** An empty database that the pets service can use, and that a test can look into. */

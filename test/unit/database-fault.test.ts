@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type DatabaseFault, databaseFault, isStatementRefused } from '../../pets-service/database-fault.ts';
+import {
+  type DatabaseFault,
+  databaseFault,
+  isStatementRefused,
+} from '../../pets-service/database/database-fault.ts';
 
 /** As Prisma throws it: of a raw query the code says nothing, and the adapter's error is all there is. */
 function prismaError(cause: { kind: string; originalCode?: string }, code = 'P2010'): Error {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { gather } from '../../pets-service/gather.ts';
+import { gather } from '../../pets-service/database/gather.ts';
 
 /** Doubles numbers other than 0, and keeps what it was asked together. */
 function doubling() {

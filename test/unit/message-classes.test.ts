@@ -10,8 +10,8 @@ import type { AddressInfo } from 'node:net';
 import express, { type Express } from 'express';
 import { expect, test } from 'vitest';
 import { createMessageClasses } from '../../gateway/http/message-classes.ts';
-import { createHttpServer } from '../../pets-service/http-server.ts';
-import { createMessageClasses as createPetsMessageClasses } from '../../pets-service/message-classes.ts';
+import { createHttpServer } from '../../pets-service/http/http-server.ts';
+import { createMessageClasses as createPetsMessageClasses } from '../../pets-service/http/message-classes.ts';
 import { send } from '../support/http.ts';
 
 type ServerOf = (app: Express, listener: RequestListener) => Server;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { PetsError } from './errors.ts';
+import { PetsError } from '../errors.ts';
 import type { PetStore } from './pet-store.ts';
 
 interface ForgetOldKeysDependencies {

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
-import { PetsError } from './errors.ts';
-import type { PrismaClient } from './generated/prisma/client.ts';
-import type { TokenCaller } from './internal-token.ts';
-import type { NewPet, Pet } from './pet.ts';
+import { PetsError } from '../errors.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
+import type { TokenCaller } from '../internal-token.ts';
+import type { NewPet, Pet } from '../pet.ts';
 
 /** A key means something for its caller only: nobody can meet, or probe for, another one's. */
 export interface CallersKey extends TokenCaller {

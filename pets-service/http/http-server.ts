@@ -6,7 +6,7 @@ import {
   STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ErrorCode, PetsError } from './errors.ts';
+import { type ErrorCode, PetsError } from '../errors.ts';
 import type { MessageClasses } from './message-classes.ts';
 import { normalizeTarget } from './normalize-target.ts';
 import { securityHeaders } from './security-headers.ts';

@@ -1,10 +1,10 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { databaseFault } from './database-fault.ts';
-import { PetsError } from './errors.ts';
-import { PrismaClient } from './generated/prisma/client.ts';
+import { PetsError } from '../errors.ts';
+import { PrismaClient } from '../generated/prisma/client.ts';
 import { createKeyedCreate, type KeyedCreate } from './keyed-create.ts';
-import type { NewPet, Pet } from './pet.ts';
-import type { PetsQuery } from './pet-input.ts';
+import type { NewPet, Pet } from '../pet.ts';
+import type { PetsQuery } from '../pet-input.ts';
 import { createSharedQueries } from './shared-queries.ts';
 
 export interface PetStore extends KeyedCreate {
@@ -17,7 +17,7 @@ export interface PetStore extends KeyedCreate {
   close(): Promise<void>;
 }
 
-/** This file and its parts, keyed-create.ts and shared-queries.ts, are the only ones that know Prisma. */
+/** Nothing outside this folder knows Prisma. */
 export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): PetStore {
   // Of other formats Prisma takes down the stack at each call, to show the code there in the message of an error.
   const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
