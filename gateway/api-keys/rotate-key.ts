@@ -1,20 +1,25 @@
 import { type ApiKeyRecord, apiKeyState } from './api-key-record.ts';
-import type { ApiKeyStore, IssuedApiKey, NewApiKey } from './api-key-store.ts';
 import { StoreRefusal, unlessRefused } from './store-refusal.ts';
 import type { StoredKeys } from './stored-keys.ts';
 
-interface RotateKeyDependencies extends Pick<StoredKeys, 'show' | 'update'> {
-  issue(wanted: NewApiKey & { replaces: string }): Promise<IssuedApiKey>;
-  revoke: ApiKeyStore['revoke'];
+/** What the new key takes over from the old one. */
+type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'minute' | 'day'> & {
+  expiresAt: Date | undefined;
+  replaces: string;
+};
+
+interface RotateKeyDependencies<Issued> extends Pick<StoredKeys, 'show' | 'update'> {
+  issue(wanted: Replacement): Promise<Issued>;
+  revoke(id: string): Promise<unknown>;
   now: () => number;
 }
 
 /** See ApiKeyStore.rotate. */
-export async function rotateKey(
+export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   id: string,
   graceMs: number,
-  { show, update, issue, revoke, now }: RotateKeyDependencies,
-): Promise<IssuedApiKey & { old: ApiKeyRecord }> {
+  { show, update, issue, revoke, now }: RotateKeyDependencies<Issued>,
+): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await show(id);
   const { name, plan, minute, day, expiresAt, replacedBy } = record;
   assertValid(record, now());
