@@ -1,7 +1,7 @@
 import type { RedisClient } from '../redis/redis.ts';
 import { isWellFormedApiKey } from './api-key-format.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 
 /** Where a record is: ids are for people, hashes for Redis. */
 export interface IndexedKey {

@@ -13,7 +13,7 @@ import {
 import { assertLimits, listPlan } from './key-limits.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { rotateKey } from './rotate-key.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { createStoredKeys, maxAttempts, type StoredApiKey } from './stored-keys.ts';
 
 export interface NewApiKey {

@@ -4,7 +4,7 @@ import { parseLimit } from '../quota/limits.ts';
 import { readPlanLimits } from '../quota/plan-store.ts';
 import { anonymousPlan, enterprisePlan } from '../quota/plans.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 

@@ -16,7 +16,7 @@ import {
 } from './api-key-record.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 
 /** A record outside of Redis. It holds the hash of the key and not the key, so it is no secret to sign in with. */
 export interface TransferredKey extends ApiKeyRecord {

@@ -1,5 +1,5 @@
 import { type ApiKeyRecord, apiKeyState } from './api-key-record.ts';
-import { StoreRefusal, unlessRefused } from './store-refusal.ts';
+import { StoreRefusal, unlessRefused } from '../store-refusal.ts';
 import type { StoredKeys } from './stored-keys.ts';
 
 /** What the new key takes over from the old one. */

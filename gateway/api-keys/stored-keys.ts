@@ -10,7 +10,7 @@ import {
   keptSeconds,
   parseApiKeyRecord,
 } from './api-key-record.ts';
-import { StoreRefusal } from './store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 
 /** A key as it is in Redis: its record, or what is wrong with one that was edited by hand. */
 export type StoredApiKey =

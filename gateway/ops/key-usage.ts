@@ -2,7 +2,7 @@ import type { RedisClient } from '../redis/redis.ts';
 import { type ApiKeyRecord, apiKeyState } from '../api-keys/api-key-record.ts';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { anyRev } from '../api-keys/api-keys.ts';
-import { unlessRefused } from '../api-keys/store-refusal.ts';
+import { unlessRefused } from '../store-refusal.ts';
 import { type BanPolicy, defaultBanPolicy } from '../quota/ban-policy.ts';
 import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
 import { createBanStore } from '../quota/ban-store.ts';

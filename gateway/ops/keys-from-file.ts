@@ -3,7 +3,7 @@ import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { type ApiKeyStore, createApiKeyStore, type NewApiKey } from '../api-keys/api-key-store.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { write, writeJsonArray } from './output.ts';
 import { type ChangingSession, withChanges } from './redis-connection.ts';

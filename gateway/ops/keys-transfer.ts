@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { exportLine, importKeys } from '../api-keys/key-transfer.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { write, writeFault, writeFields, writeJson } from './output.ts';
 import { OpsFailure, type Session, withChanges, withRedis } from './redis-connection.ts';

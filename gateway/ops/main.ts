@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../config.ts';
 import { isConnectionLoss } from '../redis/redis-errors.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { keysCommand } from './keys.ts';

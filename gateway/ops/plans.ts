@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import type { Limits } from '../quota/limits.ts';
 import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
 import { assertPlan, createPlanStore } from '../quota/plan-store.ts';

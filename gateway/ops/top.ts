@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { unlessRefused } from '../api-keys/store-refusal.ts';
+import { unlessRefused } from '../store-refusal.ts';
 import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
 import { createUsageReader, type KeyUsage } from './key-usage.ts';
 import { countArgument, jsonOption } from './options.ts';

@@ -1,6 +1,6 @@
 import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { faultsOf } from '../redis/faults-of.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { changeSettings, readSettings } from '../redis/settings-hash.ts';

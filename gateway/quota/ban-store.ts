@@ -1,6 +1,6 @@
 import type { RedisClient } from '../redis/redis.ts';
 import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
-import { StoreRefusal, unlessRefused } from '../api-keys/store-refusal.ts';
+import { StoreRefusal, unlessRefused } from '../store-refusal.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { indexBan } from './ban-index.ts';

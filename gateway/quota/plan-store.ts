@@ -5,7 +5,7 @@ import { anonymousPlan, defaultPlans, enterprisePlan } from './plans.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { changeSettings } from '../redis/settings-hash.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 
 /** A plan as operators see it; null stands for a limit that the plan does not have, or an unusable one. */
 export interface PlanRow {

@@ -1,5 +1,5 @@
 import type { RedisClient } from './redis.ts';
-import { StoreRefusal } from '../api-keys/store-refusal.ts';
+import { StoreRefusal } from '../store-refusal.ts';
 import { isWrongType } from './redis-errors.ts';
 
 const maxAttempts = 5;
