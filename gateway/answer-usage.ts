@@ -26,8 +26,6 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
   };
 
   async function answer(req: Request, res: Response): Promise<void> {
-    assertWellFormed(req);
-    assertSmallBody(req);
     res.locals.decision = 'free';
     const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
     if (current.outcome === 'refused') {
@@ -38,6 +36,9 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     const { minute, day, banMs, nowMs } = usage;
     res.locals.caller = caller;
     putHeaders(res.locals.headers, usageHeaders(usage));
+    // What is wrong with the request is told with the caller's own limits, as everywhere.
+    assertWellFormed(req);
+    assertSmallBody(req);
     const shown = {
       plan: caller.plan,
       minute: shownWindow(minute, nowMs),

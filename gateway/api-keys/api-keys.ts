@@ -66,10 +66,10 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     }
     const last = remembered.get(sha);
     if (last?.fields !== undefined && isSame(last.fields, fields)) {
-      // The same object, since others keep what they make of a caller for as long as it is the same.
-      last.readAtMs = now();
       faults.report(key, []);
       await onRead(last.caller);
+      // The same object, since others keep what they make of a caller for as long as it is the same.
+      last.readAtMs = now();
       return judge(last.caller);
     }
     const parsed = parseApiKeyRecord(fields);
@@ -82,8 +82,9 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
         return parsed.revoked ? { outcome: 'revoked' } : lastGoodUnderNewRev(sha, fields['rev']);
       case 'record': {
         const caller = { ...parsed.record, sha };
-        remembered.set(sha, { caller, readAtMs: now(), fields });
+        // Whoever finds it by memory does not wait for its plan.
         await onRead(caller);
+        remembered.set(sha, { caller, readAtMs: now(), fields });
         return judge(caller);
       }
     }
@@ -97,9 +98,11 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
   /** A record that was edited into nonsense does not lock its owner out: the last good one goes on serving. */
   function lastGoodUnderNewRev(sha: string, rev: string | undefined): ApiKeyLookup {
     const last = remembered.get(sha);
-    if (last === undefined || !/^\d{1,15}$/.test(rev ?? '0')) return { outcome: 'unavailable' };
-    last.caller = { ...last.caller, rev: Number(rev ?? '0') };
-    last.readAtMs = now();
+    if (last === undefined) return { outcome: 'unavailable' };
+    const comparable = /^\d{1,15}$/.test(rev ?? '0');
+    last.caller = { ...last.caller, rev: comparable ? Number(rev ?? '0') : anyRev };
+    // What no rev can prove is read anew for each request: it may have been revoked.
+    last.readAtMs = comparable ? now() : now() - hintMs - 1;
     last.fields = undefined;
     return judge(last.caller);
   }

@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
 import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
@@ -85,7 +91,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const serve: RequestListener = (req, res) => {
     const limit = limitOf(req.socket);
     if (limit === undefined) pipelines.serve(req, res);
-    else refuseConnection(req.socket, limit);
+    else refuseConnection(req, limit);
   };
   server.on('request', serve);
   // The journey decides on Expect too: a request that is refused never gets its 100 Continue.
@@ -124,14 +130,15 @@ export function createHttpServer(options: HttpServerOptions): Server {
     );
   });
 
-  function refuseConnection(socket: Socket, limit: ConnectionLimit): void {
+  function refuseConnection({ socket, method }: IncomingMessage, limit: ConnectionLimit): void {
     // Further requests of the connection are not answered.
     if (failed.has(socket)) return;
     failed.add(socket);
-    void answerRaw(socket, tooManyConnections(limit));
+    void answerRaw(socket, tooManyConnections(limit), method);
   }
 
-  async function answerRaw(socket: Socket, error: GatewayError): Promise<void> {
+  /** @param method of the request, where it became one */
+  async function answerRaw(socket: Socket, error: GatewayError, method?: string): Promise<void> {
     const address = socket.remoteAddress ?? '';
     onRawAnswer(error, address);
     // Should even these fail, the answer matters more.
@@ -147,7 +154,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
       ...headers,
       ...error.headers,
     }).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`);
+    socket.end(
+      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${method === 'HEAD' ? '' : body}`,
+    );
     // What the client is still sending is read for a moment, lest a reset destroys the answer.
     socket.resume();
     setTimeout(() => socket.destroy(), lingerMs).unref();

@@ -112,11 +112,19 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     expect(contract.unseen()).not.toContain('createPet 201');
   });
 
-  onStores('204 for OPTIONS', async () => {
-    contract.check('optionsOfPets', await send(url('/pets'), { method: 'OPTIONS' }));
-    contract.check('optionsOfPet', await send(url('/pets/1'), { method: 'OPTIONS' }));
-    contract.check('optionsOfUsage', await send(url('/usage'), { method: 'OPTIONS' }));
-    expect(contract.unseen()).not.toContain('optionsOfPet 204');
+  onStores('OPTIONS: 204, 400, 417 and 431', async () => {
+    for (const [id, path] of [
+      ['optionsOfPets', '/pets'],
+      ['optionsOfPet', '/pets/1'],
+      ['optionsOfUsage', '/usage'],
+    ] as const) {
+      contract.check(id, await send(url(path), { method: 'OPTIONS' }));
+      const start = head(`OPTIONS /v1${path}`);
+      for (const line of ['Host: y', 'Expect: magic', `A: ${'a'.repeat(20_000)}`]) {
+        contract.check(id, await rawAnswer(`${start}${line}\r\n\r\n`));
+      }
+    }
+    expect(contract.unseen().filter((answer) => answer.startsWith('options'))).toEqual([]);
   });
 
   onStores('400', async () => {

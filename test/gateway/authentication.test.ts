@@ -1,5 +1,9 @@
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { type ApiKeys, type Caller, createApiKeys } from '../../gateway/api-keys/api-keys.ts';
+import { createMetrics } from '../../gateway/metrics.ts';
+import { createRedisState } from '../../gateway/redis-state.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { type Answer, send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
@@ -34,6 +38,27 @@ describe('authentication', () => {
     expect(answer.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
     expect(answer.header('RateLimit')).toBe('"ip";r=59;t=60');
   }
+
+  test('a key is not found by memory before its plan is known', async () => {
+    const { sha } = await kit.issue();
+    const log = pino({ level: 'silent' });
+    const metrics = createMetrics({ droppedLogLines: () => 0 });
+    const state = createRedisState({ url: kit.server.url, log, metrics, now: Date.now });
+    try {
+      expect(await state.untilOpen(5000)).toBe(true);
+      const found: (Caller | undefined)[] = [];
+      const apiKeys: ApiKeys = createApiKeys({
+        ...state,
+        onRead: () => Promise.resolve(void found.push(apiKeys.recall(sha))),
+        now: Date.now,
+      });
+      expect(await apiKeys.find(sha)).toMatchObject({ outcome: 'valid', caller: { sha } });
+      expect(found).toEqual([undefined]);
+      expect(apiKeys.recall(sha)).toMatchObject({ sha });
+    } finally {
+      await state.close();
+    }
+  });
 
   test('a request without a key is told that one is missing', async () => {
     expectRefusal(await pets(), 'missing_api_key');

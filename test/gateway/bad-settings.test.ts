@@ -101,6 +101,23 @@ describe('values in Redis that were edited by hand', () => {
     expect(await metric('gw:key')).toBe('0');
   });
 
+  test.each(['abc', '-1', ''])(
+    'a record whose rev is %j goes on as it was, and is revoked on the next request',
+    async (rev) => {
+      const { key, sha } = await kit.issue({ minute: 33 });
+      expect(await policyOf(key)).toContain('q=33;w=60');
+      await redis.hset(redisKeys.apiKey(sha), { rev });
+      for (let times = 0; times < 3; times += 1) expect(await policyOf(key)).toContain('q=33;w=60');
+      expect(await metric('gw:key')).toBe('1');
+      await redis.hset(redisKeys.apiKey(sha), { revokedAt: 'yes' });
+      expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);
+      await redis.hdel(redisKeys.apiKey(sha), 'revokedAt');
+      await redis.hset(redisKeys.apiKey(sha), { rev: 5 });
+      expect(await policyOf(key)).toContain('q=33;w=60');
+      expect(await metric('gw:key')).toBe('0');
+    },
+  );
+
   test('a record is broken and then restored as it was', async () => {
     const { key, sha } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
+import { parseRaw, send, sendRaw } from '../support/http.ts';
 import { keyIssuer } from '../support/keys.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
@@ -18,6 +18,14 @@ describe('GET /v1/usage', () => {
 
   const usage = (key: string) => send(`${kit.gateway.url}/v1/usage`, { key });
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+
+  test('what is wrong with a request is told with the limits of its key', async () => {
+    const { key } = await kit.issue({ plan: 'pro' });
+    const head = `GET /v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
+    const { status, headers } = parseRaw(await sendRaw(kit.gateway.port, `${head}Expect: wonders\r\n\r\n`));
+    expect(status).toBe(417);
+    expect(headers).toContain('RateLimit-Policy: "minute";q=300;w=60, "day";q=10000;w=86400');
+  });
 
   test('tells the plan and both windows, and costs no quota', async () => {
     const { key, sha } = await kit.issue({ plan: 'pro', day: 5000 });

@@ -278,6 +278,8 @@ describe.concurrent('connections', () => {
       .filter((line) => line.includes('MAX_CONNECTIONS_PER_ADDRESS'));
     expect(told).toHaveLength(1);
     expect(told[0]).toContain('"address":"127.0.0.1"');
+    const toHead = await sendRaw(gateway.port, get().replace('GET', 'HEAD'));
+    expect(toHead).toMatch(/^HTTP\/1\.1 429 [^]*\r\n\r\n$/);
   });
 
   test.skipIf(noProc)(
