@@ -112,6 +112,17 @@ describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
     expect(contract.unseen()).not.toContain('createPet 201');
   });
 
+  onStores('304', async () => {
+    for (const [id, path] of [
+      ['listPets', '/pets'],
+      ['getPet', '/pets/1'],
+    ] as const) {
+      const answer = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
+      contract.check(id, answer);
+      expect(answer).toMatchObject({ status: 304, text: '' });
+    }
+  });
+
   onStores('OPTIONS: 204, 400, 417 and 431', async () => {
     for (const [id, path] of [
       ['optionsOfPets', '/pets'],
