@@ -70,20 +70,24 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       return bans.filter((ban) => ban !== undefined);
     },
     async add(id, durationMs, reason) {
+      const { record } = await keys.show(id);
       const { sha, ban: before = null } = await describe(id);
+      const { name, plan } = record;
+      const endsAt = new Date(now() + durationMs).toISOString();
+      const after: ActiveBan = { id, name, plan, reason: reasonOf(reason), endsAt };
+      await audit({ action: 'bans.add', target: id, before, after });
       await redis.set(redisKeys.ban(sha), reason, 'PX', durationMs);
       await indexBan(redis, id, now() + durationMs, now());
       const { ban } = await describe(id);
       if (ban === undefined) throw new Error(`the ban of ${id} was gone again at once`);
-      await audit({ action: 'bans.add', target: id, before, after: ban });
       return ban;
     },
     async lift(id) {
       const { sha, ban } = await describe(id);
       if (ban === undefined) throw new StoreRefusal(`the key ${id} is not banned`);
+      await audit({ action: 'bans.lift', target: id, before: ban, after: null });
       await redis.del(redisKeys.ban(sha), redisKeys.violations(sha));
       await redis.zrem(redisKeys.bans, id);
-      await audit({ action: 'bans.lift', target: id, before: ban, after: null });
       return ban;
     },
   };

@@ -55,6 +55,9 @@ const sqlStates: Record<string, DatabaseFault> = {
   // Rolled back for the sake of another transaction.
   '40': 'refused',
   '40003': 'lost',
+  // It does not let us in, or has no such database.
+  '28': 'refused',
+  '3D000': 'refused',
   // A server that only reads, as a standby before it is promoted.
   '25006': 'refused',
   // Too many connections, out of memory, disk full.

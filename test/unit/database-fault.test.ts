@@ -22,6 +22,8 @@ describe('what a failed query says of the database', () => {
     ['the server is shut down', ofPostgres('57P01'), 'lost'],
     ['too many connections', ofPostgres('53300'), 'refused'],
     ['deadlock', ofPostgres('40P01'), 'refused'],
+    ['a wrong password', ofPostgres('28P01'), 'refused'],
+    ['no such database', ofPostgres('3D000'), 'refused'],
     ['transaction whose outcome is unknown', ofPostgres('40003'), 'lost'],
     ['driver, no free connection', new Error('timeout exceeded when trying to connect'), 'refused'],
     ['driver, in the middle', new Error('Connection terminated unexpectedly'), 'lost'],
