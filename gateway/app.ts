@@ -68,10 +68,8 @@ export interface Gateway {
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, busyKeys, faults, log, metrics, now } = dependencies;
   const api = loadApiDescription();
-  /** An outage while a plan is looked up shows when its limits are asked for. */
-  const onRead = ({ plan }: { plan: string }) => gate.send(() => plans.learn(plan)).catch(() => {});
   const { basePath } = api;
-  const apiKeys = createApiKeys({ redis, gate, faults, onRead, now });
+  const apiKeys = createApiKeys({ redis, gate, faults, plans, now });
   const quota = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
@@ -79,7 +77,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);
-  const mintToken = createMintToken(dependencies.privateKey);
+  const mintToken = createMintToken(dependencies.privateKey, now);
 
   const app = express();
   app.disable('x-powered-by').disable('etag');

@@ -5,11 +5,14 @@ import type { HttpLimits } from './http/http-server.ts';
 import {
   bytes,
   count,
+  host,
+  isPem,
   milliseconds,
   originList,
   port,
   proxyList,
   redisUrl,
+  text,
   workers,
 } from './setting-kinds.ts';
 
@@ -55,23 +58,23 @@ export class ConfigError extends Error {
 const maxWorkers = 256;
 
 const settings = z.object({
-  GATEWAY_HOST: z.string().optional(),
+  GATEWAY_HOST: host.optional(),
   GATEWAY_PORT: port(8080),
-  GATEWAY_ADMIN_HOST: z.string().default('127.0.0.1'),
+  GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port(9090),
   GATEWAY_WORKERS: workers(1, 1, maxWorkers),
   PETS_SERVICE_PORT: port(3001),
   PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: redisUrl.optional(),
-  DATA_DIR: z.string().default('.data'),
+  DATA_DIR: text.default('.data'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'is none of fatal, error, warn, info, debug, trace, silent',
     })
     .default('info'),
   TRUST_PROXY: proxyList,
-  INTERNAL_TOKEN_PRIVATE_KEY_FILE: z.string().optional(),
-  INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: z.string().optional(),
+  INTERNAL_TOKEN_PRIVATE_KEY_FILE: text.optional(),
+  INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: text.optional(),
   UPSTREAM_TIMEOUT_MS: milliseconds(10_000),
   HEADERS_TIMEOUT_MS: milliseconds(10_000),
   // Less than the pets service allows for the same request.
@@ -95,7 +98,7 @@ const settings = z.object({
 
 /**
  * Reads the environment. An empty variable counts as unset, as compose files pass them on.
- * @throws ConfigError with every fault at once. Values of REDIS_URL are never repeated: it may hold a password.
+ * @throws ConfigError with every fault at once. It repeats no URL, which may hold a password, and no key.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const given = {
@@ -107,15 +110,13 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     throw new ConfigError(
       parsed.error.issues.map((issue) => {
         const name = String(issue.path[0]);
-        const shown = name.endsWith('_URL') ? '' : `=${JSON.stringify(given[name])}`;
+        const value = given[name] ?? '';
+        const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
         return `${name}${shown} ${issue.message}`;
       }),
     );
   }
   const values = parsed.data;
-  if (values.GATEWAY_PORT === values.GATEWAY_ADMIN_PORT && values.GATEWAY_PORT !== 0) {
-    throw new ConfigError([`GATEWAY_PORT and GATEWAY_ADMIN_PORT are both ${values.GATEWAY_PORT}`]);
-  }
   if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
@@ -150,6 +151,35 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
   });
+}
+
+const isEverywhere = (host: string | undefined) => host === undefined || ['0.0.0.0', '::'].includes(host);
+
+/**
+ * For who listens, which ops does not.
+ * @throws ConfigError where two servers would have one port: a gateway would even take itself for the pets service
+ */
+export function assertPortsDiffer({ host, port, adminHost, adminPort, petsServiceUrls }: Config): void {
+  const endpoints = [
+    { name: 'GATEWAY_PORT', host, port },
+    { name: 'GATEWAY_ADMIN_PORT', host: adminHost, port: adminPort },
+    ...petsServiceUrls
+      .map((url) => new URL(url))
+      .filter(({ hostname }) => ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
+      .map((url) => ({
+        name: 'the port of the pets service',
+        host: url.hostname.replace(/[[\]]/g, ''),
+        port: Number(url.port),
+      })),
+  ];
+  const faults = endpoints.flatMap((one, index) =>
+    endpoints
+      .slice(index + 1)
+      .filter((other) => other.port === one.port && other.port !== 0)
+      .filter((other) => isEverywhere(one.host) || isEverywhere(other.host) || one.host === other.host)
+      .map((other) => `${one.name} and ${other.name} are both ${one.port}`),
+  );
+  if (faults.length > 0) throw new ConfigError(faults);
 }
 
 /** Settings whose default depends on where the gateway runs. */

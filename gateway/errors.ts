@@ -54,6 +54,9 @@ interface GatewayErrorOptions {
   status?: number;
 }
 
+/** Of whatever was thrown. */
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
 /** An expected refusal. Thrown anywhere in the journey, rendered by one handler (error-handler.ts). */
 export class GatewayError extends Error {
   readonly code: ErrorCode;

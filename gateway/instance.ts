@@ -44,6 +44,8 @@ export interface Service {
 /** Settings together with what the start has found out and worked out. */
 export interface InstanceConfig extends Config {
   redisUrl: string;
+  /** Whether that Redis is the gateway's own, of which it is known how it keeps its data. */
+  redisIsPrivate: boolean;
   /** To each instance of the pets service, from one process. */
   upstreamConnections: number;
   /** Connections of clients that one process can have, however many all together may have. */
@@ -61,7 +63,8 @@ interface InstanceDependencies {
 }
 
 export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): Endpoint => ({
-  setting: 'GATEWAY_PORT',
+  portSetting: 'GATEWAY_PORT',
+  hostSetting: 'GATEWAY_HOST',
   port,
   host,
 });
@@ -70,7 +73,8 @@ export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): E
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, makeCounts, log, logRequest, metrics } = dependencies;
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy } = config;
-  const state = createRedisState({ url: config.redisUrl, log, metrics, now });
+  const { redisUrl: url, redisIsPrivate: isPrivate } = config;
+  const state = createRedisState({ url, isPrivate, log, metrics, now });
   const dispatcher = new Agent({
     connect: { timeout: connectTimeoutMs },
     // The transport has its own (answer-timers.ts).

@@ -7,9 +7,9 @@ export interface LogWriter {
   write(lines: string): void;
   /** Writes now what waits, as far as its reader keeps up. */
   writeWaiting(): void;
-  /** Resolves once all is written, or cannot be written within the time. */
+  /** Resolves once all is written, or cannot be written within the time or at all. */
   flush(timeoutMs: number): Promise<void>;
-  /** Lines that were given up since their reader did not keep up. */
+  /** Lines that were given up since too many waited already. */
   readonly droppedLines: number;
 }
 
@@ -17,15 +17,18 @@ const standardOutput = 1;
 /** As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not get mixed up. */
 const batchLength = 4096;
 const flushMs = 20;
-const retryMs = 20;
+/** How soon to try again where the reader was busy, and where writing failed: the disk was full, or nobody reads. */
+const retryMs = { busy: 20, failed: 1000 };
 /** What may wait for its reader, in UTF-16 units; beyond it lines are given up. */
 const maxWaiting = 4 * 1024 * 1024;
 const exitPatienceMs = 500;
 
+type Progress = 'done' | 'busy' | 'failed';
+
 /**
  * Writes lines to standard output, together: one system call a line would be among the dearest parts of a request. A reader that stalls
- * does not stall the service, as long as the descriptor does not block; Node sees to that for pipes. What is waiting
- * when the process exits is written then; what ends it at once, such as SIGKILL, takes the last 20 ms of lines along.
+ * does not stall the service. What is waiting when the process exits is written then; what ends it at once, such as
+ * SIGKILL, takes the last 20 ms of lines along. Lines that could not be written wait for a better time.
  *
  * A file is written to by a thread, one batch after another: its disk may be busy for longer than requests should wait.
  *
@@ -39,64 +42,58 @@ export function createLogWriter(): LogWriter {
   let open = '';
   let waiting = 0;
   let droppedLines = 0;
-  let broken = false;
   let timer: NodeJS.Timeout | undefined;
   const isFile = fstatSync(standardOutput).isFile();
   /** Whether a thread writes at the moment. */
   let writing = false;
 
-  /** @returns whether nothing is left */
-  function writeWaiting(): boolean {
+  function writeWaiting(): Progress {
     // What is under way comes first.
-    if (writing) return false;
+    if (writing) return 'busy';
     if (open !== '') batches.push(open);
     open = '';
-    while (!broken && (rest !== undefined || batches.length > 0)) {
+    neverBlock();
+    while (rest !== undefined || batches.length > 0) {
       const batch = rest ?? Buffer.from(batches[0] ?? '');
-      const written = tryWrite(batch);
-      if (written === undefined) return false;
+      let written: number;
+      try {
+        written = writeSync(standardOutput, batch);
+      } catch (error) {
+        return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 'busy' : 'failed';
+      }
       if (rest === undefined) waiting -= batches.shift()?.length ?? 0;
       rest = written < batch.length ? batch.subarray(written) : undefined;
     }
-    return true;
+    return 'done';
   }
 
   /** To a file. */
   function writeByThread(): void {
-    const text = batches.splice(0).join('') + open;
-    open = '';
-    waiting -= text.length;
-    const bytes = rest === undefined ? Buffer.from(text) : Buffer.concat([rest, Buffer.from(text)]);
+    const bytes = rest ?? takeAll();
     rest = undefined;
-    if (broken || bytes.length === 0) return;
+    if (bytes.length === 0) return;
     writing = true;
     write(standardOutput, bytes, (error, written) => {
       writing = false;
-      if (error !== null) {
-        broken = true;
-      } else if (written < bytes.length) {
-        rest = bytes.subarray(written);
-        writeByThread();
-      }
+      if (written < bytes.length) rest = bytes.subarray(written);
+      if (error !== null) schedule(retryMs.failed);
+      else if (rest !== undefined) writeByThread();
+      else if (waiting > 0) schedule(flushMs);
     });
   }
 
-  /** @returns undefined where the reader has to read first */
-  function tryWrite(bytes: Buffer): number | undefined {
-    try {
-      return writeSync(standardOutput, bytes);
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return undefined;
-      // Nobody reads any more.
-      broken = true;
-      return bytes.length;
-    }
+  function takeAll(): Buffer {
+    const text = batches.splice(0).join('') + open;
+    open = '';
+    waiting = 0;
+    return Buffer.from(text);
   }
 
   function onTimer(): void {
     timer = undefined;
-    if (isFile && !writing) writeByThread();
-    else if (!writeWaiting()) schedule(retryMs);
+    if (isFile && !writing) return writeByThread();
+    const progress = writeWaiting();
+    if (progress !== 'done') schedule(retryMs[progress]);
   }
 
   function schedule(ms: number): void {
@@ -108,7 +105,7 @@ export function createLogWriter(): LogWriter {
     writing = false;
     const until = performance.now() + exitPatienceMs;
     const clock = new Int32Array(new SharedArrayBuffer(4));
-    while (!writeWaiting() && performance.now() < until) Atomics.wait(clock, 0, 0, retryMs);
+    while (writeWaiting() === 'busy' && performance.now() < until) Atomics.wait(clock, 0, 0, retryMs.busy);
   });
 
   return {
@@ -116,7 +113,6 @@ export function createLogWriter(): LogWriter {
       return droppedLines;
     },
     write(lines) {
-      if (broken) return;
       if (waiting + lines.length > maxWaiting) {
         droppedLines += 1;
         return;
@@ -135,7 +131,25 @@ export function createLogWriter(): LogWriter {
     },
     async flush(timeoutMs) {
       const until = performance.now() + timeoutMs;
-      while (!writeWaiting() && performance.now() < until) await sleep(retryMs);
+      while (writeWaiting() === 'busy' && performance.now() < until) await sleep(retryMs.busy);
     },
   };
+}
+
+interface Unblockable {
+  _handle: { setBlocking: (blocking: boolean) => void };
+}
+
+/** Undocumented, but there is no other way from here to what is a flag of the descriptor. */
+function isUnblockable(stream: object): stream is Unblockable {
+  const handle = '_handle' in stream ? stream._handle : undefined;
+  return typeof handle === 'object' && handle !== null && 'setBlocking' in handle;
+}
+
+/**
+ * Makes a write to a pipe fail rather than wait for its reader. Each time, since the flag belongs to all processes that
+ * share the pipe, and each that starts or ends takes it away.
+ */
+function neverBlock(): void {
+  if (isUnblockable(process.stdout)) process.stdout._handle.setBlocking(false);
 }

@@ -159,7 +159,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     droppedLogLines: new Counter({
       name: 'gateway_log_lines_dropped_total',
-      help: 'Log lines given up because their reader did not keep up',
+      help: 'Log lines given up because too many were waiting for their reader or for room on the disk',
       registers,
       collect() {
         this.reset();

@@ -11,6 +11,7 @@ import { checkTypes } from './redis/index-types.ts';
 import { pingRedis } from './redis/redis-health.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { createRedis, type RedisClient } from './redis/redis.ts';
+import { riskySettings } from './redis/risky-settings.ts';
 
 /** Redis, what is read from it all the time, and what stands in for it while it is away. */
 export interface RedisState {
@@ -38,17 +39,19 @@ const indexCheckMs = 5000;
 
 interface RedisStateDependencies {
   url: string;
+  /** Whether the gateway runs it itself, and has said already how it keeps its data. */
+  isPrivate: boolean;
   log: Logger;
   metrics: Metrics;
   now: () => number;
 }
 
-export function createRedisState({ url, log, metrics, now }: RedisStateDependencies): RedisState {
+export function createRedisState({ url, isPrivate, log, metrics, now }: RedisStateDependencies): RedisState {
   const redis = createRedis(url, log);
   const faults = createFaultReport({ log, gauge: (key, count) => metrics.badSettings.set({ key }, count) });
   const local = createLocalQuota({ now });
   const dayUsage = createDayUsage({ redis, log, now });
-  const plans = createPlans({ redis, faults });
+  const plans = createPlans({ redis, faults, now });
   const banPolicy = createBanPolicy({ redis, faults });
   const busyKeys = createBusyKeys({ redis, now });
   const instances = createInstances({ redis, now });
@@ -66,10 +69,20 @@ export function createRedisState({ url, log, metrics, now }: RedisStateDependenc
     await Promise.all([plans.refresh(), banPolicy.refresh(), instances.announce()]);
   }
 
+  const toldRisks = new Set<string>();
+  async function tellRisks(): Promise<void> {
+    for (const risk of await riskySettings(redis).catch(() => [])) {
+      if (!toldRisks.has(risk)) log.warn(`Redis: ${risk}`);
+      toldRisks.add(risk);
+    }
+  }
+
   gate.beforeOpening(async () => {
-    await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+    // Scripts ask for the time, which the user may not be allowed to.
+    await Promise.all([seedPlans(redis), seedBanPolicy(redis), redis.time()]);
     await refresh();
     await dayUsage.report();
+    if (!isPrivate) void tellRisks();
   });
 
   const refresher = setInterval(() => {

@@ -1,20 +1,21 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
+import { inspect } from 'node:util';
 import type { Logger } from 'pino';
 import { createAdminApp } from './admin-app.ts';
 import { createApiKeyStore } from './api-keys/api-key-store.ts';
 import { ensureDemoKey } from './api-keys/demo-key.ts';
 import { createAuditLog } from './audit-log.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
+import { assertPortsDiffer, type Config, ConfigError, loadConfig } from './config.ts';
 import { createCounts } from './http/counts.ts';
-import { assertFree, type Endpoint, listen } from './http/listen.ts';
-import { connectionsLeft } from './http/open-files.ts';
-import { createInstance, type InstanceConfig, publicEndpoint } from './instance.ts';
+import { choosePort, type Endpoint, listen } from './http/listen.ts';
+import { createInstance, publicEndpoint } from './instance.ts';
 import { createLog, createRequestLog } from './log.ts';
 import { createLogWriter, type LogWriter } from './log-writer.ts';
 import { createMetrics } from './metrics.ts';
 import { startEmbeddedRedis } from './redis/embedded-redis.ts';
 import { createRedis } from './redis/redis.ts';
+import { shareLimits } from './share-limits.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
@@ -30,13 +31,16 @@ type Cleanup = (() => Promise<void> | void)[];
 
 /** Starts the gateway. Rejects where it can't, with what was begun left in `cleanup`. */
 async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup: Cleanup) {
+  const sharedConfig = shareLimits(config, log);
   const adminEndpoint: Endpoint = {
-    setting: 'GATEWAY_ADMIN_PORT',
+    portSetting: 'GATEWAY_ADMIN_PORT',
+    hostSetting: 'GATEWAY_ADMIN_HOST',
     port: config.adminPort,
     host: config.adminHost,
   };
-  await assertFree(publicEndpoint(config));
-  await assertFree(adminEndpoint);
+  // Before anything is started or written.
+  await choosePort(publicEndpoint(config));
+  await choosePort(adminEndpoint);
   const privateKey = loadPrivateKey(config.privateKeyFile, config.dataDirectory);
   if (config.publicKeyOutput !== undefined) writePublicKey(privateKey, config.publicKeyOutput);
 
@@ -48,7 +52,8 @@ async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup:
     redisUrl = embedded.url;
   }
   const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
-  const shared = { config: { ...shareLimits(config, log), redisUrl }, privateKey, log, metrics };
+  const redisIsPrivate = config.redisUrl === undefined;
+  const shared = { config: { ...sharedConfig, redisUrl, redisIsPrivate }, privateKey, log, metrics };
   // One worker is this process itself.
   const service =
     config.workers === 1
@@ -71,28 +76,6 @@ async function start(config: Config, log: Logger, logWriter: LogWriter, cleanup:
 
   const demoKey = config.demo ? await tryDemoKey(config, redisUrl, log) : undefined;
   process.send?.({ type: 'ready', port, adminPort, demoKey });
-}
-
-/**
- * What one process may have of what the settings allow the gateway, and fewer connections of clients where the system
- * would not let its processes have as many.
- */
-function shareLimits(config: Config, log: Logger): Omit<InstanceConfig, 'redisUrl'> {
-  const { workers, limits, petsServiceUrls } = config;
-  const upstreamConnections = Math.ceil(config.upstreamConnections / workers);
-  const wanted = limits.maxConnections;
-  const maxOwnConnections = Math.min(
-    connectionsLeft(upstreamConnections * petsServiceUrls.length) ?? wanted,
-    wanted,
-  );
-  const maxConnections = Math.min(wanted, maxOwnConnections * workers);
-  if (maxConnections < wanted) {
-    log.warn(
-      { maxConnections, wanted },
-      'MAX_CONNECTIONS is lowered to what the limit of open files (ulimit -n) allows',
-    );
-  }
-  return { ...config, upstreamConnections, maxOwnConnections, limits: { ...limits, maxConnections } };
 }
 
 /** The demo must not keep the service from starting: Redis may be away, or the Free plan edited into nonsense. */
@@ -145,6 +128,7 @@ async function stop(log: Logger, starting: Promise<void>): Promise<void> {
 
 try {
   const config = loadConfig(process.env);
+  assertPortsDiffer(config);
   process.send?.({ type: 'configured' });
   const log = createLog(config.logLevel, logWriter);
   const starting = start(config, log, logWriter, cleanup);
@@ -162,7 +146,9 @@ try {
   await stopped;
   await undo(cleanup);
   const lines =
-    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)];
-  for (const line of lines) process.stderr.write(`gateway: ${line}\n`);
+    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : inspect(error)];
+  // One line each, whatever a library or a value brings along.
+  for (const line of lines)
+    process.stderr.write(`gateway: ${line.trim().replaceAll(/\s*[\r\n]\s*/g, ' ')}\n`);
   process.exit(1);
 }

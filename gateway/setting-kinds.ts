@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { parseRedisUrl, redisUrlExamples } from './redis/redis-url.ts';
 
@@ -15,6 +16,20 @@ export const port = (standard: number) =>
     })
     .transform(Number)
     .default(standard);
+
+/** A key that was put where the name of its file belongs. It must not be shown. */
+export const isPem = (text: string) => text.includes('-----BEGIN');
+
+/** A host or a path: nearly anything, but a blank one is a slip. */
+export const text = z
+  .string()
+  .refine((text) => text.trim() !== '', { error: 'is blank' })
+  .refine((text) => !isPem(text), { error: 'is a key and not the name of a file' });
+
+/** What the resolver takes for an address though it is none in full: 0 is all interfaces, to everybody's surprise. */
+const isShortAddress = (text: string) => /^(0x[\da-f]+|[\d.]+)$/i.test(text) && isIP(text) === 0;
+
+export const host = text.refine((text) => !isShortAddress(text), 'is neither an IP address nor a name');
 
 const wholeNumberOf =
   (unit: string) =>
@@ -49,6 +64,7 @@ const url = (protocols: string[], example: string) =>
 
 const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
+  .refine((text) => new URL(text).port !== '0', 'has port 0, on which nobody can listen')
   .transform((text) => new URL(text).origin);
 
 /** Each bad address has a fault of its own, which says where it is and not what it is. */
@@ -76,7 +92,10 @@ function isProxy(text: string): boolean {
 function isNetwork(text: string): boolean {
   const [, address = '', bits] = /^(.+)\/([1-9]\d{0,2})$/.exec(text) ?? [];
   const family = isIP(address);
-  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+  if (family === 0 || Number(bits) > (family === 4 ? 32 : 128)) return false;
+  // In IPv6 notation, a network of IPv4 has 96 bits more. With just these it is all of IPv4, with fewer nothing at all.
+  const isMapped = family === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
+  return !isMapped || Number(bits) > 96;
 }
 
 export const proxyList = z

@@ -5,15 +5,15 @@ import type { Logger } from 'pino';
 const wellFormedRequestId = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * One line for each request, when its response is finished or cut off: who asked, under the request id that the
- * gateway logs too. Never a token or a body.
+ * One line for each request, when its response is finished or cut off: who asked, or why the token was refused, under
+ * the request id that the gateway logs too. Never a token or a body.
  */
 export function recordAccess(log: Logger): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method } = req;
     res.once('close', () => {
-      const { tokenCaller } = res.locals;
+      const { tokenCaller, tokenRefusal } = res.locals;
       log.info(
         {
           requestId: requestIdOf(req.headers['x-request-id']),
@@ -21,6 +21,7 @@ export function recordAccess(log: Logger): RequestHandler {
           status: res.headersSent ? res.statusCode : clientClosedRequest,
           issuer: tokenCaller?.issuer,
           caller: tokenCaller?.subject,
+          tokenRefusal,
           durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
           cutOff: res.writableFinished ? undefined : true,
         },

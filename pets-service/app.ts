@@ -18,7 +18,7 @@ const pingTimeoutMs = 500;
 
 export interface PetsServiceDependencies {
   store: PetStore;
-  health: Pick<DatabaseHealth, 'ask'>;
+  health: Pick<DatabaseHealth, 'ask' | 'proven'>;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
   log: Logger;
@@ -38,10 +38,11 @@ export function createPetsService(dependencies: PetsServiceDependencies): Expres
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });
-  // Database trouble shows in the body and not in the status: it must not take every instance out at once.
+  // Later trouble with the database shows in the body and not in the status: it must not take every instance out at once.
   app.get('/readyz', async (_req, res) => {
     const database = await Promise.race([health.ask(), sleep(pingTimeoutMs, 'unavailable', { ref: false })]);
-    res.status(drain.draining ? 503 : 200).json({ status: drain.draining ? 'draining' : 'ok', database });
+    const status = drain.draining ? 'draining' : health.proven ? 'ok' : 'starting';
+    res.status(status === 'ok' ? 200 : 503).json({ status, database });
   });
   app.use(recordAccess(log));
   app.use(rejectMalformed());

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import type { HttpTimeouts } from './http/http-server.ts';
@@ -31,6 +32,29 @@ export class ConfigError extends Error {
   }
 }
 
+/** A key that was put where the name of its file belongs. It must not be shown. */
+const isPem = (text: string) => text.includes('-----BEGIN');
+
+/** A host or a path: nearly anything, but a blank one is a slip. */
+const text = z
+  .string()
+  .refine((text) => text.trim() !== '', { error: 'is blank' })
+  .refine((text) => !isPem(text), { error: 'is a key and not the name of a file' });
+
+/** What the resolver takes for an address though it is none in full: 0 is all interfaces, to everybody's surprise. */
+const isShortAddress = (text: string) => /^(0x[\da-f]+|[\d.]+)$/i.test(text) && isIP(text) === 0;
+
+const host = text.refine((text) => !isShortAddress(text), 'is neither an IP address nor a name');
+
+/** Of Prisma's own engines. Tables would be in `public` all the same, shared with who set another schema. */
+const namesNoSchema = (text: string) => !(URL.parse(text)?.searchParams.has('schema') ?? false);
+
+/** `postgresql:name` would be taken for a URL without a host. */
+function isDatabaseUrl(text: string): boolean {
+  const { protocol = '', port } = URL.parse(text) ?? {};
+  return ['postgresql:', 'postgres:'].includes(protocol) && text.includes('://') && port !== '0';
+}
+
 const wholeNumber = (min: number, max: number) =>
   z
     .string()
@@ -40,24 +64,26 @@ const wholeNumber = (min: number, max: number) =>
     .transform(Number);
 
 const settings = z.object({
-  PETS_SERVICE_HOST: z.string().default('127.0.0.1'),
+  PETS_SERVICE_HOST: host.default('127.0.0.1'),
   PETS_SERVICE_PORT: wholeNumber(0, 65_535).default(3001),
   DATABASE_URL: z
     .string()
-    .refine((text) => ['postgresql:', 'postgres:'].includes(URL.parse(text)?.protocol ?? ''), {
+    .refine(isDatabaseUrl, {
       error: 'is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
+    })
+    .refine(namesNoSchema, {
+      error: 'has the parameter schema: the tables are in public, give each environment a database',
     })
     .optional(),
   // By npm run bench:pets: with fewer a page takes more CPU, 20 gain nothing, and more make PostgreSQL's processes compete.
   DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10),
-  DATA_DIR: z.string().default('.data'),
+  DATA_DIR: text.default('.data'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       error: 'is none of fatal, error, warn, info, debug, trace, silent',
     })
     .default('info'),
-  INTERNAL_TOKEN_PUBLIC_KEY_FILES: z
-    .string()
+  INTERNAL_TOKEN_PUBLIC_KEY_FILES: text
     .transform((text) => text.split(',').map((file) => file.trim()))
     .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
@@ -76,7 +102,7 @@ const settings = z.object({
 
 /**
  * Reads the environment. An empty variable counts as unset, as compose files pass them on.
- * @throws ConfigError with every fault at once. DATABASE_URL is never repeated: it may hold a password.
+ * @throws ConfigError with every fault at once. It repeats no URL, which may hold a password, and no key.
  */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
@@ -84,9 +110,9 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   if (error !== undefined) {
     const faults = error.issues.map(({ path, message }) => {
       const name = String(path[0]);
-      return name.endsWith('_URL')
-        ? `${name} ${message}`
-        : `${name}=${JSON.stringify(given[name])} ${message}`;
+      const value = given[name] ?? '';
+      const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
+      return `${name}${shown} ${message}`;
     });
     throw new ConfigError(faults);
   }

@@ -18,11 +18,18 @@ declare module 'express-serve-static-core' {
   interface Locals {
     /** Set by requireInternalToken. */
     tokenCaller?: TokenCaller;
+    /** Why there is none. */
+    tokenRefusal?: string;
   }
 }
 
-/** @returns undefined for a token that is not valid here and now */
-export type VerifyToken = (token: string) => TokenCaller | undefined;
+/** The token is not valid here and now. The message, for the log, tells why and nothing of the token. */
+export class TokenRefused extends Error {
+  override name = 'TokenRefused';
+}
+
+/** @throws TokenRefused */
+export type VerifyToken = (token: string) => TokenCaller;
 
 const audience = 'pets-service';
 const issuers: [string, ...string[]] = ['gateway', 'ops'];
@@ -58,30 +65,56 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
     const known = verified.get(token);
     if (known !== undefined && now() < known.expiresAtMs) return known.caller;
     verified.delete(token);
-    let payload: unknown;
+    const { iss: issuer, sub: subject, iat, exp } = checked(token);
+    const caller = { issuer, subject };
+    const aheadSeconds = Math.ceil(iat - now() / 1000);
+    if (aheadSeconds > issuedAheadSeconds) {
+      throw new TokenRefused(`issued ${aheadSeconds} s in the future by the clock of this host`);
+    }
+    verified.set(token, { caller, expiresAtMs: exp * 1000 });
+    return caller;
+  };
+
+  function checked(token: string): z.infer<typeof claims> {
+    const header = headerOf(token);
+    if (header === undefined) throw new TokenRefused('not a JSON Web Token');
+    const key = keysById.get(header.kid ?? '');
+    if (key === undefined) throw new TokenRefused('signed with a key that is not among the public keys');
+    // Of which there are none here (RFC 7515 section 4.1.11).
+    if (header.crit !== undefined) throw new TokenRefused('an extension that has to be understood');
     try {
-      // Decoding may throw too.
-      const header = jwt.decode(token, { complete: true })?.header;
-      const key = keysById.get(header?.kid ?? '');
-      // An extension that has to be understood, of which there are none here (RFC 7515 section 4.1.11).
-      if (key === undefined || header?.crit !== undefined) return undefined;
       // The algorithm is fixed here: what the token says of itself decides nothing (RFC 8725 section 3.1).
-      payload = jwt.verify(token, key, {
+      const payload = jwt.verify(token, key, {
         algorithms: ['ES256'],
         audience,
         issuer: issuers,
         clockTolerance: clockToleranceSeconds,
         clockTimestamp: Math.floor(now() / 1000),
       });
-    } catch {
-      return undefined;
+      return claims.parse(payload);
+    } catch (error) {
+      throw new TokenRefused(reasonOf(error, now()));
     }
-    const parsed = claims.safeParse(payload);
-    if (!parsed.success || parsed.data.iat > now() / 1000 + issuedAheadSeconds) return undefined;
-    const caller = { issuer: parsed.data.iss, subject: parsed.data.sub };
-    verified.set(token, { caller, expiresAtMs: parsed.data.exp * 1000 });
-    return caller;
-  };
+  }
+}
+
+/** @returns undefined for what is no token at all, which makes the decoder return null, or throw */
+function headerOf(token: string): jwt.JwtHeader | undefined {
+  try {
+    return jwt.decode(token, { complete: true })?.header ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown, nowMs: number): string {
+  if (error instanceof jwt.TokenExpiredError) {
+    const seconds = Math.floor((nowMs - error.expiredAt.getTime()) / 1000);
+    return `expired ${seconds} s ago by the clock of this host`;
+  }
+  // Its messages name what was wanted and not what was there.
+  if (error instanceof jwt.JsonWebTokenError) return error.message;
+  return error instanceof z.ZodError ? 'claims that are missing or of a wrong type' : 'not a valid token';
 }
 
 /** Refuses every call without a valid token, whoever it comes from. */
@@ -90,10 +123,14 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
     // Which of two headers would count is nothing to leave to chance.
     const { authorization: header = '' } = timesSent('authorization', req) === 1 ? req.headers : {};
     const [, token] = /^bearer +(\S+)$/i.exec(header) ?? [];
-    const caller = token === undefined ? undefined : verifyToken(token);
-    if (caller === undefined)
+    try {
+      if (token === undefined) throw new TokenRefused('not one Authorization header with a Bearer token');
+      res.locals.tokenCaller = verifyToken(token);
+    } catch (error) {
+      if (!(error instanceof TokenRefused)) throw error;
+      res.locals.tokenRefusal = error.message;
       throw new PetsError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } });
-    res.locals.tokenCaller = caller;
+    }
     next();
   };
 }

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
-import type { RequestListener, Server } from 'node:http';
+import type { RequestListener } from 'node:http';
+import { inspect } from 'node:util';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { migrate } from '../prisma/migrate.ts';
 import { seedDemoPets } from '../prisma/seed.ts';
@@ -11,12 +12,19 @@ import { createDatabaseHealth } from './database/database-health.ts';
 import { createDrain } from './http/drain.ts';
 import { forgetOldKeys } from './database/forget-old-keys.ts';
 import { createHttpServer } from './http/http-server.ts';
+import { listen } from './http/listen.ts';
 import { securityHeaders } from './http/security-headers.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
-import { createLog } from './log.ts';
+import { createLog, type Log } from './log.ts';
 import { createMessageClasses } from './http/message-classes.ts';
 import { createPetStore } from './database/pet-store.ts';
+
+/** How long the start waits for the database. */
+const readyPatienceMs = 1000;
+
+/** How long the end waits for whoever reads the log. */
+const logPatienceMs = 1000;
 
 const now = () => Date.now();
 
@@ -25,28 +33,27 @@ type Cleanup = (() => Promise<void> | void)[];
 
 /** Starts the service. Rejects where it can't, with what was begun left in `cleanup`. */
 async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<void> {
-  const publicKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
-
-  // The port first: where it is taken, no database has been touched.
+  // The port first: where it can't be had, neither keys nor a database have been touched.
   let app: RequestListener = answerStarting;
   const messageClasses = createMessageClasses();
   const server = createHttpServer((req, res) => app(req, res), messageClasses.classes, config.timeouts);
   const port = await listen(server, config);
   const drain = createDrain(server);
 
+  const publicKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
   const database = await openDatabase({ url, poolSize, dataDirectory });
   cleanup.push(() => database.close());
   log.info(`Database: ${database.description}`);
   // Nobody else can apply migrations to the embedded database; to a shared one `npm run migrate` does.
   if (url === undefined || config.demo) {
-    const applied = await migrate(database.adapter);
+    const applied = await onDatabase(config, () => migrate(database.adapter));
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
   const store = createPetStore(database.adapter);
   cleanup.push(() => store.close());
   if (config.demo) {
-    const pets = await seedDemoPets(store);
+    const pets = await onDatabase(config, () => seedDemoPets(store));
     if (pets > 0) log.info({ pets }, 'demo pets added to the empty database');
   }
   const stopping = new AbortController();
@@ -56,6 +63,8 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
     stopping.abort();
     await Promise.all(background);
   });
+  // Who is told that this instance serves finds it ready, unless there is something wrong with the database.
+  await Promise.race([health.ask(), sleep(readyPatienceMs, undefined, { ref: false })]);
 
   const verifyToken = createVerifyToken({ publicKeys, now });
   const service = createPetsService({ store, health, verifyToken, drain, log, now });
@@ -64,6 +73,17 @@ async function start(config: Config, log: Logger, cleanup: Cleanup): Promise<voi
   cleanup.push(() => drain.drain(...patience(config)));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   process.send?.({ type: 'ready', port });
+}
+
+/** Does what a start needs of the database. @throws Error that names the setting that says which one it is */
+async function onDatabase<T>({ databaseUrl }: Config, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const setting = databaseUrl === undefined ? 'DATA_DIR' : 'DATABASE_URL';
+    const reason = error instanceof Error ? error.message : inspect(error);
+    throw new Error(`${setting}: the database can't be made ready: ${reason}`, { cause: error });
+  }
 }
 
 /** While the database is opened and migrated. The process lives, and serves nothing yet. */
@@ -77,21 +97,6 @@ const answerStarting: RequestListener = (req, res) => {
   res.writeHead(status, { ...type, ...securityHeaders, 'Retry-After': '1' });
   res.end(JSON.stringify(body));
 };
-
-/** @throws Error that names the setting and the port, where the port can't be had */
-async function listen(server: Server, { host, port }: Config): Promise<number> {
-  try {
-    server.listen({ port, host });
-    await once(server, 'listening');
-  } catch (error) {
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-    const reason = taken ? 'is already in use by another program' : `can't be used (${String(error)})`;
-    throw new Error(`PETS_SERVICE_PORT: ${host}:${port} ${reason}`, { cause: error });
-  }
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
-  return address.port;
-}
 
 async function undo(cleanup: Cleanup): Promise<void> {
   for (let step = cleanup.pop(); step !== undefined; step = cleanup.pop()) await step();
@@ -111,12 +116,13 @@ function patience({ shutdownDelayMs, shutdownTimeoutMs }: Config): [delayMs: num
   return [stoppedBy === 'SIGTERM' ? shutdownDelayMs : 0, cutOff];
 }
 
-async function stop(log: Logger, starting: Promise<void>): Promise<void> {
+async function stop({ log, flush }: Log, starting: Promise<void>): Promise<void> {
   log.info({ reason: stoppedBy }, 'stopping: requests in flight are finished first');
   // A start that failed is reported below.
   await starting.catch(() => {});
   await undo(cleanup);
   log.info('stopped');
+  await flush(logPatienceMs);
   process.exit(0);
 }
 
@@ -124,7 +130,7 @@ try {
   const config = loadConfig(process.env);
   process.send?.({ type: 'configured' });
   const log = createLog(config.logLevel);
-  const starting = start(config, log, cleanup);
+  const starting = start(config, log.log, cleanup);
   const onStop = (reason: string) => {
     if (stoppedBy !== undefined) return impatience.abort();
     stoppedBy = reason;
@@ -137,7 +143,9 @@ try {
 } catch (error) {
   await undo(cleanup);
   const lines =
-    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : String(error)];
-  for (const line of lines) process.stderr.write(`pets-service: ${line}\n`);
+    error instanceof ConfigError ? error.faults : [error instanceof Error ? error.message : inspect(error)];
+  // One line each, whatever a library or a value brings along.
+  for (const line of lines)
+    process.stderr.write(`pets-service: ${line.trim().replaceAll(/\s*[\r\n]\s*/g, ' ')}\n`);
   process.exit(1);
 }

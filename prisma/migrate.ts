@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { PrismaPg } from '@prisma/adapter-pg';
 import {
   bindMigrationAwareSqlAdapterFactory,
+  type ErrorCapturingSqlMigrationAwareDriverAdapterFactory,
   type SqlDriverAdapter,
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils';
@@ -15,14 +16,26 @@ const directory = fileURLToPath(new URL('.', import.meta.url));
  * Applies the migrations that the database does not have yet, as `prisma migrate deploy` does and into the same
  * table, but with the engine's WebAssembly build: nothing is downloaded, and the embedded database is reached too.
  * @returns names of the migrations that were applied
+ * @throws Error of the database or of the adapter where they can't be applied
  */
 export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
   const connections: SqlDriverAdapter[] = [];
-  const engine = await SchemaEngine.new(
-    { datamodels: [['schema.prisma', await readText('schema.prisma')]] },
-    () => {},
-    bindMigrationAwareSqlAdapterFactory(recordConnections(adapter, connections)),
-  );
+  const bound = bindMigrationAwareSqlAdapterFactory(recordConnections(adapter, connections));
+  try {
+    return await applyMigrations(bound);
+  } catch (error) {
+    // The engine knows errors of JavaScript, such as of a certificate that is not there, by their number alone.
+    const [, id] = /^External error id#(\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
+    throw bound.errorRegistry.consumeError(Number(id))?.error ?? error;
+  } finally {
+    // The engine locks the database against other migrations for as long as its connection lasts, and never ends it.
+    await Promise.all(connections.map((connection) => connection.dispose()));
+  }
+}
+
+async function applyMigrations(adapter: ErrorCapturingSqlMigrationAwareDriverAdapterFactory) {
+  const schema = await readText('schema.prisma');
+  const engine = await SchemaEngine.new({ datamodels: [['schema.prisma', schema]] }, () => {}, adapter);
   try {
     const { appliedMigrationNames } = await engine.applyMigrations({
       migrationsList: {
@@ -39,8 +52,6 @@ export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): P
     return appliedMigrationNames;
   } finally {
     engine.free();
-    // The engine locks the database against other migrations for as long as its connection lasts, and never ends it.
-    await Promise.all(connections.map((connection) => connection.dispose()));
   }
 }
 
@@ -84,6 +95,10 @@ if (import.meta.main) {
     process.stderr.write(
       'migrate: DATABASE_URL is not set; the embedded database migrates itself at start\n',
     );
+    process.exit(1);
+  }
+  if (URL.parse(url)?.searchParams.has('schema')) {
+    process.stderr.write('migrate: DATABASE_URL has the parameter schema: the tables are in public\n');
     process.exit(1);
   }
   try {

@@ -21,11 +21,32 @@ interface AnonymousLimitDependencies {
 }
 
 const windowSeconds = 60;
+const windowMs = windowSeconds * 1000;
+
+/**
+ * In place of the library's own, under which a counter keeps an expiry that somebody took away or put off, or that is far
+ * off since the clock of Redis was set back: the address would be locked out for so long.
+ */
+const count = `
+  local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+  local windowMs = ARGV[2] * 1000
+  local leftMs = redis.call('PTTL', KEYS[1])
+  if leftMs < 0 or leftMs > windowMs then
+    redis.call('PEXPIRE', KEYS[1], windowMs)
+    leftMs = windowMs
+  end
+  return { used, leftMs }
+`;
 
 export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDependencies): AnonymousLimit {
   const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
   const inMemory = new RateLimiterMemory(options);
-  const inRedis = new RateLimiterRedis({ ...options, storeClient: redis, insuranceLimiter: inMemory });
+  const inRedis = new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    customIncrTtlLuaScript: count,
+    insuranceLimiter: inMemory,
+  });
 
   /** The limiter insures itself against errors; the gate adds the time limit and the memory of an outage. */
   async function onLimiter<T>(
@@ -46,7 +67,7 @@ export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDepen
     return {
       limit: limit(),
       remaining: result === null ? limit() : Math.max(0, limit() - result.consumedPoints),
-      resetMs: result === null ? windowSeconds * 1000 : Math.max(0, result.msBeforeNext),
+      resetMs: result === null ? windowMs : Math.min(Math.max(0, result.msBeforeNext), windowMs),
     };
   }
 

@@ -1,6 +1,8 @@
 import type { RedisClient } from '../redis/redis.ts';
 import { isWellFormedApiKey } from './api-key-format.ts';
+import type { ApiKeyRecord } from './api-key-record.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
 import { StoreRefusal } from '../store-refusal.ts';
 
 /** Where a record is: ids are for people, hashes for Redis. */
@@ -8,19 +10,25 @@ export interface IndexedKey {
   id: string;
   /** Hexadecimal SHA-256 of the API key; undefined where only half of the index knows the id. */
   sha: string | undefined;
+  /** False for a key that is so new that its record may be on its way. */
+  settled: boolean;
 }
 
 export interface ApiKeyIndex {
   shaOf(id: string): Promise<string | undefined>;
-  /** @param createdAtMs Unix milliseconds */
-  add(id: string, sha: string, createdAtMs: number): Promise<void>;
+  /** Whether lists have the id, be its hash known or not. */
+  isListed(id: string): Promise<boolean>;
+  /** How many ids each half has: the same, but for keys that are being issued this moment. */
+  sizes(): Promise<{ listed: number; hashed: number }>;
+  /** A key whose record does not say when it was made counts as made now. */
+  add(record: Pick<ApiKeyRecord, 'id' | 'createdAt'>, sha: string): Promise<void>;
   /**
    * All keys by time of creation, a page at a time, without ever walking through all of Redis.
    * @param after id of the key to begin behind
    * @throws StoreRefusal where that key is not in the index
    */
   pages(after: string | undefined, size: number): AsyncGenerator<IndexedKey[]>;
-  /** Takes keys without a record off the index, but not those that are being issued this moment. */
+  /** Takes ids off the index, but not those of keys that are being issued this moment. */
   forget(ids: readonly string[]): Promise<void>;
 }
 
@@ -46,14 +54,25 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
     return undefined;
   }
 
+  const isSettled = (createdAtMs: number) => createdAtMs <= now() - issuePatienceMs;
+
   return {
     async shaOf(id) {
       assertNoKey(id);
       return (await redis.hget(apiKeyIds, id)) ?? undefined;
     },
-    async add(id, sha, createdAtMs) {
-      await redis.hset(apiKeyIds, id, sha);
-      await redis.zadd(apiKeysByCreation, createdAtMs, id);
+    async isListed(id) {
+      return (await redis.zscore(apiKeysByCreation, id)) !== null;
+    },
+    async sizes() {
+      const [listed, hashed] = await Promise.all([redis.zcard(apiKeysByCreation), redis.hlen(apiKeyIds)]);
+      return { listed, hashed };
+    },
+    async add({ id, createdAt }, sha) {
+      const createdAtMs = Date.parse(createdAt);
+      const score = Number.isNaN(createdAtMs) ? now() : createdAtMs;
+      // Sent together, so that nobody sees one without the other for longer than need be.
+      await Promise.all([redis.hset(apiKeyIds, id, sha), redis.zadd(apiKeysByCreation, score, id)]);
     },
     async *pages(after, size) {
       let start = 0;
@@ -66,20 +85,24 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
         start = position;
       }
       for (;;) {
-        const ids = await redis.zrange(apiKeysByCreation, String(start), String(start + size - 1));
-        if (ids.length === 0) return;
+        const [from, to] = [String(start), String(start + size - 1)];
+        const entries = scoredMembers(await redis.zrange(apiKeysByCreation, from, to, 'WITHSCORES'));
+        if (entries.length === 0) return;
+        const ids = entries.map(([id]) => id);
         const shas = await redis.hmget(apiKeyIds, ...ids);
-        yield ids.map((id, index) => ({ id, sha: shas[index] ?? undefined }));
+        yield entries.map(([id, createdAtMs], index) => ({
+          id,
+          sha: shas[index] ?? undefined,
+          settled: isSettled(createdAtMs),
+        }));
         start = (await positionBehindLast(ids)) ?? start;
       }
     },
     async forget(ids) {
-      for (const id of ids) {
-        const createdAtMs = Number(await redis.zscore(apiKeysByCreation, id));
-        if (createdAtMs > now() - issuePatienceMs) continue;
-        await redis.zrem(apiKeysByCreation, id);
-        await redis.hdel(apiKeyIds, id);
-      }
+      const scores = await Promise.all(ids.map((id) => redis.zscore(apiKeysByCreation, id)));
+      const settled = ids.filter((_id, position) => isSettled(Number(scores[position])));
+      if (settled.length === 0) return;
+      await Promise.all([redis.zrem(apiKeysByCreation, ...settled), redis.hdel(apiKeyIds, ...settled)]);
     },
   };
 }

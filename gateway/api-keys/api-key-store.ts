@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import type { RedisClient } from '../redis/redis.ts';
 import type { RecordChange } from '../audit-log.ts';
 import { apiKeyHint, generateApiKey, hashApiKey } from './api-key-format.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
+import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
+import { findUnindexed } from './found-keys.ts';
 import {
   type ApiKeyRecord,
   expiryOf,
@@ -33,8 +34,15 @@ export interface ApiKeyChange {
   day?: number | null | undefined;
 }
 
-/** With the hash that all its Redis keys are named after. */
-export type ListedApiKey = StoredApiKey & { sha: string };
+/** What an id in the index leads to. */
+export type ListedApiKey =
+  /** With the hash that all its Redis keys are named after. */
+  | (Extract<StoredApiKey, { outcome: 'record' }> & { sha: string })
+  | Extract<StoredApiKey, { outcome: 'broken' }>
+  /** Half of the index knows the id only, so its record can't be found. */
+  | { outcome: 'lost'; id: string }
+  /** No record any more: it ended long ago, or was deleted by hand. */
+  | { outcome: 'gone'; id: string };
 
 export interface IssuedApiKey {
   /** Nowhere else from now on than with whoever gets this. */
@@ -57,10 +65,15 @@ export interface ApiKeyStore {
    */
   rotate(id: string, graceMs: number): Promise<IssuedApiKey & { old: ApiKeyRecord }>;
   /**
-   * All keys by time of creation, a page at a time. Those whose records have expired are forgotten on the way.
+   * All keys by time of creation, a page at a time; none that is being issued this moment. Changes nothing, whatever
+   * is wrong with the index: that is for reindexKeys to mend.
    * @throws StoreRefusal where there is no key with the id `after`
    */
   list(after?: string, pageSize?: number): AsyncGenerator<ListedApiKey[]>;
+  /** See ApiKeyIndex.sizes. */
+  indexSizes(): Promise<{ listed: number; hashed: number }>;
+  /** See findUnindexed of found-keys.ts. */
+  findUnindexed(): Promise<string | undefined>;
   /** @throws StoreRefusal where there is no such key, or its record can't be read */
   show(id: string): Promise<{ sha: string; record: ApiKeyRecord }>;
   /** @throws StoreRefusal as `issue` and `show` do, and for a key that is revoked */
@@ -97,14 +110,12 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   ): Promise<IssuedApiKey> {
     await check(wanted);
     const { name, plan, expiresAt, minute, day, replaces } = wanted;
-    // One time for both: keys that are issued at once are listed in the order that their records tell.
-    const createdAtMs = now();
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
       plan,
       hint: apiKeyHint(key),
-      createdAt: new Date(createdAtMs).toISOString(),
+      createdAt: new Date(now()).toISOString(),
       expiresAt: expiresAt?.toISOString(),
       minute,
       day,
@@ -115,7 +126,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     await listPlan(redis, record);
     await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
     // The index first: should this end half-way, it points at nothing, and nobody holds a key that works.
-    await index.add(record.id, sha, createdAtMs);
+    await index.add(record, sha);
     const fields = formatApiKeyRecord(record);
     record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), keptSeconds, ...fields);
     if (record.rev === 0) throw new StoreRefusal('this key exists already');
@@ -137,16 +148,11 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     throw new Error(`the key ${id} is being changed by others all the time`);
   }
 
-  /** Once more, since a key may have been imported while its page was read. */
-  async function forgetAll(ids: readonly string[]): Promise<void> {
-    const shas = await Promise.all(ids.map((id) => index.shaOf(id)));
-    const found = await Promise.all(
-      ids.map(async (id, position) => {
-        const sha = shas[position];
-        return sha === undefined ? undefined : look(id, sha);
-      }),
-    );
-    await index.forget(ids.filter((_id, position) => found[position] === undefined));
+  async function lookUp({ id, sha, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
+    if (sha === undefined) return { outcome: 'lost', id };
+    const key = (await look(id, sha))?.key;
+    if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
+    return key.outcome === 'record' ? { ...key, sha } : key;
   }
 
   return {
@@ -155,18 +161,12 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     rotate: (id, graceMs) => rotateKey(id, graceMs, { show, update, issue, revoke, now }),
     async *list(after, pageSize = defaultPageSize) {
       for await (const page of index.pages(after, pageSize)) {
-        const found = await Promise.all(
-          page.map(async ({ id, sha }) => ({
-            id,
-            listed: sha === undefined ? undefined : { sha, stored: await look(id, sha) },
-          })),
-        );
-        yield found.flatMap(({ listed }) =>
-          listed?.stored === undefined ? [] : [{ ...listed.stored.key, sha: listed.sha }],
-        );
-        await forgetAll(found.flatMap(({ id, listed }) => (listed?.stored === undefined ? [id] : [])));
+        const found = await Promise.all(page.map(lookUp));
+        yield found.filter((key) => key !== undefined);
       }
     },
+    indexSizes: () => index.sizes(),
+    findUnindexed: () => findUnindexed(redis, index),
     show,
     change: (id, change) =>
       update(id, 'keys.set', async (record) => {

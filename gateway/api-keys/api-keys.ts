@@ -1,6 +1,7 @@
 import type { RedisClient } from '../redis/redis.ts';
 import { LRUCache } from 'lru-cache';
 import { type ApiKeyRecord, apiKeyState, parseApiKeyRecord } from './api-key-record.ts';
+import type { Plans } from '../quota/plans.ts';
 import type { FaultReport } from '../redis/fault-report.ts';
 import { type RedisGate, RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -34,7 +35,7 @@ interface ApiKeysDependencies {
   gate: RedisGate;
   faults: FaultReport;
   /** Told of each record that is read, so that its plan is known before limits are asked for. */
-  onRead: (caller: Caller) => Promise<void>;
+  plans: Pick<Plans, 'learn' | 'limitsOf'>;
   now: () => number;
 }
 
@@ -51,7 +52,7 @@ interface Remembered {
   fields: Record<string, string> | undefined;
 }
 
-export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDependencies): ApiKeys {
+export function createApiKeys({ redis, gate, faults, plans, now }: ApiKeysDependencies): ApiKeys {
   const remembered = new LRUCache<string, Remembered>({ max: rememberedKeys });
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
@@ -67,10 +68,8 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     const last = remembered.get(sha);
     if (last?.fields !== undefined && isSame(last.fields, fields)) {
       faults.report(key, []);
-      await onRead(last.caller);
       // The same object, since others keep what they make of a caller for as long as it is the same.
-      last.readAtMs = now();
-      return judge(last.caller);
+      return remember(last.caller, fields);
     }
     const parsed = parseApiKeyRecord(fields);
     faults.report(key, parsed.outcome === 'broken' ? parsed.faults : []);
@@ -80,15 +79,21 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
         return { outcome: 'unknown' };
       case 'broken':
         return parsed.revoked ? { outcome: 'revoked' } : lastGoodUnderNewRev(sha, fields['rev']);
-      case 'record': {
-        const caller = { ...parsed.record, sha };
-        // Whoever finds it by memory does not wait for its plan.
-        await onRead(caller);
-        remembered.set(sha, { caller, readAtMs: now(), fields });
-        return judge(caller);
-      }
+      case 'record':
+        return remember({ ...parsed.record, sha }, fields);
     }
   }
+
+  /** Once its plan is known: whoever finds it by memory does not wait for that. */
+  async function remember(caller: Caller, fields: Record<string, string>): Promise<ApiKeyLookup> {
+    // An outage in between shows when its limits are asked for.
+    await gate.send(() => plans.learn(caller.plan)).catch(() => {});
+    remembered.set(caller.sha, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld(), fields });
+    return judge(caller);
+  }
+
+  /** For a record that would not get to be proven by its rev: it is read anew for each request. */
+  const tooOld = () => now() - hintMs - 1;
 
   function judge(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
@@ -101,8 +106,8 @@ export function createApiKeys({ redis, gate, faults, onRead, now }: ApiKeysDepen
     if (last === undefined) return { outcome: 'unavailable' };
     const comparable = /^\d{1,15}$/.test(rev ?? '0');
     last.caller = { ...last.caller, rev: comparable ? Number(rev ?? '0') : anyRev };
-    // What no rev can prove is read anew for each request: it may have been revoked.
-    last.readAtMs = comparable ? now() : now() - hintMs - 1;
+    // It may have been revoked, and no rev would tell.
+    last.readAtMs = comparable ? now() : tooOld();
     last.fields = undefined;
     return judge(last.caller);
   }

@@ -102,7 +102,7 @@ export async function importKeys(
         result.outdated += 1;
     }
   }
-  for (const { sha256, ...record } of unindexed) await addToIndex(record, sha256);
+  for (const { sha256, ...record } of unindexed) await index.add(record, sha256);
   for (let start = 0; start < absent.length; start += batchSize) {
     const added = await Promise.all(absent.slice(start, start + batchSize).map(add));
     for (const outcome of added) result[outcome] += 1;
@@ -145,7 +145,7 @@ export async function importKeys(
     const after = { ...record, rev: record.rev + 1 };
     await audit({ action: 'keys.import', target: record.id, before: null, after });
     const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
-    // The record first: keys in the index without one are forgotten.
+    // The record first: reindexKeys takes ids without one off the index.
     const rev = await redis.changeRecord(
       redisKeys.apiKey(sha256),
       0,
@@ -153,14 +153,9 @@ export async function importKeys(
       keptSeconds,
       ...fields,
     );
-    await addToIndex(record, sha256);
+    await index.add(record, sha256);
     // Somebody imports the same file at this moment.
     return rev === 0 ? 'unchanged' : 'added';
-  }
-
-  async function addToIndex({ id, createdAt }: ApiKeyRecord, sha: string): Promise<void> {
-    const createdAtMs = Date.parse(createdAt);
-    await index.add(id, sha, Number.isNaN(createdAtMs) ? now() : createdAtMs);
   }
 }
 

@@ -40,7 +40,7 @@ export const maxAttempts = 5;
 
 interface StoredKeysDependencies {
   redis: RedisClient;
-  index: Pick<ApiKeyIndex, 'shaOf'>;
+  index: Pick<ApiKeyIndex, 'shaOf' | 'isListed' | 'sizes'>;
   audit: RecordChange;
 }
 
@@ -71,9 +71,20 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
 
   async function find(id: string): Promise<{ sha: string; rev: string; key: StoredApiKey }> {
     const sha = await index.shaOf(id);
+    if (sha === undefined && (await index.isListed(id))) {
+      throw new StoreRefusal(
+        `${redisKeys.apiKeyIds} has no hash for ${id}, which is in ${redisKeys.apiKeysByCreation}: ` +
+          'ops keys reindex finds it',
+      );
+    }
     const found = sha === undefined ? undefined : await look(id, sha);
     if (sha === undefined || found === undefined) {
-      throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(id)}`);
+      const { hashed } = await index.sizes();
+      const hint =
+        hashed === 0
+          ? `, and none at all in ${redisKeys.apiKeyIds}: ops keys reindex finds those that there are`
+          : '';
+      throw new StoreRefusal(`there is no API key with the id ${JSON.stringify(id)}${hint}`);
     }
     return { sha, ...found };
   }

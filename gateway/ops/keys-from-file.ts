@@ -8,6 +8,7 @@ import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { write, writeJsonArray } from './output.ts';
 import { type ChangingSession, withChanges } from './redis-connection.ts';
 import { shownRecord } from './shown-key.ts';
+import { messageOf } from '../errors.ts';
 
 const batchSize = 100;
 const columns = ['name', 'plan', 'expires', 'minute', 'day'];
@@ -38,7 +39,7 @@ async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    throw new StoreRefusal(`can't read ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StoreRefusal(`can't read ${path}: ${messageOf(error)}`);
   }
 }
 

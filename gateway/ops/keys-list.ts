@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
 import { readKeys } from './key-store.ts';
+import { listedKeys } from './listed-keys.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { writeJsonArray, writeTablePages } from './output.ts';
 import { shownKey } from './shown-key.ts';
@@ -30,7 +31,7 @@ export function keysListCommand(): Command {
 
 async function* shownPages(store: ApiKeyStore, after: string | undefined, limit = Number.POSITIVE_INFINITY) {
   let left = limit;
-  for await (const page of store.list(after, Math.min(left, 500))) {
+  for await (const page of listedKeys(store, after, Math.min(left, 500))) {
     const shown = page.slice(0, left).map((key) => shownKey(key, now()));
     yield shown;
     left -= shown.length;

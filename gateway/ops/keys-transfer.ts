@@ -4,9 +4,11 @@ import { Command } from 'commander';
 import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { exportLine, importKeys } from '../api-keys/key-transfer.ts';
 import { StoreRefusal } from '../store-refusal.ts';
+import { listedKeys, whatIsMissing } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { write, writeFault, writeFields, writeJson } from './output.ts';
 import { OpsFailure, type Session, withChanges, withRedis } from './redis-connection.ts';
+import { messageOf } from '../errors.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
@@ -18,10 +20,14 @@ export function keysExportCommand(): Command {
     });
 }
 
-/** @returns how many records were left out */
+/**
+ * @returns how many records were left out
+ * @throws OpsFailure where the index does not tell whether there are more
+ */
 async function exportAll(session: Session): Promise<number> {
+  const store = createApiKeyStore(session);
   let unusable = 0;
-  for await (const page of createApiKeyStore(session).list()) {
+  for await (const page of listedKeys(store)) {
     const lines: string[] = [];
     for (const key of page) {
       if (key.outcome === 'record') {
@@ -33,6 +39,9 @@ async function exportAll(session: Session): Promise<number> {
     }
     await write(lines.join(''));
   }
+  // Nobody may take what lacks keys for a whole export, and keep it in place of the last one.
+  const missing = await whatIsMissing(store, true);
+  if (missing !== undefined) throw new OpsFailure(`keys may be missing in the export: ${missing}`);
   return unusable;
 }
 
@@ -54,6 +63,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {
-    throw new StoreRefusal(`can't read ${file}: ${error instanceof Error ? error.message : String(error)}`);
+    throw new StoreRefusal(`can't read ${file}: ${messageOf(error)}`);
   }
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { reindexKeys } from '../api-keys/reindex-keys.ts';
 import { changeKeys, readKeys, writeIssued, writeKey } from './key-store.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
@@ -13,6 +14,8 @@ import {
   nameArgument,
   timeOrNeverArgument,
 } from './options.ts';
+import { writeFault, writeFields, writeJson } from './output.ts';
+import { withChanges } from './redis-connection.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
@@ -24,7 +27,8 @@ export function keysCommand(): Command {
     .addCommand(rotateCommand())
     .addCommand(revokeCommand())
     .addCommand(keysExportCommand())
-    .addCommand(keysImportCommand());
+    .addCommand(keysImportCommand())
+    .addCommand(reindexCommand());
 }
 
 function showCommand(): Command {
@@ -102,5 +106,26 @@ function revokeCommand(): Command {
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
       writeKey(await changeKeys(as, (store) => store.revoke(id)), json);
+    });
+}
+
+/** More would scroll the result away. */
+const shownUnusable = 10;
+
+function reindexCommand(): Command {
+  return new Command('reindex')
+    .description(
+      'make the indexes gw:key-ids and gw:keys say what the records do; walks through all of Redis',
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ as, json }: ChangeOptions) => {
+      const { unusable, ...counts } = await withChanges(as, reindexKeys);
+      const result = { ...counts, unusable: unusable.length };
+      if (json) writeJson(result);
+      else writeFields(result);
+      for (const key of unusable.slice(0, shownUnusable)) {
+        writeFault(`warning: ${key} has no id, or that of another key: it can't be listed, but is served`);
+      }
     });
 }

@@ -11,6 +11,7 @@ import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { usageCommand } from './usage.ts';
+import { messageOf } from '../errors.ts';
 
 /*
  * npm run --silent ops -- …
@@ -54,16 +55,16 @@ function report(error: unknown): number {
     if (error.code !== 'commander.help') writeFault(error.message.replace(/^error: /, ''));
     return 2;
   }
-  writeFault(messageOf(error));
+  writeFault(faultOf(error));
   return error instanceof StoreRefusal ? 2 : 1;
 }
 
-function messageOf(error: unknown): string {
+function faultOf(error: unknown): string {
   if (error instanceof ConfigError) return error.faults.join('; ');
   if (isConnectionLoss(error)) {
     return 'Redis went away meanwhile; whether a change was made that was on its way is unknown, see: ops audit';
   }
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }
 
 function descendants(command: Command): Command[] {

@@ -3,9 +3,10 @@ import { createApiKeyStore } from '../api-keys/api-key-store.ts';
 import { StoreRefusal } from '../store-refusal.ts';
 import type { Limits } from '../quota/limits.ts';
 import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
-import { assertPlan, createPlanStore } from '../quota/plan-store.ts';
+import { assertPlan, createPlanStore, lacksLimits, type PlanRow } from '../quota/plan-store.ts';
+import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
-import { writeFields, writeJson, writeTable } from './output.ts';
+import { writeFault, writeFields, writeJson, writeTable } from './output.ts';
 import { withChanges, withRedis } from './redis-connection.ts';
 
 export function plansCommand(): Command {
@@ -21,12 +22,23 @@ function listCommand(): Command {
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
       const rows = await withRedis((session) => createPlanStore(session).list());
-      if (json) return writeJson(rows);
-      writeTable(
-        ['PLAN', 'MINUTE', 'DAY'],
-        rows.map(({ name, minute, day }) => [name, minute, day]),
-      );
+      if (json) writeJson(rows);
+      else writePlans(rows);
+      const lacking = rows.filter(lacksLimits).map(({ name }) => name);
+      if (lacking.length > 0) {
+        writeFault(
+          `warning: no usable limits are set for ${lacking.join(', ')}: a gateway that starts sets the defaults of ` +
+            'plans that are not there at all, running ones go on with their last good limits; see: ops plans set --help',
+        );
+      }
     });
+}
+
+function writePlans(rows: readonly PlanRow[]): void {
+  writeTable(
+    ['PLAN', 'MINUTE', 'DAY'],
+    rows.map(({ name, minute, day }) => [name, minute, day]),
+  );
 }
 
 interface SetOptions extends ChangeOptions {
@@ -58,10 +70,9 @@ async function tryLimits(name: string, limits: Partial<Limits>): Promise<PlanImp
     const { minute, day } = limits;
     // Only anonymous has no day limit.
     if (minute === undefined || day === undefined) throw new StoreRefusal(`no API key is on ${name}`);
-    const keys = createApiKeyStore(session);
     return planImpact({
       redis: session.redis,
-      keys,
+      keys: listedKeys(createApiKeyStore(session)),
       plan: name,
       limits: { minute, day },
       nowMs: session.now(),

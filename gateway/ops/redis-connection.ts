@@ -6,10 +6,12 @@ import { loadConfig } from '../config.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
 import { seedPlans } from '../quota/plans.ts';
 import { createRedis, mastersOf, type RedisClient } from '../redis/redis.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { describeRedis, parseRedisUrl } from '../redis/redis-url.ts';
 import { wrongTypes } from '../redis/index-types.ts';
 import { readersMatter, writeFault } from './output.ts';
-import { isConnectionLoss } from '../redis/redis-errors.ts';
+import { isConnectionLoss, keysOfWrongType } from '../redis/redis-errors.ts';
+import { messageOf } from '../errors.ts';
 
 /** The command can't be carried out here and now, though nothing is wrong with what was asked. */
 export class OpsFailure extends Error {
@@ -34,8 +36,9 @@ export interface ChangingSession extends Session {
 }
 
 /**
- * Reads something in the Redis of the gateway, plans seeded as a gateway would.
- * @throws OpsFailure where there is no Redis to be reached
+ * Reads something in the Redis of the gateway, and writes nothing there: it may be a replica, or full, and what is
+ * missing may be missing because it was lost.
+ * @throws OpsFailure where there is no Redis to be reached, or a value in it is of a type that nothing can be done with
  */
 export async function withRedis<T>(use: (session: Session) => Promise<T>): Promise<T> {
   const { redisUrl, dataDirectory } = loadConfig(process.env);
@@ -48,10 +51,12 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
   const redis = createRedis(url, pino({ level: 'silent' }));
   try {
     await untilReady(redis, url);
-    await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
     const [seconds, micros] = await redis.time();
     const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
     return await use({ redis, audit: nothingChanges, now: () => Date.now() + aheadMs });
+  } catch (error) {
+    await assertTypes(redis, keysOfWrongType(error));
+    throw error;
   } finally {
     redis.disconnect();
   }
@@ -62,12 +67,17 @@ const nothingChanges: RecordChange = () =>
 
 /**
  * As withRedis, for a command that changes something: in whose name it does so, and on the disk of Redis before
- * it says so.
+ * it says so. Plans and ban policy are seeded as a gateway would, for who sets up a Redis before the first one runs.
  * @throws OpsFailure where the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }) => {
+    // Before anything depends on them.
     await assertTypes(redis);
+    // Running gateways have the limits that were in force, should they be lost here, and must not get others.
+    if ((await redis.zcard(redisKeys.instances)) === 0) {
+      await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+    }
     readersMatter();
     const changed = new Set<string>();
     const recordChange = createAuditLog({ redis, who });
@@ -82,9 +92,12 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
   });
 }
 
-/** @throws OpsFailure for a key that was edited into another type of value, before anything depends on it */
-async function assertTypes(redis: RedisClient): Promise<void> {
-  for (const { key, fault } of await wrongTypes(redis))
+/**
+ * @param keys all that the gateway shares where none are given
+ * @throws OpsFailure for a key that was edited into another type of value
+ */
+async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promise<void> {
+  for (const { key, fault } of await wrongTypes(redis, keys))
     throw new OpsFailure(`${key} ${fault}: DEL or mend it first`);
 }
 
@@ -106,7 +119,7 @@ async function untilDurable(redis: RedisClient, changed: ReadonlySet<string>): P
       if (answers.every((answer) => Array.isArray(answer) && Number(answer[0]) >= 1)) return;
     }
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     if (/unknown command/i.test(message)) return;
     if (!/appendonly is disabled/i.test(message)) throw error;
     process.stderr.write(
@@ -129,7 +142,12 @@ function untilReady(redis: RedisClient, url: string): Promise<void> {
       clearTimeout(timer);
       reject(new OpsFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
     };
-    const timer = setTimeout(fail, patienceMs);
+    const timer = setTimeout(() => {
+      void isLoading(redis).then((loading) => {
+        if (!loading) return fail();
+        reject(new OpsFailure(`${describeUrl(url)} is loading its data: try again when it is ready`));
+      });
+    }, patienceMs);
     redis.on('error', ({ message }: Error) => {
       lastError = message;
       if (hopeless.test(message)) fail();
@@ -139,6 +157,15 @@ function untilReady(redis: RedisClient, url: string): Promise<void> {
       resolve();
     });
   });
+}
+
+/** Less than anybody would notice, for one that does not answer. */
+const loadingAnswerMs = 500;
+
+/** While it loads its data a server takes connections, and answers INFO but little else. */
+async function isLoading(redis: RedisClient): Promise<boolean> {
+  const info = redis.info('persistence').catch(() => '');
+  return /^loading:1/m.test(await Promise.race([info, sleep(loadingAnswerMs, '')]));
 }
 
 /** Without what may be a password. */

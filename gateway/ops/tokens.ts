@@ -1,11 +1,16 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config.ts';
-import { issueServiceToken } from '../upstream/internal-token.ts';
+import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
-import { nameArgument, jsonOption, secondsArgument } from './options.ts';
+import { asOption, type ChangeOptions, jsonOption, nameArgument, secondsArgument } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
+import { withChanges } from './redis-connection.ts';
 
 const defaultTtlSeconds = 3600;
+
+interface IssueOptions extends ChangeOptions {
+  ttl: number;
+}
 
 export function tokensCommand(): Command {
   const tokens = new Command('tokens').description(
@@ -17,15 +22,22 @@ export function tokensCommand(): Command {
     .description('make a token for an internal service')
     .argument('<service>', 'who calls', nameArgument)
     .option('--ttl <seconds>', 'how long it is valid', secondsArgument, defaultTtlSeconds)
+    .addOption(asOption())
     .addOption(jsonOption())
-    .action((service: string, { ttl, json }: { ttl: number; json?: true }) => {
+    .action(async (service: string, { ttl, as, json }: IssueOptions) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
       const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
-      const issued = {
-        token: issueServiceToken(privateKey, service, ttl),
-        service,
-        expiresAt: new Date(Date.now() + ttl * 1000).toISOString(),
-      };
+      const expiresAt = new Date(Date.now() + ttl * 1000).toISOString();
+      // Redis has no part in a token, but nobody can revoke one: it must be known who has made which.
+      await withChanges(as, ({ audit }) =>
+        audit({
+          action: 'tokens.issue',
+          target: service,
+          before: null,
+          after: { ttlSeconds: ttl, expiresAt, keyId: keyId(privateKey) },
+        }),
+      );
+      const issued = { token: issueServiceToken(privateKey, service, ttl), service, expiresAt };
       if (json) writeJson(issued);
       else writeFields(issued);
     });

@@ -4,12 +4,13 @@ import type { Ban, QuotaDecision } from './quota-decision.ts';
 export interface BanMemory {
   /**
    * The remembered ban of a key, or else what `decide` says, of which a ban is remembered.
-   * @param trustFully while Redis can't be asked, a ban is believed until its end and not for a second only
+   * @param outageSinceMs since when Redis can't be asked, by the clock of this memory; undefined where it can. Meanwhile
+   * a ban is believed until its end and not for a second only, if it was read shortly before
    * @param onMet told of each ban once, when this process meets it
    */
   recall(
     sha: string,
-    trustFully: boolean,
+    outageSinceMs: number | undefined,
     decide: () => Promise<QuotaDecision>,
     onMet?: (ban: Ban) => void,
   ): Promise<QuotaDecision>;
@@ -24,6 +25,8 @@ interface RememberedBan {
 
 const rememberedBans = 10_000;
 const trustMs = 1000;
+/** Of a ban that was read longer before an outage nobody knows whether an operator has lifted it since. */
+const recentMs = 10_000;
 /** Two readings of the end of one ban may be so far apart. */
 const sameEndMs = 2000;
 
@@ -64,13 +67,14 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
   async function recallKnown(
     sha: string,
     known: RememberedBan,
-    trustFully: boolean,
+    outageSinceMs: number | undefined,
     decide: () => Promise<QuotaDecision>,
     onMet: ((ban: Ban) => void) | undefined,
   ): Promise<QuotaDecision> {
     const ban = remaining(known);
     if (ban.remainingMs <= 0) return decideAndRemember(sha, decide, onMet);
-    if (trustFully || now() - known.readAtMs < trustMs) return ban;
+    if (now() - known.readAtMs < trustMs) return ban;
+    if (outageSinceMs !== undefined && outageSinceMs - known.readAtMs < recentMs) return ban;
     if (known.renewal !== undefined) {
       const renewed = await known.renewal;
       // Only a ban can be shared: anything else was counted for the request that asked.
@@ -85,11 +89,11 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
   }
 
   return {
-    recall(sha, trustFully, decide, onMet) {
+    recall(sha, outageSinceMs, decide, onMet) {
       const known = remembered.get(sha);
       return known === undefined
         ? decideAndRemember(sha, decide, onMet)
-        : recallKnown(sha, known, trustFully, decide, onMet);
+        : recallKnown(sha, known, outageSinceMs, decide, onMet);
     },
   };
 }

@@ -7,7 +7,7 @@ import { changeSettings, readSettings } from '../redis/settings-hash.ts';
 import { type BanPolicy, banPolicySchema } from './ban-policy.ts';
 
 export interface BanPolicyStore {
-  /** @throws StoreRefusal where it was edited into something that no gateway can use */
+  /** @throws StoreRefusal where there is none, or it was edited into something that no gateway can use */
   show(): Promise<BanPolicy>;
   /**
    * Changes some of its fields. In force on all gateways within a second.
@@ -26,6 +26,12 @@ export function createBanPolicyStore({
   return {
     async show() {
       const fields = await readSettings(redis, redisKeys.banPolicy);
+      if (Object.keys(fields).length === 0) {
+        throw new StoreRefusal(
+          'no ban policy is set: a gateway that starts sets the default one, running ones go on with their last good ' +
+            'one; see: ops policy set --help',
+        );
+      }
       return parse(fields, 'the ban policy was edited into something unusable');
     },
     async set(change) {

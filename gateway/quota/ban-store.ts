@@ -52,11 +52,13 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     return { reason: reasonOf(value), endsAt };
   }
 
-  async function describe(id: string): Promise<{ sha: string; ban: ActiveBan | undefined }> {
+  async function describe(id: string) {
     const { sha, record } = await keys.show(id);
     const found = await find(sha);
     const { name, plan } = record;
-    return { sha, ban: found === undefined ? undefined : { id, name, plan, ...found } };
+    const ofKey = { id, name, plan };
+    const ban: ActiveBan | undefined = found === undefined ? undefined : { ...ofKey, ...found };
+    return { sha, ofKey, ban };
   }
 
   return {
@@ -65,22 +67,19 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const ids = await redis.zrange(redisKeys.bans, '0', '-1');
       // Where the key is gone or its record can't be read, it is refused for that.
       const bans = await Promise.all(ids.map(async (id) => (await unlessRefused(describe(id)))?.ban));
-      const over = ids.filter((_id, index) => bans[index] === undefined);
-      if (over.length > 0) await redis.zrem(redisKeys.bans, ...over);
+      // One that was lifted by hand stays in the index until its time is over: see indexBan.
       return bans.filter((ban) => ban !== undefined);
     },
     async add(id, durationMs, reason) {
-      const { record } = await keys.show(id);
-      const { sha, ban: before = null } = await describe(id);
-      const { name, plan } = record;
+      const { sha, ofKey, ban: before = null } = await describe(id);
       const endsAt = new Date(now() + durationMs).toISOString();
-      const after: ActiveBan = { id, name, plan, reason: reasonOf(reason), endsAt };
+      const after: ActiveBan = { ...ofKey, reason: reasonOf(reason), endsAt };
       await audit({ action: 'bans.add', target: id, before, after });
       await redis.set(redisKeys.ban(sha), reason, 'PX', durationMs);
       await indexBan(redis, id, now() + durationMs, now());
-      const { ban } = await describe(id);
-      if (ban === undefined) throw new Error(`the ban of ${id} was gone again at once`);
-      return ban;
+      const found = await find(sha);
+      if (found === undefined) throw new Error(`the ban of ${id} was gone again at once`);
+      return { ...ofKey, ...found };
     },
     async lift(id) {
       const { sha, ban } = await describe(id);

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../redis/redis.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
 
 export interface BusyKeys {
   /** Notes one request of a key. */
@@ -73,16 +74,9 @@ export async function readBusiest(redis: RedisClient, count: number, nowMs: numb
     redis.zunion(shownSlots, slots.map(redisKeys.busy), 'WITHSCORES'),
     redis.zunion(shownSlots, slots.map(redisKeys.busyRefused), 'WITHSCORES'),
   ]);
-  const refusedById = new Map(pairs(refused));
-  return pairs(requests)
+  const refusedById = new Map(scoredMembers(refused));
+  return scoredMembers(requests)
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, count)
     .map(([id, score]) => ({ id, requests: score, refused: refusedById.get(id) ?? 0 }));
-}
-
-function pairs(flat: string[]): [member: string, score: number][] {
-  return Array.from({ length: flat.length / 2 }, (_, index) => [
-    flat[2 * index] ?? '',
-    Number(flat[2 * index + 1]),
-  ]);
 }

@@ -1,5 +1,5 @@
 import type { RedisClient } from '../redis/redis.ts';
-import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
+import type { ListedApiKey } from '../api-keys/api-key-store.ts';
 import type { Limits } from './limits.ts';
 import { readUsage } from './usage.ts';
 import { anyRev } from '../api-keys/api-keys.ts';
@@ -18,7 +18,8 @@ export interface PlanImpact {
 
 interface PlanImpactOptions {
   redis: RedisClient;
-  keys: Pick<ApiKeyStore, 'list'>;
+  /** All of them, a page at a time. */
+  keys: AsyncIterable<ListedApiKey[]>;
   plan: string;
   limits: Limits;
   nowMs: number;
@@ -36,7 +37,7 @@ export async function planImpact({
   nowMs,
 }: PlanImpactOptions): Promise<PlanImpact> {
   const impact: PlanImpact = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
-  for await (const page of keys.list()) {
+  for await (const page of keys) {
     const affected = page.flatMap((key) =>
       key.outcome === 'record' && key.record.plan === plan && apiKeyState(key.record, nowMs) === 'valid'
         ? [{ sha: key.sha, record: key.record }]

@@ -74,6 +74,12 @@ export function assertPlan(name: string, { minute, day }: Partial<Limits>): void
   }
 }
 
+/** Whether a limit is missing that gateways need, or was edited into something that they can't use. */
+export function lacksLimits({ name, minute, day }: PlanRow): boolean {
+  if (name === enterprisePlan) return false;
+  return minute === null || (day === null && name !== anonymousPlan);
+}
+
 function rowOf(name: string, [minute, day]: (string | null | undefined)[]): PlanRow {
   return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
 }

@@ -38,19 +38,38 @@ export interface Plans {
   limitsOf(key: { plan: string; minute?: number | undefined; day?: number | undefined }): Limits | undefined;
   /** Requests a minute that one address may make without a valid key. */
   anonymousMinute(): number;
-  /** Reads a plan that no instance has seen before; later refreshes include it. */
+  /** Told of a plan that a key is on: reads it where it is new, and tells of what is wrong with it. */
   learn(name: string): Promise<void>;
   /** Reads all plans again. Never rejects: a value that can't be read or used leaves the last good one. */
   refresh(): Promise<void>;
 }
 
+/** A key in use is read again, and its plan learned, more often. */
+const inUseMs = 60_000;
+
+interface PlansDependencies {
+  redis: RedisClient;
+  faults: FaultReport;
+  now: () => number;
+}
+
 /** Plan limits as last read from Redis. Called every half second, `refresh` brings a change within one. */
-export function createPlans({ redis, faults }: { redis: RedisClient; faults: FaultReport }): Plans {
+export function createPlans({ redis, faults, now }: PlansDependencies): Plans {
   const limits = new Map<string, Partial<Limits>>(Object.entries(defaultPlans));
+  /** Of plans that operators have made: when a key on one was last read. */
+  const usedAtMs = new Map<string, number>();
   let anonymousMinute = defaultAnonymousMinute;
 
+  /** What is wrong with a plan that operators have made is of no interest where no key is on it any more. */
+  function report(name: string, found: string[]): void {
+    const key = redisKeys.plan(name);
+    const usedMs = usedAtMs.get(name);
+    if (usedMs === undefined || now() - usedMs < inUseMs) faults.report(key, found);
+    else faults.forget(key);
+  }
+
   async function refreshPlan(name: string): Promise<void> {
-    const values = await readFields(redisKeys.plan(name), ['minute', 'day']);
+    const values = await readFields(name, ['minute', 'day']);
     if (values === undefined) return;
     const [minute, day] = values;
     const lastGood = limits.get(name);
@@ -62,22 +81,22 @@ export function createPlans({ redis, faults }: { redis: RedisClient; faults: Fau
   }
 
   async function refreshAnonymous(): Promise<void> {
-    const values = await readFields(redisKeys.plan(anonymousPlan), ['minute']);
+    const values = await readFields(anonymousPlan, ['minute']);
     anonymousMinute = values?.[0] ?? anonymousMinute;
   }
 
   /** Undefined as a whole where Redis gave no answer, in place of one field where that field is no limit. */
-  async function readFields(key: string, fields: string[]): Promise<(number | undefined)[] | undefined> {
+  async function readFields(name: string, fields: string[]): Promise<(number | undefined)[] | undefined> {
     let texts: (string | null)[];
     try {
-      texts = await redis.hmget(key, ...fields);
+      texts = await redis.hmget(redisKeys.plan(name), ...fields);
     } catch (error) {
-      if (isWrongType(error)) faults.report(key, ['is not a hash']);
+      if (isWrongType(error)) report(name, ['is not a hash']);
       return undefined;
     }
     const values = texts.map(parseLimit);
-    faults.report(
-      key,
+    report(
+      name,
       fields.flatMap((field, index) =>
         values[index] === undefined
           ? [
@@ -99,7 +118,9 @@ export function createPlans({ redis, faults }: { redis: RedisClient; faults: Fau
     },
     anonymousMinute: () => anonymousMinute,
     async learn(name) {
-      if (name !== enterprisePlan && !limits.has(name)) await refreshPlan(name);
+      if (name === enterprisePlan) return;
+      if (!Object.hasOwn(defaultPlans, name)) usedAtMs.set(name, now());
+      if (!limits.has(name)) await refreshPlan(name);
     },
     async refresh() {
       await Promise.all([refreshAnonymous(), ...Array.from(limits.keys(), refreshPlan)]);

@@ -73,7 +73,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     decide: (caller) =>
       bans.recall(
         caller.sha,
-        !gate.open,
+        gate.shutAtMs,
         () => decideInRedis(caller),
         (ban) => tellOperators(caller, ban),
       ),

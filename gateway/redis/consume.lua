@@ -64,8 +64,9 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
   local minuteLeft = 60000
   if minuteUsed ~= 0 then
     minuteLeft = redis.call('PTTL', minuteKey)
-    if minuteLeft == -1 then
-      -- Somebody took the expiry away: a window that never ends would lock the key out.
+    if minuteLeft == -1 or minuteLeft > 60000 then
+      -- Somebody took the expiry away or put it off, or the clock of Redis was set back: a window that does not end would
+      -- lock the key out.
       redis.call('PEXPIRE', minuteKey, 60000)
       minuteLeft = 60000
     elseif minuteLeft <= 0 then

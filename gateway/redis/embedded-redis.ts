@@ -1,6 +1,7 @@
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Logger } from 'pino';
+import { dataDirectoryFault } from '../data-directory.ts';
 import { lockDataDirectory } from './data-directory-lock.ts';
 import { type EmbeddedRedis, startInProcessRedis } from './in-process-redis.ts';
 import { startNativeRedis } from './native-redis.ts';
@@ -13,7 +14,8 @@ function urlFile(dataDirectory: string): string {
 /** @returns the address of the private Redis of the gateway that runs on this data directory, if any. */
 export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined {
   try {
-    return readFileSync(urlFile(dataDirectory), 'utf8').trim();
+    // Empty where the disk was full.
+    return readFileSync(urlFile(dataDirectory), 'utf8').trim() || undefined;
   } catch {
     return undefined;
   }
@@ -22,14 +24,18 @@ export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined 
 /**
  * A private Redis for a gateway without REDIS_URL: the native server where there is one on PATH, which keeps its
  * data, else one in JavaScript in this process, which does not. Both listen on loopback alone.
- * @throws Error where the data directory is in use
+ * @throws Error that names DATA_DIR where it is in use, or its files can't be written or used
  */
 export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Promise<EmbeddedRedis> {
   const unlock = lockDataDirectory(dataDirectory, 'redis');
+  let announced = false;
   try {
     const program = findProgram(['redis-server', 'valkey-server']);
     const previousUrl = readEmbeddedRedisUrl(dataDirectory);
-    const announce = (url: string) => writeFileSync(urlFile(dataDirectory), url, { mode: 0o600 });
+    const announce = (url: string) => {
+      writeFileSync(urlFile(dataDirectory), url, { mode: 0o600 });
+      announced = true;
+    };
     const redis =
       program === undefined
         ? await startInProcessRedis(announce)
@@ -43,8 +49,9 @@ export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Pr
       },
     };
   } catch (error) {
+    if (announced) rmSync(urlFile(dataDirectory), { force: true });
     unlock();
-    throw error;
+    throw dataDirectoryFault(dataDirectory, error);
   }
 }
 

@@ -7,6 +7,8 @@ export interface FaultReport {
    * @param faults what is wrong with it; an empty list when all is well (again)
    */
   report(key: string, faults: readonly string[]): void;
+  /** Takes back what is wrong with a value that nobody uses any more. */
+  forget(key: string): void;
 }
 
 interface FaultReportDependencies {
@@ -25,13 +27,17 @@ export function createFaultReport({ log, gauge }: FaultReportDependencies): Faul
     );
   }
 
+  function forget(key: string): void {
+    if (known.delete(key)) gauge(labelOf(key), countFaults(labelOf(key)));
+  }
+
   return {
+    forget,
     report(key, faults) {
       const text = faults.join('; ');
       if (text === (known.get(key) ?? []).join('; ')) return;
       if (text === '') {
-        known.delete(key);
-        gauge(labelOf(key), countFaults(labelOf(key)));
+        forget(key);
         log.info({ key }, 'Redis value is usable again');
       } else {
         known.set(key, faults);

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, realpathSync } from 'node:fs';
+import { realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import { makeDirectory } from '../data-directory.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
@@ -26,7 +27,7 @@ interface NativeRedisOptions {
 /** A redis-server of our own: loopback, a free port, an append-only file. Started again where it stops by itself. */
 export async function startNativeRedis(options: NativeRedisOptions): Promise<EmbeddedRedis> {
   const { program, dataDirectory, previousUrl, announce, log } = options;
-  mkdirSync(join(dataDirectory, 'redis'), { recursive: true, mode: 0o700 });
+  makeDirectory(join(dataDirectory, 'redis'));
   // As Redis itself will name it, by which an orphan is recognised.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
@@ -98,7 +99,9 @@ async function stopOrphan(url: string, directory: string): Promise<void> {
   const deadline = Date.now() + startTimeoutMs;
   while (await runsOn(url, directory)) {
     if (Date.now() > deadline)
-      throw new Error(`an earlier private Redis at ${url} does not stop; stop it by hand`);
+      throw new Error(
+        `DATA_DIR: an earlier private Redis on ${directory} at ${url} does not stop; stop it by hand`,
+      );
     await sleep(100);
   }
 }
@@ -139,7 +142,7 @@ async function untilAnswering(url: string, directory: string): Promise<void> {
       } catch (error) {
         const loading = error instanceof Error && error.message.startsWith('LOADING');
         if (!loading && Date.now() > deadline) {
-          throw new Error(`the private Redis did not start, see ${join(directory, 'redis.log')}`, {
+          throw new Error(`DATA_DIR: the private Redis does not start on ${directory}, see redis.log there`, {
             cause: error,
           });
         }

@@ -24,8 +24,8 @@ local now = nowMs()
 local counters = redis.call('MGET', KEYS[2], KEYS[3] .. ':' .. utcDate(dayNumberOf(now)))
 local minuteUsed = wholeNumber(counters[1])
 local minuteLeft = redis.call('PTTL', KEYS[2])
-if minuteLeft == -1 then
-  -- Somebody took the expiry away: the next request gives the window one again.
+if minuteLeft == -1 or minuteLeft > 60000 then
+  -- As in consume.lua: the next request gives the window its length again.
   minuteLeft = 60000
 end
 if minuteUsed == 0 or minuteLeft <= 0 then

@@ -1,11 +1,23 @@
 /** The key holds another type of value: somebody edited it by hand. */
-export function isWrongType(error: unknown): boolean {
+export function isWrongType(error: unknown): error is Error {
   return error instanceof Error && error.message.startsWith('WRONGTYPE');
 }
 
-/** Answers that mean "this server can't serve now" rather than "this command is wrong". */
+/** What the refused command names, one of which is of the wrong type: Redis does not say which. Else nothing. */
+export function keysOfWrongType(error: unknown): string[] {
+  // ioredis adds the command to each error that Redis answers with.
+  if (!isWrongType(error) || !('command' in error)) return [];
+  const { command } = error;
+  if (typeof command !== 'object' || command === null || !('args' in command)) return [];
+  return Array.isArray(command.args) ? command.args.filter((arg) => typeof arg === 'string') : [];
+}
+
+/**
+ * Answers that mean "this server can't serve now" rather than "this command is wrong". The last one is what NOPERM becomes
+ * where a script is refused a command.
+ */
 const cannotServe =
-  /^(READONLY|LOADING|BUSY|UNKILLABLE|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS)\b/;
+  /^(READONLY|LOADING|BUSY|UNKILLABLE|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|MISCONF|OOM|NOAUTH|NOPERM|WRONGPASS)\b|can't run this command/;
 
 /** Answers of a Redis Cluster about one slot that is on its way to another node; all others can be used. */
 const slotMoves = /^(MOVED|ASK|TRYAGAIN)\b|^Too many Cluster redirections/;

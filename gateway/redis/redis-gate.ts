@@ -9,6 +9,8 @@ export class RedisUnavailable extends Error {
 export interface RedisGate {
   /** False while Redis is given up on: callers then decide locally without waiting. */
   readonly open: boolean;
+  /** When it was last given up on, by performance.now(); undefined while it is used. */
+  readonly shutAtMs: number | undefined;
   /** How often it was given up on so far: whatever was asked before that has been decided on without it. */
   readonly outages: number;
   /**
@@ -53,6 +55,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   const timeoutTicks = Math.ceil(timeoutMs / tickMs) + 1;
   let open = false;
   let outages = 0;
+  let shutAtMs = 0;
   let everOpen = false;
   let tick = 0;
   let probing = false;
@@ -103,6 +106,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     if (!open) return;
     open = false;
     outages += 1;
+    shutAtMs = performance.now();
     log.error({ err: reason }, 'Redis does not answer: known keys are limited locally, unknown keys get 503');
     onChange?.(false);
   }
@@ -130,6 +134,9 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   return {
     get open() {
       return open;
+    },
+    get shutAtMs() {
+      return open ? undefined : shutAtMs;
     },
     get outages() {
       return outages;

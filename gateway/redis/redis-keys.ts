@@ -2,6 +2,10 @@
  * Every Redis key of the gateway is named here. All keys of one API key share the hash tag {<sha256>}, so that
  * one script can use them together in Redis Cluster.
  */
+
+/** Of the counters of the busiest keys, which share a hash tag of their own. */
+export const busyPrefix = 'gw:{busy}:';
+
 export const redisKeys = {
   /** Hash: the record of an API key (api-key-record.ts). */
   apiKey: (sha: string) => `gw:key:{${sha}}`,
@@ -20,9 +24,9 @@ export const redisKeys = {
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds; those that ended are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest keys in ten seconds; all share a slot, to be added up. */
-  busy: (slot: number) => `gw:{busy}:${slot}`,
+  busy: (slot: number) => `${busyPrefix}${slot}`,
   /** Of those, the requests that were refused. */
-  busyRefused: (slot: number) => `gw:{busy}:${slot}:refused`,
+  busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
   /** Stream: every change that was made with the ops command. */
   audit: 'gw:audit',
   /** Hash: minute and day limits of a plan. */
@@ -40,6 +44,12 @@ export const redisKeys = {
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;
+
+/** The hash of an API key by the key of its record; undefined for any other key. */
+export function shaOfApiKey(key: string): string | undefined {
+  const [, sha] = /^gw:key:\{([\da-f]{64})\}$/.exec(key) ?? [];
+  return sha;
+}
 
 /** The keys of consume.lua and read-usage-5.lua, in their order. */
 export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];

@@ -88,6 +88,8 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
+    // How long it goes unnoticed that a server has its data again; else as long as the server itself thinks it takes.
+    maxLoadingRetryTime: 250,
     // How long a peer may take to close its end when we leave.
     disconnectTimeout: 200,
     // A peer that vanished without a word is noticed when a command stays unanswered for this long.

@@ -6,6 +6,7 @@ import { createLogWriter } from '../log-writer.ts';
 import { createMetrics } from '../metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounts, type SharedCounts } from './shared-counts.ts';
+import { messageOf } from '../errors.ts';
 
 /*
  * A worker: one of the processes that serve the requests of a gateway. It does what the primary says, and ends with
@@ -56,7 +57,7 @@ async function start({ config, privateKeyPem }: Start): Promise<Service> {
 }
 
 async function fail(error: unknown): Promise<never> {
-  await tell({ type: 'failed', reason: error instanceof Error ? error.message : String(error) });
+  await tell({ type: 'failed', reason: messageOf(error) });
   process.exit(1);
 }
 

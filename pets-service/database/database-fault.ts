@@ -13,6 +13,7 @@ const prismaCodes: Record<string, DatabaseFault> = {
   P1001: 'refused',
   P1002: 'refused',
   P1008: 'lost',
+  P1011: 'refused',
   P1017: 'lost',
   P2024: 'refused',
   P2037: 'refused',
@@ -21,6 +22,7 @@ const prismaCodes: Record<string, DatabaseFault> = {
 /** Of Prisma's adapters. A raw query's error says no more: its code is that of any raw query that fails. */
 const adapterKinds: Record<string, DatabaseFault> = {
   DatabaseNotReachable: 'refused',
+  TlsConnectionError: 'refused',
   ConnectionClosed: 'lost',
   SocketTimeout: 'lost',
 };
@@ -94,6 +96,18 @@ export function databaseFault(error: unknown): DatabaseFault | undefined {
 /** Whether PostgreSQL refused the statement as such, say, for its content. Nothing of it was written. */
 export function isStatementRefused(error: unknown): boolean {
   return adapterFault(error).sqlState !== '' && databaseFault(error) === undefined;
+}
+
+/** The database is there, but is not what this version needs. The message says what is missing. */
+export class SchemaFault extends Error {
+  override name = 'SchemaFault';
+}
+
+/** Whether the database lacks a table or a column, or does not let us use it (SQLSTATE class 42). */
+export function isSchemaFault(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isMissing = 'code' in error && (error.code === 'P2021' || error.code === 'P2022');
+  return isMissing || error instanceof SchemaFault || adapterFault(error).sqlState.startsWith('42');
 }
 
 /** What the adapter below Prisma says; nothing where the error is not of it. */

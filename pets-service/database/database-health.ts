@@ -1,41 +1,54 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { isSchemaFault } from './database-fault.ts';
 import type { PetStore } from './pet-store.ts';
+
+/** unusable: it answers, but is not what this version needs, as before its migrations are applied. */
+export type DatabaseState = 'ok' | 'unavailable' | 'unusable';
 
 export interface DatabaseHealth {
   /** However many ask while the database hangs, one connection of the pool waits for it. Never rejects. */
-  ask(): Promise<'ok' | 'unavailable'>;
+  ask(): Promise<DatabaseState>;
+  /** Whether it has been ok once. */
+  readonly proven: boolean;
   /** Asks every few seconds, whether anybody else does or not, until aborted. */
   watch(signal: AbortSignal): Promise<void>;
 }
 
 const watchMs = 5000;
 
-/** Whether the database answers; a line in the log at each change. */
+const faults = {
+  unavailable: 'The database does not answer',
+  unusable: 'The database has not what this version needs: are its migrations applied (npm run migrate)?',
+};
+
+/** Whether the database answers, and at first whether it has the schema; a line in the log at each change. */
 export function createDatabaseHealth({
   store,
   log,
 }: {
-  store: Pick<PetStore, 'ping'>;
+  store: Pick<PetStore, 'ping' | 'assertSchema'>;
   log: Logger;
 }): DatabaseHealth {
-  let pending: Promise<'ok' | 'unavailable'> | undefined;
-  let away = false;
+  let pending: Promise<DatabaseState> | undefined;
+  let last: DatabaseState = 'ok';
+  let proven = false;
 
-  async function ping(): Promise<'ok' | 'unavailable'> {
+  async function ping(): Promise<DatabaseState> {
     try {
-      await store.ping();
-      if (away) log.warn('The database answers again');
-      away = false;
-      return 'ok';
+      await (proven ? store.ping() : store.assertSchema());
+      proven = true;
+      if (last !== 'ok') log.warn('The database answers as it should');
+      last = 'ok';
     } catch (error) {
-      if (!away) log.error({ err: error }, 'The database does not answer');
-      away = true;
-      return 'unavailable';
+      const state = isSchemaFault(error) ? 'unusable' : 'unavailable';
+      if (last !== state) log.error({ err: error }, faults[state]);
+      last = state;
     }
+    return last;
   }
 
-  function ask(): Promise<'ok' | 'unavailable'> {
+  function ask(): Promise<DatabaseState> {
     pending ??= ping().finally(() => {
       pending = undefined;
     });
@@ -44,6 +57,9 @@ export function createDatabaseHealth({
 
   return {
     ask,
+    get proven() {
+      return proven;
+    },
     async watch(signal) {
       while (!signal.aborted) {
         await ask();

@@ -1,5 +1,5 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { databaseFault } from './database-fault.ts';
+import { databaseFault, SchemaFault } from './database-fault.ts';
 import { PetsError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
 import { createKeyedCreate, type KeyedCreate } from './keyed-create.ts';
@@ -14,6 +14,8 @@ export interface PetStore extends KeyedCreate {
   find(id: bigint): Promise<Pet | undefined>;
   /** @throws PetsError service_unavailable where the database does not answer, as all of these do */
   ping(): Promise<void>;
+  /** @throws what isSchemaFault tells, where a table, a column or a privilege is missing */
+  assertSchema(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,8 +40,31 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
       reading(async () => {
         await prisma.$queryRaw`SELECT 1`;
       }),
+    assertSchema: () =>
+      reading(async () => {
+        // Of models, all columns are read. No row is looked at that could be there.
+        await prisma.pet.findFirst({ where: { id: 0n } });
+        await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
+        await assertPrivileges(prisma);
+      }),
     close: () => prisma.$disconnect(),
   };
+}
+
+/** What the statements of this service do. Names are found as by them, and by the models in `public` alone. */
+async function assertPrivileges(prisma: PrismaClient): Promise<void> {
+  const lacking = await prisma.$queryRaw<{ lacking: string }[]>`
+    SELECT privilege || ' on ' || relation AS lacking
+    FROM (VALUES
+      ('pets', 'SELECT'), ('pets', 'INSERT'),
+      ('idempotency_keys', 'SELECT'), ('idempotency_keys', 'INSERT'),
+      ('idempotency_keys', 'UPDATE'), ('idempotency_keys', 'DELETE')
+    ) AS needed (relation, privilege)
+    WHERE NOT has_table_privilege(relation, privilege)
+    UNION ALL
+    SELECT 'USAGE on pets_id_seq' WHERE NOT has_sequence_privilege('pets_id_seq', 'USAGE')`;
+  if (lacking.length === 0) return;
+  throw new SchemaFault(`the role lacks ${lacking.map((row) => row.lacking).join(', ')}`);
 }
 
 const retryShortly = { 'Retry-After': '1' };

@@ -1,4 +1,4 @@
-import { isStatementRefused } from './database-fault.ts';
+import { databaseFault, isStatementRefused } from './database-fault.ts';
 import { gather } from './gather.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pet-input.ts';
@@ -78,7 +78,7 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
   }
 
   /** The ids are drawn first, and tell which row is whose: SQL promises no order of what RETURNING returns. */
-  async function insert(pets: readonly NewPet[]): Promise<Map<number, Pet>> {
+  async function insert(pets: readonly NewPet[]): Promise<(Pet | undefined)[]> {
     const names = pets.map(({ name }) => name);
     const categoryIds = pets.map(({ categoryId }) => categoryId);
     const statuses = pets.map(({ status }) => status);
@@ -94,31 +94,38 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
       )
       SELECT given.place::int AS place, id, stored.name, stored.category_id AS "categoryId", stored.status
       FROM stored JOIN given USING (id)`;
-    return new Map(rows.map((row) => [row.place, petOf(row)]));
+    const stored = new Map(rows.map((row) => [row.place, petOf(row)]));
+    return pets.map((_pet, index) => stored.get(index + 1));
   }
 
   /** All by one statement. Where PostgreSQL refuses it, the halves are tried: one pet that it won't have harms no other. */
   function createTogether(pets: readonly NewPet[]): Promise<Pet>[] {
-    const created = insert(pets).then(
-      (stored) => pets.map((_pet, index) => stored.get(index + 1)),
-      (error: unknown) => {
-        if (pets.length === 1 || !isStatementRefused(error)) throw error;
-        const middle = Math.ceil(pets.length / 2);
-        return [...createTogether(pets.slice(0, middle)), ...createTogether(pets.slice(middle))];
-      },
-    );
+    const created = insert(pets).catch((error: unknown) => {
+      if (pets.length === 1 || !isStatementRefused(error)) throw error;
+      const middle = Math.ceil(pets.length / 2);
+      return [...createTogether(pets.slice(0, middle)), ...createTogether(pets.slice(middle))];
+    });
     return pets.map(async (_pet, index) => (await (await created)[index]) ?? unexpectedRows());
   }
 
-  const findPageOfAll = gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, alongIds));
-  const findPageOfStatus = gather((queries: readonly PetsQuery[]) =>
-    findPagesTogether(queries, alongStatusAndIds),
-  );
+  /** Of calls of findUnique in one tick Prisma makes one statement. A pet that can't be read harms no other of it. */
+  async function find(id: bigint): Promise<Pet | null> {
+    try {
+      return await prisma.pet.findUnique({ where: { id } });
+    } catch (error) {
+      if (databaseFault(error) !== undefined) throw error;
+      return prisma.pet.findFirst({ where: { id } });
+    }
+  }
+
+  const findPageAlong = (walk: Prisma.Sql) =>
+    gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, walk));
+  const findPageOfAll = findPageAlong(alongIds);
+  const findPageOfStatus = findPageAlong(alongStatusAndIds);
 
   return {
     findPage: (query) => (query.status === undefined ? findPageOfAll(query) : findPageOfStatus(query)),
-    // Of calls of findUnique in one tick Prisma makes one statement.
-    find: gather((ids) => ids.map((id) => prisma.pet.findUnique({ where: { id } }))),
+    find: gather((ids) => ids.map(find)),
     create: gather(createTogether),
   };
 }

@@ -63,8 +63,12 @@ describe('the life of keys', () => {
         replaces: old.id,
       });
       expect(fresh.key).not.toBe(old.key);
-      for (const key of [old.key, fresh.key])
-        expect((await kit.pets(key)).header('RateLimit-Policy')).toContain('q=77;w=60');
+      for (const key of [old.key, fresh.key]) {
+        const answer = await kit.pets(key);
+        expect(answer.header('RateLimit-Policy')).toContain('q=77;w=60');
+        // Each has counters of its own.
+        expect(answer.header('RateLimit')).toMatch(/^"minute";r=76;t=\d+, "day";r=9999;/);
+      }
       const shown = await kit.json<ShownKey>('keys', 'show', old.id);
       expect(shown.replacedBy).toBe(fresh.id);
       expect(Date.parse(shown.expiresAt ?? '')).toBeGreaterThanOrEqual(before + 3000);
@@ -117,7 +121,6 @@ describe('the life of keys', () => {
       await using other = await startAnyRedis();
       const run = (...args: string[]) =>
         runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
-      await run('plans', 'list');
       const odd = { id: 'odd', plan: 'free', name: 'x'.repeat(150), createdAt: 'yesterday', replaces: '' };
       await other.redis.hset(redisKeys.apiKey('c'.repeat(64)), odd);
       await other.redis.hset(redisKeys.apiKeyIds, 'odd', 'c'.repeat(64), 'bad', 'd'.repeat(64));

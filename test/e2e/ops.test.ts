@@ -6,6 +6,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/free-port.ts';
 import { send } from '../support/http.ts';
 import { inTurns, type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
+import { startAnyRedis } from '../support/redis-server.ts';
 import { runProgram, startGateway, startPetsService } from '../support/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -312,23 +313,50 @@ describe('the ops command without REDIS_URL', () => {
       DATA_DIR: directory.path,
     });
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ops: can't read the private key of internal tokens from [^\n]+\n$/);
+    expect(stderr).toMatch(/^ops: DATA_DIR: \S+\/private\.pem can't be read \([^\n]+\)\n$/);
     expect(await readdir(directory.path)).toEqual([]);
   });
 
-  test('issues tokens that the pets service accepts until they expire', async () => {
+  test('issues tokens that the pets service accepts until they expire, and notes who has done so', async () => {
     await using directory = await temporaryDirectory();
+    await using server = await startAnyRedis();
     const env = { DATA_DIR: directory.path };
-    const service = await startPetsService({ ...env });
-    const { code, stdout } = await runProgram(
-      ['gateway/ops/main.ts', 'tokens', 'issue', 'billing', '--ttl', '60', '--json'],
-      env,
-    );
+    await using service = await startPetsService({ ...env });
+    const issue = [
+      'gateway/ops/main.ts',
+      'tokens',
+      'issue',
+      'billing',
+      '--ttl',
+      '60',
+      '--as',
+      'Alice',
+      '--json',
+    ];
+    const withRedis = { ...env, REDIS_URL: server.url };
+    const { code, stdout } = await runProgram(issue, withRedis);
     expect(code).toBe(0);
-    const { token, service: name } = JSON.parse(stdout) as { token: string; service: string };
-    expect(name).toBe('billing');
-    expect((await send(`${service.url}/v1/pets`, { key: token })).status).toBe(200);
+    const issued = JSON.parse(stdout) as { token: string; service: string; expiresAt: string };
+    expect(issued.service).toBe('billing');
+    expect((await send(`${service.url}/v1/pets`, { key: issued.token })).status).toBe(200);
     expect((await send(`${service.url}/v1/pets`)).status).toBe(401);
-    await service[Symbol.asyncDispose]();
+
+    const { kid } = JSON.parse(atob(issued.token.split('.')[0] ?? '')) as { kid: string };
+    const audit = await runProgram(['gateway/ops/main.ts', 'audit', '--json'], withRedis);
+    expect(JSON.parse(audit.stdout)).toEqual([
+      expect.objectContaining({
+        who: 'Alice',
+        action: 'tokens.issue',
+        target: 'billing',
+        before: null,
+        after: { ttlSeconds: 60, expiresAt: issued.expiresAt, keyId: kid },
+      }),
+    ]);
+    expect(audit.stdout).not.toContain(issued.token.split('.')[2]);
+
+    // Nobody would know of a token that is not in the audit log, so there is none.
+    const unaudited = await runProgram(issue, env);
+    expect(unaudited).toMatchObject({ code: 1, stdout: '' });
+    expect(unaudited.stderr).toMatch(/^ops: no gateway runs with the data directory .*\n$/);
   });
 });

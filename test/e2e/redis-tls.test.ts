@@ -2,6 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { seedPlans } from '../../gateway/quota/plans.ts';
 import { freePort } from '../support/free-port.ts';
 import { type RedisProcess, startRedisProcess } from '../support/redis-process.ts';
 import { needsRedisServer } from '../support/redis-server.ts';
@@ -34,6 +35,7 @@ describe.skipIf(skip)('a Redis that encrypts its connections and asks for a pass
     sentinelPort = await freePort();
     server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
     await server.redis.config('SET', 'requirepass', password);
+    await seedPlans(server.redis);
     sentinel = await startRedisProcess((path) => {
       const file = join(path, 'sentinel.conf');
       writeFileSync(file, '');

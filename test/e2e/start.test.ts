@@ -113,6 +113,8 @@ describe.skipIf(!hasCurl)('npm start', () => {
       };
       const first = await npmStart(env);
       expect(first.output()).toContain('Redis in JavaScript within the gateway, kept in memory only');
+      // Which says all there is to say: nobody can set it to keep its data.
+      expect(first.output()).not.toContain('appendonly');
       const answer = await first.paste();
       expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
       expect(answer).toMatch(/^X-RateLimit-Remaining: 59/m);
@@ -200,7 +202,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
       ...(await ports()),
     });
     expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`the data directory ${directory.path} is in use by another process`);
+    expect(second.stderr).toContain(`DATA_DIR: ${directory.path} is in use by another process`);
     expect(await first.paste()).toMatch(/^HTTP\/1\.1 200 OK/);
   });
 

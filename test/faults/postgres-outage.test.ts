@@ -4,7 +4,7 @@ import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { postJson, send } from '../support/http.ts';
 import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
-import { type Service, startPetsService } from '../support/service.ts';
+import { runProgram, type Service, startPetsService } from '../support/service.ts';
 import { postgresMissing } from '../support/stores.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -41,8 +41,82 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
   const createKeyed = (name: string, key: string) =>
     postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 }, { 'Idempotency-Key': key });
   const find = (id: number) => send(`${service.url}/v1/pets/${id}`, { key: token });
+  /** Nobody else gets at the pets until its transaction, or the server, ends. */
+  async function lockPets(): Promise<pg.Client> {
+    const client = new pg.Client(databaseUrl);
+    // Where the server is killed.
+    client.on('error', () => {});
+    await client.connect();
+    await client.query('BEGIN');
+    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    return client;
+  }
+  function startAs(username: string, dataDirectory: string): Promise<Service> {
+    const url = new URL(databaseUrl);
+    url.username = username;
+    return startPetsService({ DATA_DIR: dataDirectory, DATABASE_URL: url.href, DEMO: 'false' });
+  }
   const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
   const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
+
+  test('an instance is ready once it has found its tables, and then for good', async () => {
+    await using directory = await temporaryDirectory();
+    const url = await postgres.createDatabase('later');
+    const env = { DATA_DIR: directory.path, DATABASE_URL: url, DEMO: 'false' };
+    await using early = await startPetsService(env);
+    const ready = async () => {
+      const { status, json } = await send(`${early.url}/readyz`);
+      return { http: status, ...(json as object) };
+    };
+    expect(await ready()).toEqual({ http: 503, status: 'starting', database: 'unusable' });
+    await expect.poll(early.output).toContain('npm run migrate');
+    const migrated = await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
+    expect(migrated.code).toBe(0);
+    expect(await ready()).toEqual({ http: 200, status: 'ok', database: 'ok' });
+    await postgres.kill();
+    expect(await ready()).toEqual({ http: 200, status: 'ok', database: 'unavailable' });
+    await using late = await startPetsService(env);
+    const { status, json } = await send(`${late.url}/readyz`);
+    expect({ status, json }).toEqual({ status: 503, json: { status: 'starting', database: 'unavailable' } });
+    await postgres.restart();
+    await expect.poll(async () => (await send(`${late.url}/readyz`)).status).toBe(200);
+  });
+
+  test.each([
+    [
+      'INSERT on idempotency_keys, UPDATE on idempotency_keys, DELETE on idempotency_keys, USAGE on pets_id_seq',
+      [],
+    ],
+    ['USAGE on pets_id_seq', ['GRANT UPDATE, DELETE, INSERT ON idempotency_keys TO app']],
+    ['does not exist', ['ALTER ROLE app SET search_path = elsewhere']],
+  ])('an instance whose role lacks what its statements need is not ready: %s', async (lacks, grants) => {
+    await using directory = await temporaryDirectory();
+    const client = new pg.Client(databaseUrl);
+    await client.connect();
+    await client.query('DROP OWNED BY app; DROP ROLE app').catch(() => {});
+    await client.query('CREATE ROLE app LOGIN; GRANT SELECT, INSERT ON pets TO app');
+    await client.query('GRANT SELECT ON idempotency_keys TO app');
+    for (const grant of grants) await client.query(grant);
+    await using service = await startAs('app', directory.path);
+    expect((await send(`${service.url}/readyz`)).json).toEqual({
+      status: 'starting',
+      database: 'unusable',
+    });
+    await expect.poll(service.output).toContain(lacks);
+    await client.query('ALTER ROLE app RESET search_path; GRANT ALL ON ALL TABLES IN SCHEMA public TO app');
+    await client.query('GRANT USAGE ON pets_id_seq TO app');
+    await client.end();
+    await expect.poll(async () => (await send(`${service.url}/readyz`)).status).toBe(200);
+  });
+
+  test('an instance with a wrong password is not ready', async () => {
+    await using directory = await temporaryDirectory();
+    await using service = await startAs('nobody', directory.path);
+    expect((await send(`${service.url}/readyz`)).json).toEqual({
+      status: 'starting',
+      database: 'unavailable',
+    });
+  });
 
   test('killed: 503 while it is away, recovery without a restart, and what was created is still there', async () => {
     expect((await create('Before')).status).toBe(201);
@@ -85,12 +159,7 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
   });
 
   test('killed in the middle of creates: only the one with a key is to be repeated', async () => {
-    const client = new pg.Client(databaseUrl);
-    // It goes away with the server.
-    client.on('error', () => {});
-    await client.connect();
-    await client.query('BEGIN');
-    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const client = await lockPets();
     const answers = Promise.all([create('Lost'), createKeyed('Lost', 'lost')]);
     const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
     await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(2);
@@ -104,10 +173,7 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
   });
 
   test('a create that waits for a lock is given up, said to be 503, and not there afterwards', async () => {
-    const client = new pg.Client(databaseUrl);
-    await client.connect();
-    await client.query('BEGIN');
-    await client.query('LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const client = await lockPets();
     const answer = await create('Locked out');
     expect(answer.status).toBe(503);
     expect(answer.json).toMatchObject({ code: 'service_unavailable' });

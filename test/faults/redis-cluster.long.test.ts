@@ -98,6 +98,11 @@ describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', 
     expect(await ops('keys', 'list')).toContain(issued.id);
     expect(await ops('usage', issued.id)).toMatch(/minute +1 of 60 used/);
     expect(await ops('keys', 'export')).toContain(issued.id);
+    const indexed = await fleet.redis.hgetall(redisKeys.apiKeyIds);
+    await fleet.redis.del(redisKeys.apiKeyIds);
+    const reindexed = JSON.parse(await ops('keys', 'reindex', '--json')) as unknown;
+    expect(reindexed).toEqual({ added: Object.keys(indexed).length, removed: 0, unusable: 0 });
+    expect(await fleet.redis.hgetall(redisKeys.apiKeyIds)).toEqual(indexed);
     const rotated = JSON.parse(await ops('keys', 'rotate', issued.id, '--grace', '1h', '--json')) as {
       key: string;
     };

@@ -34,6 +34,21 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
       begin: () => Promise.resolve(kit.server.signal('SIGSTOP')),
       end: () => Promise.resolve(kit.server.signal('SIGCONT')),
     },
+    {
+      name: 'full',
+      begin: () => kit.server.redis.config('SET', 'maxmemory', 1),
+      end: () => kit.server.redis.config('SET', 'maxmemory', 0),
+    },
+    {
+      name: 'read-only',
+      begin: () => kit.server.redis.config('SET', 'min-replicas-to-write', 1),
+      end: () => kit.server.redis.config('SET', 'min-replicas-to-write', 0),
+    },
+    {
+      name: 'used by one who may not use all that scripts do',
+      begin: () => kit.server.redis.acl('SETUSER', 'default', '-time'),
+      end: () => kit.server.redis.acl('SETUSER', 'default', '+time'),
+    },
   ];
 
   test.each(outages)(
@@ -153,6 +168,22 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
     }
     expect(served).toBeGreaterThanOrEqual(40);
     expect(served).toBeLessThanOrEqual(80);
+  });
+
+  test('settings under which Redis may lose keys are told of at the start', async () => {
+    expect(kit.gateway.output()).not.toMatch(/noeviction|appendonly/);
+    await kit.server.redis.config(
+      'SET',
+      'maxmemory',
+      '1gb',
+      'maxmemory-policy',
+      'allkeys-lru',
+      'appendonly',
+      'no',
+    );
+    await using late = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await expect.poll(late.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
+    await expect.poll(late.output).toMatch(/"level":40.*appendonly is off/);
   });
 
   test('an instance without traffic notices too that Redis is gone', async () => {

@@ -20,27 +20,30 @@ describe('SIGTERM', () => {
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
-  test('requests in flight are finished, their connections closed, and the gateway ends with 0', async () => {
-    const { key } = await kit.issue();
-    const release: (() => void)[] = [];
-    kit.upstream.answer = (req, res) => {
-      release.push(() => answerPets(req, res));
-    };
-    const inFlight = Array.from({ length: 5 }, () => send(`${kit.gateway.url}/v1/pets`, { key }));
-    await expect.poll(() => release.length).toBe(5);
-    kit.gateway.signal('SIGTERM');
-    await expect
-      .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
-      .toMatchObject({ status: 'draining' });
-    expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
-    // Nobody new gets in.
-    await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
-    for (const finish of release) finish();
-    const answers = await Promise.all(inFlight);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-    expect(answers.map((answer) => answer.header('Connection'))).toEqual(Array(5).fill('close'));
-    expect(await kit.gateway.exited).toBe(0);
-  });
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'requests in flight are finished, their connections closed, and the gateway ends with 0: %s',
+    async (signal) => {
+      const { key } = await kit.issue();
+      const release: (() => void)[] = [];
+      kit.upstream.answer = (req, res) => {
+        release.push(() => answerPets(req, res));
+      };
+      const inFlight = Array.from({ length: 5 }, () => send(`${kit.gateway.url}/v1/pets`, { key }));
+      await expect.poll(() => release.length).toBe(5);
+      kit.gateway.signal(signal);
+      await expect
+        .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
+        .toMatchObject({ status: 'draining' });
+      expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
+      // Nobody new gets in.
+      await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
+      for (const finish of release) finish();
+      const answers = await Promise.all(inFlight);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      expect(answers.map((answer) => answer.header('Connection'))).toEqual(Array(5).fill('close'));
+      expect(await kit.gateway.exited).toBe(0);
+    },
+  );
 
   test('an answer that had begun is finished, and its connection closed after it', async () => {
     const { key } = await kit.issue();
@@ -123,6 +126,13 @@ describe('SIGTERM to the pets service', () => {
     const second = await startPetsService(env);
     expect((await send(`${second.url}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
     expect(await second.stop()).toBe(0);
+  });
+
+  test.each(['SIGINT', 'SIGHUP'] as const)('ends it with 0, as %s does', async (signal) => {
+    await using directory = await temporaryDirectory();
+    const service = await startPetsService({ DATA_DIR: directory.path });
+    service.signal(signal);
+    expect(await service.exited).toBe(0);
   });
 
   test.skipIf(missing !== undefined)('on PostgreSQL too', async () => {

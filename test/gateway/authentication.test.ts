@@ -43,15 +43,13 @@ describe('authentication', () => {
     const { sha } = await kit.issue();
     const log = pino({ level: 'silent' });
     const metrics = createMetrics({ droppedLogLines: () => 0 });
-    const state = createRedisState({ url: kit.server.url, log, metrics, now: Date.now });
+    const state = createRedisState({ url: kit.server.url, isPrivate: false, log, metrics, now: Date.now });
     try {
       expect(await state.untilOpen(5000)).toBe(true);
       const found: (Caller | undefined)[] = [];
-      const apiKeys: ApiKeys = createApiKeys({
-        ...state,
-        onRead: () => Promise.resolve(void found.push(apiKeys.recall(sha))),
-        now: Date.now,
-      });
+      const { limitsOf } = state.plans;
+      const learn = () => Promise.resolve(void found.push(apiKeys.recall(sha)));
+      const apiKeys: ApiKeys = createApiKeys({ ...state, plans: { limitsOf, learn }, now: Date.now });
       expect(await apiKeys.find(sha)).toMatchObject({ outcome: 'valid', caller: { sha } });
       expect(found).toEqual([undefined]);
       expect(apiKeys.recall(sha)).toMatchObject({ sha });

@@ -1,7 +1,10 @@
 import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { pino } from 'pino';
+import { createPlans } from '../../gateway/quota/plans.ts';
 import { utcDate } from '../../gateway/quota/utc-day.ts';
+import { createFaultReport } from '../../gateway/redis/fault-report.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http.ts';
 import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
@@ -53,22 +56,31 @@ describe('values in Redis that were edited by hand', () => {
     await expect.poll(() => policyOf(key), { timeout: 2000 }).toContain('q=20000;w=86400');
     await redis.hdel(redisKeys.plan('pro'), 'day');
     await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
-    await runProgram(['gateway/ops/main.ts', 'plans', 'list'], { REDIS_URL: kit.server.url });
+    const change = ['plans', 'set', 'anonymous', '--minute', '60'];
+    await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url });
     expect(await redis.hget(redisKeys.plan('pro'), 'day')).toBeNull();
     expect(await policyOf(key)).toContain('q=20000;w=86400');
     await redis.hset(redisKeys.plan('pro'), 'day', 10_000);
     await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('0');
   });
 
-  test('an index of the wrong type is told of', async () => {
+  test.each([
+    { key: redisKeys.audit, type: 'stream' },
+    { key: redisKeys.instances, type: 'zset' },
+  ])('$key of the wrong type is told of, and no command changes anything', async ({ key, type }) => {
     onTestFinished(async () => {
-      await redis.del(redisKeys.audit);
+      await redis.del(key);
     });
-    await redis.set(redisKeys.audit, 'oops');
-    await expect.poll(() => metric('gw:audit')).toBe('1');
-    await expect.poll(gateway.output).toContain('is a string and not a stream');
-    await redis.del(redisKeys.audit);
-    await expect.poll(() => metric('gw:audit')).toBe('0');
+    await redis.set(key, 'oops');
+    await expect.poll(() => metric(key)).toBe('1');
+    expect(gateway.output()).toContain(`"key":"${key}","faults":["is a string and not a ${type}"]`);
+    const change = ['plans', 'set', 'anonymous', '--minute', '59'];
+    expect(await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url })).toMatchObject(
+      { code: 1, stderr: `ops: ${key} is a string and not a ${type}: DEL or mend it first\n` },
+    );
+    expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
+    await redis.del(key);
+    await expect.poll(() => metric(key)).toBe('0');
   });
 
   test('a plan of the wrong type keeps its last good limits', async () => {
@@ -179,6 +191,39 @@ describe('values in Redis that were edited by hand', () => {
     await expect.poll(() => policyOf(key), { timeout: 2000 }).toBe('"minute";q=9;w=60, "day";q=99;w=86400');
   });
 
+  test.each([
+    ['on a plan that does not exist', { plan: 'none' }, { plan: 'pro' }],
+    ['on enterprise without limits', { plan: 'enterprise' }, { minute: 300, day: 10_000 }],
+  ])('a record %s is served from the next request after it is mended', async (_name, broken, mended) => {
+    const { key, sha } = await kit.issue();
+    await redis.hset(redisKeys.apiKey(sha), { ...broken, rev: 2 });
+    for (let times = 0; times < 2; times += 1) {
+      expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
+    }
+    await redis.hset(redisKeys.apiKey(sha), { ...mended, rev: 3 });
+    expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
+  });
+
+  test('what is wrong with a plan is told as long as keys on it are in use', async () => {
+    let nowMs = 0;
+    const gauge = new Map<string, number>();
+    const log = pino({ level: 'silent' });
+    const faults = createFaultReport({ log, gauge: (key, count) => gauge.set(key, count) });
+    const plans = createPlans({ redis, faults, now: () => nowMs });
+    await plans.learn('gone');
+    expect(gauge.get('gw:plan:gone')).toBe(2);
+    nowMs = 59_999;
+    await plans.refresh();
+    expect(gauge.get('gw:plan:gone')).toBe(2);
+    nowMs = 60_000;
+    await plans.refresh();
+    expect(gauge.get('gw:plan:gone')).toBe(0);
+    await plans.learn('gone');
+    await plans.refresh();
+    expect(gauge.get('gw:plan:gone')).toBe(2);
+    expect(gauge.has('gw:plan:pro')).toBe(false);
+  });
+
   test('a counter of the wrong type or without a number counts as empty', async () => {
     const { key, sha } = await kit.issue();
     await redis.hset(redisKeys.minute(sha), 'a', 'b');
@@ -203,12 +248,27 @@ describe('values in Redis that were edited by hand', () => {
     },
   );
 
-  test('a counter whose expiry was taken away gets one again', async () => {
+  test.each([
+    ['was taken away', (counter: string) => redis.persist(counter)],
+    [
+      'was put off, or is far off since the clock of Redis was set back',
+      (counter: string) => redis.expire(counter, 3600),
+    ],
+  ])('a minute counter whose expiry %s ends within a minute again', async (_name, edit) => {
     const { key, sha } = await kit.issue();
-    await send(`${gateway.url}/v1/pets`, { key });
-    await redis.persist(redisKeys.minute(sha));
-    await send(`${gateway.url}/v1/pets`, { key });
-    expect(await redis.ttl(redisKeys.minute(sha))).toBeGreaterThan(0);
+    const counters = [redisKeys.minute(sha), `${redisKeys.anonymousPrefix}:127.0.0.1`];
+    await redis.del(...counters);
+    const count = () => Promise.all([{ key }, {}].map((by) => send(`${gateway.url}/v1/pets`, by)));
+    await count();
+    for (const counter of counters) await edit(counter);
+    const usage = await send(`${gateway.url}/v1/usage`, { key });
+    expect(usage.header('RateLimit')).toMatch(/^"minute";r=59;t=([1-5]?\d|60),/);
+    for (const answer of await count()) expect(answer.header('X-RateLimit-Remaining')).toBe('58');
+    for (const counter of counters) {
+      const leftMs = await redis.pttl(counter);
+      expect(leftMs).toBeGreaterThan(0);
+      expect(leftMs).toBeLessThanOrEqual(60_000);
+    }
   });
 
   test.each([

@@ -73,7 +73,7 @@ describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
   }
 
   const stepsOf = ({ Plans = [], Filter, ...step }: PlanNode): string[] => [
-    // From PostgreSQL 17 on, it knows that the pages come in their order and sorts each by itself.
+    // PostgreSQL 18 knows that the pages come in their order and sorts each by itself.
     [step['Node Type'].replace('Incremental ', ''), step['Index Name'], Filter].filter(Boolean).join(': '),
     ...Plans.flatMap(stepsOf),
   ];

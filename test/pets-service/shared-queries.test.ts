@@ -147,4 +147,14 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
     expect((await store.list({ ...all, afterId: created.id - 1n })).pets).toEqual([created]);
     expect((await older).pets.length).toBeGreaterThan(0);
   });
+
+  onDatabase('find their pets although one beside them can’t be read', async () => {
+    const [rex, mia] = await Promise.all([store.create(pet('Rex')), store.create(pet('Mia'))]);
+    await database.query(`ALTER TYPE "PetStatus" ADD VALUE 'reserved'`);
+    await database.query(`UPDATE pets SET status = 'reserved' WHERE id = ${rex.id}`);
+    const [found, unreadable] = await Promise.allSettled([store.find(mia.id), store.find(rex.id)]);
+    expect(found).toEqual({ status: 'fulfilled', value: mia });
+    expect(unreadable.status).toBe('rejected');
+    await database.query(`UPDATE pets SET status = 'sold' WHERE id = ${rex.id}`);
+  });
 });

@@ -292,7 +292,9 @@ describe.concurrent('connections', () => {
         .split('\n')
         .filter((line) => line.includes('ulimit -n'));
       expect(lowered).toHaveLength(1);
-      expect(lowered[0]).toContain('"maxConnections":70,"wanted":2000');
+      expect(lowered[0]).toContain(
+        '"maxConnections":70,"wanted":2000,"openFiles":180,"upstreamConnections":10',
+      );
       await openMany(150, gateway.port);
       // The admin port is reached all the same, and who is refused is told.
       expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);

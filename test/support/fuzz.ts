@@ -13,20 +13,27 @@ interface FuzzOptions {
   credential: string;
   cases: number;
   seed: number;
+  /** After this long without an answer, what ends the request is sent, which ends what waits for an answer, too. */
+  quietMs?: number;
 }
 
 const inParallel = 100;
 /** Ends whatever is unfinished: no parser takes it for the beginning of a request. */
 const terminator = '\r\n\r\n\0\r\n\r\n';
-/** After this long without an answer, the terminator is sent; after some more, our side of the connection is closed. */
-const quietMs = 25;
+/** After this long without an answer to the terminator, our side of the connection is closed. */
 const moreQuietMs = 250;
 
 /**
  * Sends malformed requests, each on a connection of its own, and fails with the first to which the answer is no
  * success, no client error with an Error body and no clean close, cut down to what it takes.
  */
-export async function fuzz({ service, credential, cases, seed }: FuzzOptions): Promise<Map<number, number>> {
+export async function fuzz({
+  service,
+  credential,
+  cases,
+  seed,
+  quietMs = 25,
+}: FuzzOptions): Promise<Map<number, number>> {
   const attacks = makeAttacks(credential).filter(({ bytes }) => bytes.length < 4000);
   const good = attacks.filter(({ expected: [status = 0] }) => status < 400);
   // What is nearly good gets furthest.
@@ -41,9 +48,9 @@ export async function fuzz({ service, credential, cases, seed }: FuzzOptions): P
       sent += 1;
       if (sent === Math.ceil(cases / 4)) memoryBefore = residentBytes(service.pid);
       const input = next();
-      const outcome = judge(await exchange(service.port, input));
+      const outcome = judge(await exchange(service.port, input, quietMs));
       if ('fault' in outcome) {
-        const shortest = await minimise(service.port, input);
+        const shortest = await minimise(service.port, input, quietMs);
         throw new Error(`seed ${seed}: ${outcome.fault}\nto ${JSON.stringify(shortest)}`);
       }
       for (const status of outcome.statuses) statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -70,7 +77,7 @@ interface Exchange {
   cutShort: boolean;
 }
 
-function exchange(port: number, input: string): Promise<Exchange> {
+function exchange(port: number, input: string, quietMs: number): Promise<Exchange> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -124,12 +131,12 @@ function isErrorBody(text: string, status: number): boolean {
 }
 
 /** The shortest that still fails, found by leaving out ever smaller parts. */
-async function minimise(port: number, input: string): Promise<string> {
+async function minimise(port: number, input: string, quietMs: number): Promise<string> {
   let shortest = input;
   for (let size = Math.ceil(input.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let at = 0; at < shortest.length; at += size) {
       const shorter = shortest.slice(0, at) + shortest.slice(at + size);
-      if ('fault' in judge(await exchange(port, shorter))) shortest = shorter;
+      if ('fault' in judge(await exchange(port, shorter, quietMs))) shortest = shorter;
     }
   }
   return shortest;

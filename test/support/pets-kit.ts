@@ -70,7 +70,7 @@ export interface PetsInstance extends AsyncDisposable {
 }
 
 const { privateKey, publicKey: ownPublicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const mintToken = createMintToken(privateKey);
+const mintToken = createMintToken(privateKey, Date.now);
 
 /** A token that the instances of this kit accept, unless they are given another key. */
 export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);

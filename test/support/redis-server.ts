@@ -43,13 +43,6 @@ export async function startAnyRedis(): Promise<RedisServer> {
  * outage, and with everysec would hold back what is written, so that SIGKILL loses it.
  */
 export async function startRedisServer(): Promise<RedisServer> {
-  const server = await startRedisProcess(() => [
-    '--save',
-    '',
-    '--appendonly',
-    'yes',
-    '--appendfsync',
-    'everysec',
-  ]);
+  const server = await startRedisProcess(() => ['--save', '', '--appendonly', 'yes', '--appendfsync', 'no']);
   return { url: `redis://127.0.0.1:${server.port}`, ...server };
 }

@@ -32,8 +32,12 @@ export interface Ended {
 }
 
 /** Runs one of the project's programs to its end. */
-export async function runProgram(args: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawnNode(args, env);
+export async function runProgram(
+  args: string[],
+  env: Record<string, string> = {},
+  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks'> = {},
+): Promise<Ended> {
+  const child = spawnNode(args, env, limits);
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -53,6 +57,10 @@ interface SpawnOptions {
   ipc?: boolean;
   /** Limit of open files, as of `ulimit -n`; undefined for that of the tests. */
   openFiles?: number | undefined;
+  /** Limit of a file's size in blocks of 512 bytes, as of `ulimit -f`: beyond, writing fails as on a full disk. */
+  fileBlocks?: number | undefined;
+  /** Descriptor of what its log goes to, in place of what is gathered as its output. */
+  log?: number | undefined;
   /** Whether it leads a process group of its own, as a shell gives it. */
   ownGroup?: boolean | undefined;
 }
@@ -60,16 +68,19 @@ interface SpawnOptions {
 function spawnNode(
   args: string[],
   env: Record<string, string>,
-  { ipc = false, openFiles, ownGroup = false }: SpawnOptions = {},
+  { ipc = false, openFiles, fileBlocks, log, ownGroup = false }: SpawnOptions = {},
 ): ChildProcess {
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+  const limits = Object.entries({ n: openFiles, f: fileBlocks })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `ulimit -${name} ${value}; `);
   const [command = '', ...rest] =
-    openFiles === undefined ? node : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh', ...node];
+    limits.length === 0 ? node : ['sh', '-c', `${limits.join('')}exec "$@"`, 'sh', ...node];
   return spawn(command, rest, {
     cwd: root,
     // All of what can be logged, so that secrets would show (test/afterwards/).
     env: { ...cleanEnvironment(), LOG_LEVEL: 'debug', ...env },
-    stdio: ['ignore', 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    stdio: ['ignore', log ?? 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached: ownGroup,
   });
 }
@@ -155,11 +166,10 @@ export function startGateway(
 }
 
 /** A pets service in a process of its own, on a free port; on an empty database it has the demo pets. */
-export function startPetsService(env: Record<string, string>): Promise<Service> {
-  return startService('pets-service/server.ts', {
-    PETS_SERVICE_PORT: '0',
-    DEMO: 'true',
-    SHUTDOWN_DELAY_MS: '0',
-    ...env,
-  });
+export function startPetsService(
+  env: Record<string, string>,
+  options: Pick<SpawnOptions, 'log'> = {},
+): Promise<Service> {
+  const settings = { PETS_SERVICE_PORT: '0', DEMO: 'true', SHUTDOWN_DELAY_MS: '0', ...env };
+  return startService('pets-service/server.ts', settings, options);
 }

@@ -1,14 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../gateway/config.ts';
+import { assertPortsDiffer, type Config, ConfigError, loadConfig } from '../../gateway/config.ts';
 
 const redisUrls =
   'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+function faultsOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
   try {
-    loadConfig(env);
+    check(loadConfig(env));
   } catch (error) {
     if (error instanceof ConfigError) return error.faults;
     throw error;
@@ -179,6 +179,25 @@ describe('a bad value is named with what is wrong', () => {
     ['TRUST_PROXY', '10.1', noProxies],
     ['TRUST_PROXY', '10.0.0.0/0', noProxies],
     ['TRUST_PROXY', '::/0', noProxies],
+    // 10.0.0.0/8 written so is ::ffff:10.0.0.0/104. This would trust nobody,
+    ['TRUST_PROXY', '::ffff:10.0.0.0/8', noProxies],
+    ['TRUST_PROXY', '0:0:0:0:0:ffff:a00:0/8', noProxies],
+    // and this every address of IPv4.
+    ['TRUST_PROXY', '::ffff:0:0/96', noProxies],
+    ...[
+      'GATEWAY_HOST',
+      'GATEWAY_ADMIN_HOST',
+      'DATA_DIR',
+      'INTERNAL_TOKEN_PRIVATE_KEY_FILE',
+      'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT',
+    ].map((name) => [name, ' ', 'is blank']),
+    ...['0', '127.1', '2130706433', '0x7f000001'].flatMap((short) =>
+      ['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'].map((name) => [
+        name,
+        short,
+        'is neither an IP address nor a name',
+      ]),
+    ),
   ])('%s=%s', (name, value, wrong) => {
     expect(faultsOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
   });
@@ -195,20 +214,53 @@ describe('a bad value is named with what is wrong', () => {
 
   test('of a list of addresses each by its place', () => {
     const list =
-      'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/';
+      'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/,http://pets-5:0';
     const noUrl = 'is not a URL such as http://127.0.0.1:3001';
     expect(faultsOf({ PETS_SERVICE_URL: list })).toEqual([
-      `PETS_SERVICE_URL ${noUrl} (address 2 of 6)`,
-      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 6)',
-      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 6)',
-      `PETS_SERVICE_URL ${noUrl} (address 5 of 6)`,
-      'PETS_SERVICE_URL is there twice (address 6 of 6)',
+      `PETS_SERVICE_URL ${noUrl} (address 2 of 7)`,
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
+      `PETS_SERVICE_URL ${noUrl} (address 5 of 7)`,
+      'PETS_SERVICE_URL is there twice (address 6 of 7)',
+      'PETS_SERVICE_URL has port 0, on which nobody can listen (address 7 of 7)',
     ]);
   });
 
+  test.each<[NodeJS.ProcessEnv, string[]]>([
+    [{ GATEWAY_PORT: '9090' }, ['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_ADMIN_PORT: '3001' },
+      [
+        'GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 3001',
+        'GATEWAY_PORT and the port of the pets service are both 3001',
+        'GATEWAY_ADMIN_PORT and the port of the pets service are both 3001',
+      ],
+    ],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_HOST: '::', PETS_SERVICE_URL: 'http://[::1]:3001' },
+      ['GATEWAY_PORT and the port of the pets service are both 3001'],
+    ],
+    [{ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' }, []],
+    [{ GATEWAY_PORT: '3001', PETS_SERVICE_URL: 'http://pets:3001' }, []],
+    [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
+    [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
+  ])('where two servers would have one port: %j', (env, faults) => {
+    expect(faultsOf(env, assertPortsDiffer)).toEqual(faults);
+    // What only reads them does not mind.
+    expect(faultsOf(env)).toEqual([]);
+  });
+
+  test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT', 'TRUST_PROXY'])(
+    'without a key that was put into %s',
+    (name) => {
+      const [fault, ...others] = faultsOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
+      expect(fault).toMatch(new RegExp(`^${name} is (a key and )?not `));
+      expect(fault).not.toContain('MIGH');
+      expect(others).toEqual([]);
+    },
+  );
+
   test('where two settings do not go together', () => {
-    expect(faultsOf({ GATEWAY_PORT: '9090' })).toEqual(['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']);
-    expect(faultsOf({ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' })).toEqual([]);
     expect(faultsOf({ PETS_SERVICE_PORT: '0' })).toEqual([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
     ]);

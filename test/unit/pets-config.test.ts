@@ -85,18 +85,37 @@ describe('a bad value is named with what is wrong', () => {
     ['SHUTDOWN_TIMEOUT_MS', '1.5', 'is not a whole number from 1 to 9999999'],
     ['LOG_LEVEL', 'INFO', 'is none of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', 'yes', 'is neither true nor false'],
+    ['PETS_SERVICE_HOST', ' ', 'is blank'],
+    ['PETS_SERVICE_HOST', '0', 'is neither an IP address nor a name'],
+    ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a name'],
+    ['DATA_DIR', '\t', 'is blank'],
   ])('%s=%s', (name, value, wrong) => {
-    expect(faultsOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
+    expect(faultsOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${wrong}`]);
   });
 
-  test.each(['mysql://user:secret@db/pets', 'file:./pets.db', 'user:secret@db'])(
-    'DATABASE_URL=%s, but never repeated: it may hold a password',
-    (value) => {
-      expect(faultsOf({ DATABASE_URL: value })).toEqual([
-        'DATABASE_URL is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
-      ]);
-    },
-  );
+  test.each([
+    'mysql://user:secret@db/pets',
+    'file:./pets.db',
+    'user:secret@db',
+    'postgresql:secret',
+    'postgresql://u:secret@db:0/pets',
+  ])('DATABASE_URL=%s, but never repeated: it may hold a password', (value) => {
+    expect(faultsOf({ DATABASE_URL: value })).toEqual([
+      'DATABASE_URL is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
+    ]);
+  });
+
+  test('INTERNAL_TOKEN_PUBLIC_KEY_FILES without a key that was put there', () => {
+    expect(faultsOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
+      'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key and not the name of a file',
+    ]);
+  });
+
+  test('DATABASE_URL with a schema, which the tables would not be in', () => {
+    const [fault = ''] = faultsOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
+    expect(fault).toMatch(/^DATABASE_URL has the parameter schema/);
+    expect(fault).not.toContain('secret');
+  });
 
   test('along with all others', () => {
     expect(() => loadConfig({ PETS_SERVICE_PORT: 'x', DEMO: 'x' })).toThrow(

@@ -1,0 +1,7 @@
+/** What a sorted set answers WITHSCORES, member by member. */
+export function scoredMembers(flat: readonly string[]): [member: string, score: number][] {
+  return Array.from({ length: flat.length / 2 }, (_, index) => [
+    flat[2 * index] ?? '',
+    Number(flat[2 * index + 1]),
+  ]);
+}

@@ -1,0 +1,328 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { keepSecrets } from '../support/evidence.ts';
+import { contents, inTurns } from '../support/ops-kit.ts';
+import { type RedisProcess, startRedisProcess } from '../support/redis-process.ts';
+import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
+import { type Ended, runProgram } from '../support/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** The ops command alone: no gateway seeds or mends anything. */
+const opsOn =
+  ({ port }: { port: number }) =>
+  (...args: string[]): Promise<Ended> =>
+    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: `redis://127.0.0.1:${port}` });
+
+async function ownRedis(): Promise<RedisServer> {
+  const server = await startRedisServer();
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  return server;
+}
+
+async function issue(run: ReturnType<typeof opsOn>, ...options: string[]): Promise<string> {
+  const { stdout } = await run('keys', 'issue', '--plan', 'free', '--name', 'ACME', '--json', ...options);
+  const { id, key } = JSON.parse(stdout) as { id: string; key: string };
+  keepSecrets(key);
+  return id;
+}
+
+const readingCommands = (id: string) => [
+  ['keys', 'list'],
+  ['keys', 'show', id],
+  ['keys', 'export'],
+  ['usage', id],
+  ['top'],
+  ['bans', 'list'],
+  ['plans', 'list'],
+  ['plans', 'set', 'free', '--minute', '1', '--day', '1', '--dry-run'],
+  ['policy', 'show'],
+  ['audit'],
+];
+
+describe.skipIf(needsRedisServer('commands that read'))('commands that read', { timeout: 60_000 }, () => {
+  test.each([
+    { name: 'one that is full', set: ['maxmemory', '1'] },
+    { name: 'one that has too few replicas to be written to', set: ['min-replicas-to-write', '1'] },
+  ])('work on a Redis that takes no writes, as on $name', async ({ set: [setting = '', value = ''] }) => {
+    const server = await ownRedis();
+    const run = opsOn(server);
+    const id = await issue(run);
+    await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
+    await server.redis.config('SET', setting, value);
+    expect((await run('keys', 'revoke', id)).code).toBe(1);
+    await inTurns(readingCommands(id), async (args) => {
+      expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
+    });
+    expect((await run('bans', 'list')).stdout).toContain('flood');
+  });
+
+  test('work on a replica', async () => {
+    const server = await ownRedis();
+    const id = await issue(opsOn(server));
+    await using replica = await startRedisProcess(() => ['--replicaof', '127.0.0.1', String(server.port)]);
+    await expect.poll(() => replica.redis.exists(redisKeys.apiKeyIds)).toBe(1);
+    await inTurns(readingCommands(id), async (args) => {
+      expect(await opsOn(replica)(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
+    });
+  });
+
+  test('write nothing, whatever is lost or over', async () => {
+    const server = await ownRedis();
+    const run = opsOn(server);
+    const [id, forgotten] = [await issue(run), await issue(run)];
+    await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
+    const sha = await server.redis.hget(redisKeys.apiKeyIds, id);
+    const gone = await server.redis.hget(redisKeys.apiKeyIds, forgotten);
+    // A ban that was lifted by hand, one of a key that is gone, plans and policy that were lost.
+    await server.redis.del(redisKeys.ban(sha ?? ''), redisKeys.apiKey(gone ?? ''));
+    await server.redis.zadd(redisKeys.bans, Date.now() + 60_000, forgotten, 1, 'key_long_ago');
+    await server.redis.zadd(redisKeys.apiKeysByCreation, 1, forgotten);
+    await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
+    const before = await contents(server.redis);
+    await inTurns(readingCommands(id), async (args) => {
+      expect((await run(...args)).stderr, args.join(' ')).not.toContain('has changed something');
+    });
+    expect(await contents(server.redis)).toEqual(before);
+  });
+
+  describe('on a Redis that loads its data', () => {
+    const keys = 1000;
+
+    /** As after a crash, with the time that it takes to load the data. */
+    async function startLoading(loadMs: number): Promise<RedisProcess> {
+      let delayMicros = 0;
+      const server = await startRedisProcess(() => [
+        '--save',
+        '',
+        '--key-load-delay',
+        String(delayMicros),
+        // It looks at its connections after each key.
+        '--loading-process-events-interval-bytes',
+        '1024',
+        '--rdbcompression',
+        'no',
+      ]);
+      onTestFinished(() => server[Symbol.asyncDispose]());
+      const value = 'x'.repeat(1100);
+      await server.redis.mset(Array.from({ length: keys }, (_, index) => [`test:${index}`, value]).flat());
+      await server.redis.save();
+      await server.kill();
+      delayMicros = (loadMs * 1000) / keys;
+      // Resolves when it has loaded.
+      void server.restart().catch(() => {});
+      return server;
+    }
+
+    test('wait for it', async () => {
+      const server = await startLoading(1500);
+      expect((await opsOn(server)('keys', 'list')).code).toBe(0);
+    });
+
+    test('say so where that takes long', async () => {
+      const server = await startLoading(20_000);
+      const startedAt = Date.now();
+      expect(await opsOn(server)('keys', 'list')).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `ops: Redis at 127.0.0.1:${server.port} is loading its data: try again when it is ready\n`,
+      });
+      expect(Date.now() - startedAt).toBeGreaterThan(3000);
+    });
+  });
+
+  test('name a key of the wrong type, and what to do', async () => {
+    const server = await ownRedis();
+    const run = opsOn(server);
+    const id = await issue(run);
+    const slot = Math.floor(Date.now() / 10_000);
+    const record = {
+      sha256: 'c'.repeat(64),
+      id: 'key_c',
+      name: 'C',
+      plan: 'free',
+      hint: '',
+      createdAt: '',
+      rev: 1,
+    };
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'keys.jsonl');
+    await writeFile(file, `${JSON.stringify(record)}\n`);
+    const wrong: [key: string, type: string, commands: string[][]][] = [
+      [
+        redisKeys.apiKeysByCreation,
+        'zset',
+        [
+          ['keys', 'list'],
+          ['keys', 'export'],
+        ],
+      ],
+      [
+        redisKeys.apiKeyIds,
+        'hash',
+        [
+          ['keys', 'list'],
+          ['keys', 'show', id],
+          ['usage', id],
+        ],
+      ],
+      [redisKeys.bans, 'zset', [['bans', 'list']]],
+      [redisKeys.planNames, 'set', [['plans', 'list']]],
+      [redisKeys.audit, 'stream', [['audit'], ['audit', '--follow']]],
+      [redisKeys.busy(slot), 'zset', [['top']]],
+      [redisKeys.apiKey(record.sha256), 'hash', [['keys', 'import', file]]],
+    ];
+    for (const [key, type, commands] of wrong) {
+      const intact = await server.redis.dumpBuffer(key);
+      await server.redis.set(key, 'oops');
+      for (const args of commands) {
+        const stderr = `ops: ${key} is a string and not a ${type}: DEL or mend it first\n`;
+        expect(await run(...args), args.join(' ')).toMatchObject({ code: 1, stderr });
+      }
+      await server.redis.del(key);
+      if (intact !== null) await server.redis.restore(key, 0, intact);
+    }
+  });
+
+  test('say of a Redis in which nothing is set what will be', async () => {
+    const server = await ownRedis();
+    const run = opsOn(server);
+    const plans = await run('plans', 'list', '--json');
+    expect(JSON.parse(plans.stdout)).toContainEqual({ name: 'pro', minute: null, day: null });
+    expect(plans.stderr).toMatch(
+      /^ops: warning: no usable limits are set for free, pro, business, anonymous: a gateway that starts .*\n$/,
+    );
+    expect(await run('policy', 'show')).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^ops: no ban policy is set: a gateway that starts .*\n$/) as string,
+    });
+    for (const args of [['keys', 'list'], ['keys', 'export'], ['top'], ['bans', 'list'], ['audit']])
+      expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
+    expect((await run('keys', 'show', 'key_none')).code).toBe(2);
+    expect(await server.redis.dbsize()).toBe(0);
+    // A change is the beginning of a Redis that is set up before its first gateway.
+    expect((await run('policy', 'set', '--violations', '11')).code).toBe(0);
+    expect(await run('plans', 'list')).toMatchObject({ code: 0, stderr: '' });
+    // Not so where gateways run, which have the limits that were lost here.
+    await server.redis.flushall();
+    await server.redis.zadd(redisKeys.instances, Date.now(), 'running');
+    expect((await run('keys', 'reindex')).code).toBe(0);
+    expect(await server.redis.keys('*')).toEqual([redisKeys.instances]);
+  });
+});
+
+describe.skipIf(needsRedisServer('indexes that were edited'))(
+  'indexes of keys that were edited by hand',
+  { timeout: 60_000 },
+  () => {
+    interface Listed {
+      id: string;
+      state: string;
+    }
+
+    async function threeKeys() {
+      const server = await ownRedis();
+      const run = opsOn(server);
+      const ids = [await issue(run), await issue(run), await issue(run)];
+      const list = async () => {
+        const { stdout, stderr } = await run('keys', 'list', '--json');
+        return { keys: (JSON.parse(stdout) as Listed[]).map(({ id, state }) => [id, state]), stderr };
+      };
+      const reindex = async () =>
+        JSON.parse((await run('keys', 'reindex', '--as', 'Alice', '--json')).stdout) as unknown;
+      return { redis: server.redis, run, ids, list, reindex };
+    }
+
+    const whole = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
+
+    test('a lost gw:key-ids is told of by lists and exports, which touch nothing, and mended by keys reindex', async () => {
+      const { redis, run, ids, list, reindex } = await threeKeys();
+      const intact = (await contents(redis)).filter(([key]) => key !== redisKeys.audit);
+      await redis.del(redisKeys.apiKeyIds);
+      const before = await contents(redis);
+      const warning =
+        'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here: ops keys reindex finds them\n';
+      expect(await list()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
+      expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
+      const exported = await run('keys', 'export');
+      expect(exported).toMatchObject({ code: 1, stdout: '' });
+      expect(exported.stderr).toContain(warning);
+      const shown = await run('keys', 'show', ids[0] ?? '');
+      expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
+      expect(await contents(redis)).toEqual(before);
+
+      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+      expect(await list()).toEqual(whole(ids));
+      expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
+      // Once more there is nothing to do, and nothing to note.
+      expect(await reindex()).toEqual({ added: 0, removed: 0, unusable: 0 });
+      const audit = await run('audit');
+      expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
+    });
+
+    test('a lost gw:keys is told of, and comes back in its order', async () => {
+      const { redis, run, ids, list, reindex } = await threeKeys();
+      await redis.del(redisKeys.apiKeysByCreation);
+      expect(await run('keys', 'export')).toMatchObject({
+        code: 1,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /\nops: keys may be missing in the export: gw:keys has 0 ids .+\n$/,
+        ) as string,
+      });
+      expect(await list()).toEqual({
+        keys: [],
+        stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
+      });
+      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+      expect(await list()).toEqual(whole(ids));
+    });
+
+    test('where both are lost, records tell that there were keys', async () => {
+      const { redis, run, ids, list, reindex } = await threeKeys();
+      await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
+      const warning = expect.stringMatching(
+        /^ops: warning: gw:key-ids does not know key_\w+, whose record is there, so keys may be missing here: ops keys reindex/,
+      ) as string;
+      expect(await list()).toEqual({ keys: [], stderr: warning });
+      expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
+      const revoked = await run('keys', 'revoke', ids[0] ?? '');
+      expect(revoked).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
+      // One that is issued meanwhile makes both agree, and a list does not look any further.
+      ids.push(await issue(run));
+      expect(await list()).toEqual(whole(ids.slice(3)));
+      expect(await run('keys', 'export')).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^ops: keys may be missing in the export: gw:key-ids does not know key_/,
+        ) as string,
+      });
+      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+      expect(await list()).toEqual(whole(ids));
+    });
+
+    test('ids without a record are left out with a note until keys reindex forgets them', async () => {
+      const { redis, ids, list, reindex } = await threeKeys();
+      const [gone = '', kept = '', other = ''] = ids;
+      const shaOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
+      await redis.del(redisKeys.apiKey(await shaOf(gone)));
+      // A key that is so new may be on its way.
+      expect(await list()).toEqual(whole([kept, other]));
+      await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
+      expect(await list()).toEqual({
+        ...whole([kept, other]),
+        stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
+      });
+      // A copy of a record, one that is no hash, and an id that was mistyped.
+      await redis.copy(redisKeys.apiKey(await shaOf(kept)), redisKeys.apiKey('c'.repeat(64)));
+      await redis.set(redisKeys.apiKey('d'.repeat(64)), 'oops');
+      await redis.hset(redisKeys.apiKeyIds, 'key_typo', await shaOf(other));
+      expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
+      expect(await list()).toEqual(whole([kept, other]));
+      expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
+        [kept, other].toSorted(),
+      );
+    });
+  },
+);

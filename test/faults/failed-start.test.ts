@@ -1,0 +1,352 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send } from '../support/http.ts';
+import { needsRedisServer } from '../support/redis-server.ts';
+import { runProgram, startGateway, startPetsService } from '../support/service.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+
+/*
+ * A service that can't start says in one line which setting is at fault, and leaves nothing behind. Everything here
+ * fails for root too, as whom tests may run.
+ */
+
+type Name = 'gateway' | 'pets-service';
+
+const freePorts = {
+  GATEWAY_PORT: '0',
+  GATEWAY_ADMIN_PORT: '0',
+  PETS_SERVICE_PORT: '0',
+  PETS_SERVICE_URL: 'http://127.0.0.1:9',
+};
+
+/** @returns the line that it says, without its name */
+async function failedStart(
+  name: Name,
+  env: Record<string, string>,
+  limits: Parameters<typeof runProgram>[2] = {},
+): Promise<string> {
+  const ended = await runProgram([`${name}/server.ts`], { ...freePorts, ...env }, limits);
+  expect(ended.code, ended.stderr).toBe(1);
+  expect(ended.stderr.startsWith(`${name}: `) && ended.stderr.endsWith('\n'), ended.stderr).toBe(true);
+  const lines = ended.stderr.slice(name.length + 2, -1).split('\n');
+  expect(lines).toHaveLength(1);
+  return lines.join('');
+}
+
+describe.each<[Name, string, Record<string, string>]>([
+  ['gateway', 'GATEWAY_HOST', {}],
+  ['gateway', 'GATEWAY_HOST', { GATEWAY_WORKERS: '2' }],
+  ['gateway', 'GATEWAY_ADMIN_HOST', {}],
+  ['pets-service', 'PETS_SERVICE_HOST', {}],
+])('%s: %s, with %j', (name, setting, more) => {
+  test.each([
+    // For documentation (RFC 5737), so no machine's.
+    ['203.0.113.1', 'is not an address of this machine'],
+    // Link-local, without the interface.
+    ['fe80::1', 'is not an address of this machine'],
+    ['no such host', "can't be resolved"],
+  ])('%s %s, and nothing is written', async (host, wrong) => {
+    await using directory = await temporaryDirectory();
+    const DATA_DIR = join(directory.path, 'data');
+    const line = await failedStart(name, { DATA_DIR, ...more, [setting]: host });
+    // And the code of the system, which depends on what the machine has: IPv6, a resolver.
+    expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${wrong}`);
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+});
+
+/** Directories that root can't write either. */
+const unwritable: [string, string, string][] = [
+  // Where making directories with Node's `recursive` never ends.
+  ['can’t be made', '/proc/nowhere/data', 'ENOENT'],
+  ['can’t be written', '/proc/self/fdinfo', 'ENOENT'],
+];
+if (!existsSync('/proc/self/fdinfo')) {
+  unwritable.length = 0;
+  console.warn('directories that root can’t write: skipped, there is no /proc here');
+}
+
+describe.each<[Name, string]>([
+  ['gateway', 'redis'],
+  ['pets-service', 'postgres'],
+])('%s: a DATA_DIR that can’t be used is named', (name, store) => {
+  test.each([
+    ['is a file', 'package.json', 'EEXIST'],
+    ['is below a file', 'package.json/a/b', 'EEXIST'],
+    ...unwritable,
+  ])('that %s', { timeout: 20_000 }, async (_what, DATA_DIR, code) => {
+    const line = await failedStart(name, { DATA_DIR });
+    expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
+  });
+
+  test('that is full, and no draft of a key pair is left in it', async () => {
+    await using directory = await temporaryDirectory();
+    const DATA_DIR = join(directory.path, 'data');
+    const line = await failedStart(name, { DATA_DIR }, { fileBlocks: 0 });
+    expect(line).toBe(`DATA_DIR: ${DATA_DIR} can't be used (EFBIG: file too large, write)`);
+    expect(await readdir(DATA_DIR)).toEqual([]);
+  });
+
+  test.each(['internal-token', store])('that holds a file %s', async (file) => {
+    await using directory = await temporaryDirectory();
+    await writeFile(join(directory.path, file), 'mine');
+    const line = await failedStart(name, { DATA_DIR: directory.path });
+    expect(line).toContain(`DATA_DIR: ${directory.path}`);
+    expect(line).toMatch(/ can't be used \(E(EXIST|NOTDIR): /);
+    expect((await readdir(directory.path)).filter((entry) => entry.startsWith('internal-token-'))).toEqual(
+      [],
+    );
+  });
+
+  test('whose lock is no lock; it does not say that another process uses it', async () => {
+    await using directory = await temporaryDirectory();
+    const lock = join(directory.path, `${store}.lock`);
+    await writeFile(lock, 'no database of SQLite'.repeat(100));
+    const line = await failedStart(name, { DATA_DIR: directory.path });
+    expect(line).toBe(`DATA_DIR: ${lock} can't be used (file is not a database)`);
+    await rm(lock);
+    await mkdir(lock);
+    expect(await failedStart(name, { DATA_DIR: directory.path })).toBe(
+      `DATA_DIR: ${lock} can't be used (unable to open database file)`,
+    );
+  });
+});
+
+test.skipIf(needsRedisServer('a private Redis that does not start'))(
+  'a private Redis that does not start is told of with its log, and no address is left for others to use',
+  { timeout: 30_000 },
+  async () => {
+    await using directory = await temporaryDirectory();
+    const redis = join(directory.path, 'redis');
+    await mkdir(redis);
+    await writeFile(join(redis, 'appendonlydir'), 'no directory');
+    expect(await failedStart('gateway', { DATA_DIR: directory.path })).toBe(
+      `DATA_DIR: the private Redis does not start on ${redis}, see redis.log there`,
+    );
+    expect(existsSync(join(directory.path, 'redis.url'))).toBe(false);
+  },
+);
+
+test.each([
+  ['postgresql://user:hunter2@127.0.0.1:9/pets', "Can't reach database server at `127.0.0.1:9`"],
+  ['postgresql://user:hunter2@127.0.0.1:9/pets?sslrootcert=/none', 'ENOENT: no such file or directory'],
+])(
+  'a DATABASE_URL that can’t be migrated is named, without its password: %s',
+  async (DATABASE_URL, wrong) => {
+    await using directory = await temporaryDirectory();
+    const line = await failedStart('pets-service', { DATA_DIR: directory.path, DATABASE_URL, DEMO: 'true' });
+    expect(line).toContain(`DATABASE_URL: the database can't be made ready: ${wrong}`);
+    expect(line).not.toContain('hunter2');
+  },
+);
+
+describe('an embedded database', () => {
+  test('that could not be made, on a full disk, is gone, and is made by the next start', async () => {
+    await using directory = await temporaryDirectory();
+    const line = await failedStart('pets-service', { DATA_DIR: directory.path }, { fileBlocks: 8 });
+    expect(line).toMatch(
+      new RegExp(
+        `^DATA_DIR: the embedded database in ${directory.path}/postgres can't be opened \\(.+\\): is the`,
+      ),
+    );
+    expect((await readdir(directory.path)).toSorted()).toEqual(['internal-token', 'postgres.lock']);
+    await using service = await startPetsService({ DATA_DIR: directory.path });
+    await expect.poll(service.output).toContain('demo pets added');
+  });
+
+  test('that was being made when the process was killed is made anew', async () => {
+    await using directory = await temporaryDirectory();
+    await mkdir(join(directory.path, 'postgres.new'));
+    await writeFile(join(directory.path, 'postgres.new', 'PG_VERSION'), '18\n');
+    await using service = await startPetsService({ DATA_DIR: directory.path });
+    await expect.poll(service.output).toContain('demo pets added');
+    expect((await readdir(directory.path)).toSorted()).toEqual([
+      'internal-token',
+      'postgres',
+      'postgres.lock',
+    ]);
+  });
+
+  test('is kept whatever a start that was killed has left beside it', async () => {
+    await using directory = await temporaryDirectory();
+    const env = { DATA_DIR: directory.path };
+    await using first = await startPetsService(env);
+    await expect.poll(first.output).toContain('demo pets added');
+    await first.stop();
+    await mkdir(join(directory.path, 'postgres.new'));
+    await using second = await startPetsService(env);
+    await second.stop();
+    expect(second.output()).not.toMatch(/migrations applied|demo pets added/);
+  });
+
+  test('can have a link in its place, which a full disk leaves there', async () => {
+    await using directory = await temporaryDirectory();
+    await using elsewhere = await temporaryDirectory();
+    await symlink(elsewhere.path, join(directory.path, 'postgres'));
+    await failedStart('pets-service', { DATA_DIR: directory.path }, { fileBlocks: 8 });
+    expect(await readdir(elsewhere.path)).toEqual([]);
+    await using service = await startPetsService({ DATA_DIR: directory.path });
+    await expect.poll(service.output).toContain('demo pets added');
+    expect(await readdir(elsewhere.path)).toContain('PG_VERSION');
+  });
+
+  test('that is damaged is named, and left as it is', async () => {
+    await using directory = await temporaryDirectory();
+    const postgres = join(directory.path, 'postgres');
+    await mkdir(postgres);
+    await writeFile(join(postgres, 'PG_VERSION'), '18\n');
+    expect(await failedStart('pets-service', { DATA_DIR: directory.path })).toMatch(
+      /^DATA_DIR: the embedded database in \S+ can't be opened \(.+\): is the disk full, or are its files damaged\?$/,
+    );
+    expect(existsSync(join(postgres, 'PG_VERSION'))).toBe(true);
+  });
+});
+
+describe('a key file', () => {
+  let directory: TemporaryDirectory;
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
+    const privatePem = (key: KeyObject, encryption = {}) =>
+      key.export({ type: 'pkcs8', format: 'pem', ...encryption }).toString();
+    const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const files = {
+      text: 'hello\n',
+      empty: '',
+      'p256.pem': privatePem(p256.privateKey),
+      'p256.pub': publicPem(p256.publicKey),
+      'p384.pem': privatePem(p384.privateKey),
+      'p384.pub': publicPem(p384.publicKey),
+      'rsa.pem': privatePem(rsa.privateKey),
+      'rsa.pub': publicPem(rsa.publicKey),
+      'encrypted.pem': privatePem(p256.privateKey, { cipher: 'aes-256-cbc', passphrase: 'secret' }),
+      'two.pub': publicPem(p256.publicKey).repeat(2),
+    };
+    for (const [name, content] of Object.entries(files)) await writeFile(join(directory.path, name), content);
+  });
+  afterAll(() => directory[Symbol.asyncDispose]());
+
+  const wrongKind = 'is not one of EC on the curve P-256, which ES256 needs';
+  const privateFault = 'holds no private key in PEM format, or an encrypted one';
+
+  test.each([
+    ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
+    ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
+    ['text/private.pem', "FILE can't be read (ENOTDIR: not a directory, open 'FILE')"],
+    ['text', `FILE ${privateFault}`],
+    ['empty', `FILE ${privateFault}`],
+    ['encrypted.pem', `FILE ${privateFault}`],
+    ['p256.pub', `FILE ${privateFault}`],
+    ['p384.pem', `the private key in FILE ${wrongKind}`],
+    ['rsa.pem', `the private key in FILE ${wrongKind}`],
+  ])('to sign with that is %s', async (name, wrong) => {
+    const file = `${directory.path}/${name}`;
+    const DATA_DIR = join(directory.path, 'data');
+    const line = await failedStart('gateway', { DATA_DIR, INTERNAL_TOKEN_PRIVATE_KEY_FILE: file });
+    expect(line).toBe(`INTERNAL_TOKEN_PRIVATE_KEY_FILE: ${wrong.replaceAll('FILE', file)}`);
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+
+  test.each([
+    ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
+    ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
+    ['text', 'FILE holds no public key in PEM format'],
+    ['empty', 'FILE holds no public key in PEM format'],
+    ['p256.pem', 'FILE holds a private key, which belongs to the gateway alone'],
+    ['two.pub', 'FILE holds more than one key; give each a file of its own'],
+    ['p384.pub', `the public key in FILE ${wrongKind}`],
+    ['rsa.pub', `the public key in FILE ${wrongKind}`],
+  ])('to verify with, the second of two, that is %s', async (name, wrong) => {
+    const file = `${directory.path}/${name}`;
+    const DATA_DIR = join(directory.path, 'data');
+    const files = `${directory.path}/p256.pub,${file}`;
+    const line = await failedStart('pets-service', { DATA_DIR, INTERNAL_TOKEN_PUBLIC_KEY_FILES: files });
+    expect(line).toBe(`INTERNAL_TOKEN_PUBLIC_KEY_FILES: ${wrong.replaceAll('FILE', file)}`);
+    expect(existsSync(DATA_DIR)).toBe(false);
+  });
+
+  test.each([
+    ['.', "EISDIR: illegal operation on a directory, open 'FILE'"],
+    ['text/public.pem', "ENOTDIR: not a directory, open 'FILE'"],
+    ['none/public.pem', "ENOENT: no such file or directory, open 'FILE'"],
+    // Which is kept.
+    ['p256.pem', 'it holds a private key'],
+  ])('to write to that is %s', async (name, wrong) => {
+    const file = `${directory.path}/${name}`;
+    const line = await failedStart('gateway', {
+      INTERNAL_TOKEN_PRIVATE_KEY_FILE: join(directory.path, 'p256.pem'),
+      INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: file,
+    });
+    expect(line).toBe(
+      `INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: ${file} can't be written (${wrong.replace('FILE', file)})`,
+    );
+    expect(await readFile(join(directory.path, 'p256.pem'), 'utf8')).toContain('PRIVATE KEY');
+  });
+});
+
+const noProc = !existsSync('/proc/self/limits');
+if (noProc) console.warn('limits of open files: skipped, there is no /proc here');
+
+describe.skipIf(noProc)('a limit of open files that leaves next to nothing for clients', () => {
+  const upstreams = (count: number) =>
+    Array.from({ length: count }, (_, index) => `http://127.0.0.1:${index + 1}`).join(',');
+
+  test.each([
+    // Three instances of the pets service were still served with 1024.
+    [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for connections of clients after', '256 x 4'],
+    [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for connections of clients after', '256 x 1'],
+    [
+      { MAX_CONNECTIONS: '20' },
+      1,
+      375,
+      'MAX_CONNECTIONS=20',
+      '19 for connections of clients after',
+      '256 x 1',
+    ],
+    [
+      { GATEWAY_WORKERS: '2' },
+      1,
+      277,
+      'MAX_CONNECTIONS=10000',
+      '49 for connections of clients to each',
+      '128 x 1',
+    ],
+  ])(
+    'is refused with all that has a part in it: %j, %i upstreams, %i',
+    async (env, count, openFiles, ...parts) => {
+      await using directory = await temporaryDirectory();
+      const DATA_DIR = join(directory.path, 'data');
+      const line = await failedStart(
+        'gateway',
+        { DATA_DIR, PETS_SERVICE_URL: upstreams(count), ...env },
+        { openFiles },
+      );
+      for (const part of [
+        ...parts,
+        `(ulimit -n) of ${openFiles}`,
+        'UPSTREAM_CONNECTIONS',
+        'PETS_SERVICE_URL',
+      ])
+        expect(line).toContain(part);
+      expect(existsSync(DATA_DIR)).toBe(false);
+    },
+  );
+
+  test.each([
+    [{}, 406],
+    [{ MAX_CONNECTIONS: '20' }, 376],
+    [{ GATEWAY_WORKERS: '2' }, 278],
+  ])('is no such limit with one more: %j, %i', async (env, openFiles) => {
+    await using directory = await temporaryDirectory();
+    await using gateway = await startGateway(
+      { DATA_DIR: directory.path, PETS_SERVICE_URL: upstreams(1), ...env },
+      { openFiles },
+    );
+    expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
+  });
+});
