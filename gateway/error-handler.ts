@@ -4,7 +4,7 @@ import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
 import { beginJson, putHeaders, sendJson } from './http/answer.ts';
-import { awaitsContinue, maxBodyBytes } from './http/request-body.ts';
+import { awaitsContinue, hasBody, maxBodyBytes } from './http/request-body.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
@@ -53,7 +53,7 @@ const lingerMs = 2000;
 function sendError(req: Request, res: Response, error: GatewayError): void {
   const body = JSON.stringify(error.body);
   const { headers } = res.locals;
-  if (req.complete || fewBytesLeft(req)) {
+  if (req.complete || !hasBody(req) || fewBytesLeft(req)) {
     sendJson(res, error.status, headers, body);
     return;
   }

@@ -70,6 +70,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
     ...options.messageClasses,
     // Without Host, Node answers a bare 400; rejectMalformed does better.
     requireHostHeader: false,
+    // Most requests have no body, and the life of a stream that nobody reads is one of the dearer parts of a request.
+    optimizeEmptyRequests: true,
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
     requestTimeout: requestTimeoutMs,
