@@ -190,6 +190,13 @@ describe('what the HTTP server would answer by itself', () => {
     expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
   });
 
+  test('a request that is refused at once and has no body leaves its connection open', async () => {
+    const once = (more: string) => `GET /nothing HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
+    const answers = await sendRaw(kit.gateway.port, once('') + once('Connection: close\r\n'));
+    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404']);
+    expect(answers.match(/^Connection: .*$/gim)).toEqual(['Connection: keep-alive', 'Connection: close']);
+  });
+
   test('pipelined requests are served one after another, in order', async () => {
     let busy = 0;
     let mostBusy = 0;
