@@ -26,12 +26,18 @@ const has = (command: string, ...args: string[]) => spawnSync(command, args).err
 const missingPackage = (command: string, name: string) =>
   has(command, '-v') ? undefined : `needs the Debian package ${name}`;
 
+/**
+ * V8 takes a contender that was paused for one that is idle, and gives its memory and compiled code back in just the
+ * moment that is measured. Of none is that to be paid for.
+ */
+const nodeFlags = ['--no-memory-reducer'];
+
 function program(file: string): Contender['start'] {
   return ({ directory, upstreamPort, redisPort }, port) =>
     startPinned({
       core: cores.contender,
       command: process.execPath,
-      args: [`test/bench/contenders/${file}`],
+      args: [...nodeFlags, `test/bench/contenders/${file}`],
       env: {
         PORT: String(port),
         UPSTREAM: `http://127.0.0.1:${upstreamPort}`,
@@ -47,7 +53,7 @@ function gateway(env: Record<string, string>, core: number | string = cores.cont
     startPinned({
       core,
       command: process.execPath,
-      args: ['gateway/server.ts'],
+      args: [...nodeFlags, 'gateway/server.ts'],
       env: {
         GATEWAY_PORT: String(port),
         GATEWAY_ADMIN_PORT: '0',
