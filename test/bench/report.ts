@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
@@ -25,9 +26,26 @@ export function median(numbers: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** When and on what was measured. */
+/** When and on what was measured, with the two settings of Linux that matter most to it. */
 export function environmentLine(): string {
-  return `${new Date().toISOString()}, Node ${process.version}`;
+  const congestion = setting('/proc/sys/net/ipv4/tcp_congestion_control');
+  const haltPoll = setting('/sys/module/haltpoll/parameters/guest_halt_poll_ns');
+  return [
+    `${new Date().toISOString()}, Node ${process.version}`,
+    ...(congestion === undefined ? [] : [`TCP ${congestion}`]),
+    ...(haltPoll === undefined
+      ? []
+      : [`virtual machine, an idle core is halted after ${Number(haltPoll) / 1000} µs`]),
+  ].join(', ');
+}
+
+/** @returns undefined where there is none, as outside of Linux or of a virtual machine */
+function setting(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return undefined;
+  }
 }
 
 export const resultsDirectory = fileURLToPath(new URL('results/', import.meta.url));
