@@ -85,6 +85,16 @@ end`,
     expected: all200,
   },
   {
+    name: 'page',
+    title: 'pages of 100 pets',
+    connections: 50,
+    contenders: ours,
+    script: ({ hotKey }) => `function request()
+  return wrk.format('GET', '/v1/pets/2', { authorization = 'Bearer ${hotKey}' })
+end`,
+    expected: all200,
+  },
+  {
     name: 'large',
     title: 'answers of 1 MiB',
     connections: 10,
