@@ -16,7 +16,8 @@ const readKeys = (file: string, name: string) => `
 local ${name} = {}
 for line in io.lines('${file}') do ${name}[#${name} + 1] = 'Bearer ' .. line end
 `;
-const get = (key: string) => `return wrk.format('GET', '/v1/pets?limit=2', { authorization = ${key} })`;
+const get = (key: string, target = '/v1/pets?limit=2') =>
+  `return wrk.format('GET', '${target}', { authorization = ${key} })`;
 const ours = ['direct', 'gateway', 'nginx-lua'] as const;
 const all200 = { 200: [99.9, 100] } as const;
 
@@ -89,9 +90,7 @@ end`,
     title: 'pages of 100 pets',
     connections: 50,
     contenders: ours,
-    script: ({ hotKey }) => `function request()
-  return wrk.format('GET', '/v1/pets/2', { authorization = 'Bearer ${hotKey}' })
-end`,
+    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/2')} end`,
     expected: all200,
   },
   {
@@ -99,9 +98,7 @@ end`,
     title: 'answers of 1 MiB',
     connections: 10,
     contenders: ours,
-    script: ({ hotKey }) => `function request()
-  return wrk.format('GET', '/v1/pets/1', { authorization = 'Bearer ${hotKey}' })
-end`,
+    script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/1')} end`,
     expected: all200,
   },
 ];
