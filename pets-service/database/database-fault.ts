@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * What a failed query says of the database.
- * - refused: it can't be reached, or gave the query up; nothing was written
+ * - refused: it can't be reached, is not ready, or gave the query up; nothing was written
  * - lost: it went away in the middle; a write may have happened or not
  * Undefined: the fault is not the database's absence but ours.
  */
@@ -15,6 +15,9 @@ const prismaCodes: Record<string, DatabaseFault> = {
   P1008: 'lost',
   P1011: 'refused',
   P1017: 'lost',
+  // A table or a column is missing, as before the migrations are applied.
+  P2021: 'refused',
+  P2022: 'refused',
   P2024: 'refused',
   P2037: 'refused',
 };
@@ -60,6 +63,9 @@ const sqlStates: Record<string, DatabaseFault> = {
   // It does not let us in, or has no such database.
   '28': 'refused',
   '3D000': 'refused',
+  // A table or a column is missing, as before the migrations are applied.
+  '42P01': 'refused',
+  '42703': 'refused',
   // A server that only reads, as a standby before it is promoted.
   '25006': 'refused',
   // Too many connections, out of memory, disk full.

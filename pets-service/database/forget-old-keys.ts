@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { PetsError } from '../errors.ts';
+import { isSchemaFault } from './database-fault.ts';
 import type { PetStore } from './pet-store.ts';
 
 interface ForgetOldKeysDependencies {
@@ -31,7 +32,7 @@ export async function forgetOldKeys(
     } catch (error) {
       // A database that is away is told of elsewhere (database-health.ts), anything else once. Old keys that stay a
       // little longer are ignored all the same.
-      const away = error instanceof PetsError && error.code === 'service_unavailable';
+      const away = error instanceof PetsError && !isSchemaFault(error.cause);
       if (!failing && !away)
         log.warn({ err: error }, 'old idempotency keys cannot be removed; trying every minute');
       failing = !away;

@@ -12,9 +12,9 @@ export interface PetStore extends KeyedCreate {
   list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }>;
   create(pet: NewPet): Promise<Pet>;
   find(id: bigint): Promise<Pet | undefined>;
-  /** @throws PetsError service_unavailable where the database does not answer, as all of these do */
+  /** @throws PetsError service_unavailable where the database does not answer, as all before this do */
   ping(): Promise<void>;
-  /** @throws what isSchemaFault tells, where a table, a column or a privilege is missing */
+  /** @throws what isSchemaFault tells, where a table, a column or a privilege is missing; else what Prisma throws */
   assertSchema(): Promise<void>;
   close(): Promise<void>;
 }
@@ -40,13 +40,12 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
       reading(async () => {
         await prisma.$queryRaw`SELECT 1`;
       }),
-    assertSchema: () =>
-      reading(async () => {
-        // Of models, all columns are read. No row is looked at that could be there.
-        await prisma.pet.findFirst({ where: { id: 0n } });
-        await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
-        await assertPrivileges(prisma);
-      }),
+    async assertSchema() {
+      // Of models, all columns are read. No row is looked at that could be there.
+      await prisma.pet.findFirst({ where: { id: 0n } });
+      await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
+      await assertPrivileges(prisma);
+    },
     close: () => prisma.$disconnect(),
   };
 }

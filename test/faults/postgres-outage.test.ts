@@ -70,6 +70,16 @@ describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', ()
     };
     expect(await ready()).toEqual({ http: 503, status: 'starting', database: 'unusable' });
     await expect.poll(early.output).toContain('npm run migrate');
+    const key = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    const pets = `${early.url}/v1/pets`;
+    const pet = { name: 'Early', categoryId: 1 };
+    const asked = await Promise.all([
+      send(pets, { key }),
+      send(`${pets}/1`, { key }),
+      postJson(pets, key, pet),
+      postJson(pets, key, pet, { 'Idempotency-Key': 'early' }),
+    ]);
+    for (const { status, header } of asked) expect([status, header('Retry-After')]).toEqual([503, '1']);
     const migrated = await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
     expect(migrated.code).toBe(0);
     expect(await ready()).toEqual({ http: 200, status: 'ok', database: 'ok' });

@@ -24,6 +24,8 @@ describe('what a failed query says of the database', () => {
     ['deadlock', ofPostgres('40P01'), 'refused'],
     ['a wrong password', ofPostgres('28P01'), 'refused'],
     ['no such database', ofPostgres('3D000'), 'refused'],
+    ['a table that is missing', ofPostgres('42P01'), 'refused'],
+    ['a column that is missing', prismaError({ kind: 'ColumnNotFound' }, 'P2022'), 'refused'],
     ['transaction whose outcome is unknown', ofPostgres('40003'), 'lost'],
     ['driver, no free connection', new Error('timeout exceeded when trying to connect'), 'refused'],
     ['driver, in the middle', new Error('Connection terminated unexpectedly'), 'lost'],
