@@ -32,7 +32,8 @@ export async function forgetOldKeys(
     } catch (error) {
       // A database that is away is told of elsewhere (database-health.ts), anything else once. Old keys that stay a
       // little longer are ignored all the same.
-      const away = error instanceof PetsError && !isSchemaFault(error.cause);
+      const away =
+        error instanceof PetsError && error.code === 'service_unavailable' && !isSchemaFault(error.cause);
       if (!failing && !away)
         log.warn({ err: error }, 'old idempotency keys cannot be removed; trying every minute');
       failing = !away;

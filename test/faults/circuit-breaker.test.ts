@@ -42,7 +42,7 @@ describe('the circuit breaker', () => {
       probes += 1;
     };
     const clients = 10;
-    const load = startLoad(clients, getPets, 5);
+    await using load = startLoad(clients, getPets, 5);
     await expect.poll(state).toBe('away');
     // What was on its way has arrived when so many more were refused.
     await expect.poll(() => tally(load.outcomes)['503'] ?? 0).toBeGreaterThan(50);
@@ -78,7 +78,7 @@ describe('the circuit breaker', () => {
 
   test('leaves an upstream that fails requests, but is ready, in peace for longer each time', async () => {
     kit.upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
-    const load = startLoad(1, getPets, 2);
+    await using load = startLoad(1, getPets, 2);
     // Five, one when it is back at once, one a second later; the next would be two seconds after that.
     await expect.poll(() => kit.upstream.seen.length).toBe(7);
     await expect.poll(state).toBe('away');
@@ -147,7 +147,7 @@ describe('the circuit breaker', () => {
 
   test('does not take an upstream that answers requests for dead because its probes hang', async () => {
     kit.upstream.readiness = () => {};
-    const load = startLoad(1, getPets, 20);
+    await using load = startLoad(1, getPets, 20);
     await sleep(4000);
     const outcomes = await load.stop();
     expect(tally(outcomes)).toEqual({ 200: outcomes.length });

@@ -30,7 +30,6 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
   let ports: number[];
   let services: Service[];
   let gateway: Service;
-  let running: SteadyLoad<Outcome>;
   let key: string;
   let database: pg.Client;
   let count = 0;
@@ -65,7 +64,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
 
   afterAll(() => stack.disposeAsync());
 
-  // A test that fails leaves nothing behind that makes the next one fail, or itself when it is tried again.
+  // A test that fails leaves no service behind that makes the next one fail, or itself when it is tried again.
   afterEach(async () => {
     for (const [index, service] of services.entries()) {
       service.signal('SIGCONT');
@@ -73,7 +72,6 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
         services[index] = await start(index);
       }
     }
-    await running.stop();
   });
 
   beforeEach(async () => {
@@ -85,8 +83,8 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
   const start = (index: number) => startPetsService({ ...env, PETS_SERVICE_PORT: String(ports[index]) });
 
   /** Half of the clients create pets, each with a name of its own. */
-  function load(): void {
-    running = startLoad(
+  function load(): SteadyLoad<Outcome> {
+    return startLoad(
       clients,
       async (client) => {
         const method = client % 2 === 0 ? 'GET' : 'POST';
@@ -122,7 +120,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
   }
 
   test('a rolling restart of both loses no request, POSTs included', async () => {
-    load();
+    await using running = load();
     await sleep(300);
     for (const [index, old] of services.entries()) {
       const before = running.outcomes.length;
@@ -148,7 +146,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
 
   test('SIGKILL of one: its requests in flight fail, and no others', async () => {
     const outputBefore = gateway.output().length;
-    load();
+    await using running = load();
     await sleep(300);
     services[0]?.signal('SIGKILL');
     await services[0]?.exited;
@@ -173,7 +171,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
   });
 
   test('SIGSTOP of one: its requests in flight get 504, all others are served, and it is used again', async () => {
-    load();
+    await using running = load();
     await sleep(300);
     services[1]?.signal('SIGSTOP');
     await expect.poll(states).toEqual(['ready', 'away']);
@@ -191,7 +189,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
   });
 
   test('SIGKILL of both: 503 at once, no create answered 201 is missing, and all is well when they are back', async () => {
-    load();
+    await using running = load();
     await sleep(300);
     for (const service of services) service.signal('SIGKILL');
     await expect.poll(states).toEqual(['away', 'away']);

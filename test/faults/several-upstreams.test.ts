@@ -58,7 +58,7 @@ describe('two upstreams', () => {
 
   test('one that is slow has no more than it can take', async () => {
     kit.upstream.answer = (req, res) => void setTimeout(() => answerPets(req, res), 200);
-    const load = startLoad(8, async () => (await send(pets, { key })).status);
+    await using load = startLoad(8, async () => (await send(pets, { key })).status);
     await expect.poll(() => second.seen.length).toBeGreaterThan(500);
     const outcomes = await load.stop();
     expect(tally(outcomes)).toEqual({ 200: outcomes.length });
@@ -90,7 +90,7 @@ describe('two upstreams', () => {
   test('one that fails is left out, and no GET fails for it', async () => {
     kit.upstream.answer = (req) => req.socket.destroy();
     kit.upstream.readiness = (res) => res.destroy();
-    const load = startLoad(4, async () => (await send(pets, { key })).status);
+    await using load = startLoad(4, async () => (await send(pets, { key })).status);
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('away', 'ready'));
     const sent = kit.upstream.seen.length;
     const before = load.outcomes.length;

@@ -50,7 +50,7 @@ describe.skipIf(elsewhere)(`after ${total} requests that met a broken upstream`,
     const until = met + wanted;
     let next = 0;
     agent = new Agent();
-    const load = startLoad(clients, async () => {
+    await using load = startLoad(clients, async () => {
       const index = (next += 1);
       const url = `${pets}?fault=${index % brokenAnswers.length}`;
       if (index % 50 === 0) return leaveEarly(url);

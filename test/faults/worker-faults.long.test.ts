@@ -51,7 +51,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
 
   test('replaces a worker that is killed, serves on, and its counts never go back', async () => {
     const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
-    const load = startLoad(6, () =>
+    await using load = startLoad(6, () =>
       pets(key).then(
         ({ status }) => status,
         () => 'failed',

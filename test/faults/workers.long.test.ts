@@ -30,7 +30,7 @@ test.skipIf(missing)(
     process.kill(stuck, 'SIGSTOP');
     // Not answered by one, metrics tell what it said last.
     expect(await metrics()).toMatch(/^gateway_requests_total\{.*status="2xx".*\} 9$/m);
-    const load = startLoad(4, () => get(kit, key), 20);
+    await using load = startLoad(4, () => get(kit, key), 20);
     await expect.poll(() => kit.gateway.output(), { timeout: 40_000 }).toContain(hangs);
     await untilWorkers(kit.gateway, 4, 40_000);
     const { 200: ok = 0, ...others } = tally(await load.stop());

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export interface SteadyLoad<T> {
+/** Disposed of, it is stopped, too, and what went wrong with it is not told: something else did before. */
+export interface SteadyLoad<T> extends AsyncDisposable {
   /** What came of all requests so far, in the order of their ends. */
   outcomes: T[];
   /** No more requests; resolves when the last one is over. */
@@ -30,6 +31,10 @@ export function startLoad<T>(
       over.abort();
       await running;
       return outcomes;
+    },
+    async [Symbol.asyncDispose]() {
+      over.abort();
+      await Promise.allSettled([running]);
     },
   };
 }
