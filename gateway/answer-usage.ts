@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeys } from './api-keys/api-keys.ts';
 import { callerOf } from './api-keys/authenticate.ts';
 import { withCurrentRecord } from './api-keys/current-record.ts';
-import { putHeaders, sendJson } from './http/answer.ts';
+import { sendJson } from './http/answer.ts';
 import type { RefuseAnonymous } from './api-keys/refuse-anonymous.ts';
 import { usageHeaders } from './quota/rate-limit-headers.ts';
 import type { UsedWindow } from './quota/usage.ts';
@@ -35,7 +35,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     const { caller, result: usage } = current;
     const { minute, day, banMs, nowMs } = usage;
     res.locals.caller = caller;
-    putHeaders(res.locals.headers, usageHeaders(usage));
+    res.locals.headers.setAll(usageHeaders(usage));
     // What is wrong with the request is told with the caller's own limits, as everywhere.
     assertWellFormed(req);
     assertSmallBody(req);

@@ -1,7 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import type { ApiDescription } from './api-routes.ts';
-import { putHeaders, sendJson } from './http/answer.ts';
+import { sendJson } from './http/answer.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
@@ -17,7 +17,7 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
     assertWellFormed(req);
     res.locals.decision = 'free';
     const { headers } = res.locals;
-    putHeaders(headers, { 'Cache-Control': cacheable });
+    headers.setAll({ 'Cache-Control': cacheable });
     sendJson(res, 200, headers, json);
   };
 }
@@ -40,8 +40,9 @@ export function answerOptions({ api, anonymousLimit, now }: AnswerOptionsDepende
     assertWellFormed(req);
     res.locals.decision = 'free';
     if (req.path.startsWith(`${api.basePath}/`)) {
-      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
-    res.writeHead(204, [...headers, 'Allow', route.allow.join(', ')]).end();
+    headers.set('Allow', route.allow.join(', '));
+    res.writeHead(204, headers.toRaw()).end();
   }
 }

@@ -12,7 +12,7 @@ import { createApiKeys } from './api-keys/api-keys.ts';
 import { loadApiDescription } from './api-routes.ts';
 import { authenticate } from './api-keys/authenticate.ts';
 import { enforceQuota } from './quota/enforce-quota.ts';
-import { renderError } from './error-handler.ts';
+import { renderError, renderFallback } from './error-handler.ts';
 import type { GatewayError } from './errors.ts';
 import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
@@ -105,6 +105,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     ),
   );
   app.use(renderError({ basePath, anonymousLimit, log, now }));
+  app.use(renderFallback({ log }));
 
   return {
     app(req, res) {

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { AnonymousLimit } from './api-keys/anonymous-limit.ts';
 import { GatewayError } from './errors.ts';
 import { addressLimitHeaders } from './quota/rate-limit-headers.ts';
-import { beginJson, putHeaders, sendJson } from './http/answer.ts';
+import { beginJson, sendJson } from './http/answer.ts';
+import { ResponseHeaders } from './http/response-headers.ts';
 import { awaitsContinue, hasBody, maxBodyBytes } from './http/request-body.ts';
 import { clientAddress } from './request-context.ts';
 
@@ -27,9 +28,9 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     }
     const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
-    putHeaders(headers, error.headers);
-    if (underBasePath && !headers.includes('X-RateLimit-Limit')) {
-      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    headers.setAll(error.headers);
+    if (underBasePath && !headers.has('X-RateLimit-Limit')) {
+      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
     }
     sendError(req, res, error);
   };
@@ -41,6 +42,21 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     else if (error.status >= 500 && error.cause !== undefined)
       log.warn({ requestId, code: error.code, err: error.cause }, error.message);
   }
+}
+
+/**
+ * Responds if renderError itself fails: Express' own last handler would send an HTML page with the error and its stack.
+ */
+export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
+  return function renderFallback(thrown, _req, res, _next) {
+    log.error({ err: thrown }, 'an error could not be rendered; the client gets a bare internal_error');
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const { status, body } = new GatewayError('internal_error');
+    sendJson(res, status, new ResponseHeaders(), JSON.stringify(body));
+  };
 }
 
 /** Anything else than an expected refusal is a bug: its detail is logged and never sent. */
@@ -61,7 +77,8 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
   // destroy the answer before a client that is still sending has read it (RFC 9112 section 9.6), so we go on
   // reading for a while.
   res.shouldKeepAlive = false;
-  res.write(beginJson(res, error.status, [...headers, 'Connection', 'close'], body));
+  headers.set('Connection', 'close');
+  res.write(beginJson(res, error.status, headers, body));
   req.resume();
   const finish = () => {
     clearTimeout(timer);

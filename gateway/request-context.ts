@@ -3,7 +3,7 @@ import type { Request } from 'express';
 import type { ApiRoute } from './api-routes.ts';
 import type { Caller } from './api-keys/api-keys.ts';
 import type { ErrorCode } from './errors.ts';
-import type { AnswerHeaders } from './http/answer.ts';
+import type { ResponseHeaders } from './http/response-headers.ts';
 import type { QuotaDecision } from './quota/quota-decision.ts';
 
 declare module 'express-serve-static-core' {
@@ -11,7 +11,7 @@ declare module 'express-serve-static-core' {
   interface Locals {
     requestId: string;
     /** Headers of the answer, whichever step makes it. */
-    headers: AnswerHeaders;
+    headers: ResponseHeaders;
     /** Set by authenticate. */
     caller?: Caller;
     /**

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RequestHandler } from 'express';
+import { ResponseHeaders } from './http/response-headers.ts';
 
 const wellFormed = /^[A-Za-z0-9._-]{1,128}$/;
 /** An API key that somebody sends in the wrong header must not get into logs. */
@@ -11,7 +12,7 @@ export function assignRequestId(): RequestHandler {
     const offered = req.headers['x-request-id'];
     // In place of Express' own object, whose kind is slow to look things up in.
     const requestId = isRequestId(offered) ? offered : randomUUID();
-    res.locals = { requestId, headers: ['X-Request-Id', requestId] };
+    res.locals = { requestId, headers: new ResponseHeaders(['X-Request-Id', requestId]) };
     next();
   };
 }

@@ -1,7 +1,6 @@
 import type { Request, Response } from 'express';
 import type { AnonymousLimit } from './anonymous-limit.ts';
 import { GatewayError } from '../errors.ts';
-import { putHeaders } from '../http/answer.ts';
 import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from '../request-context.ts';
 
@@ -22,11 +21,11 @@ export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDe
     if (error.status === 503) {
       // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
       res.locals.decision = 'undecided';
-      putHeaders(headers, addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
       throw error;
     }
     const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
-    putHeaders(headers, addressLimitHeaders(window, now()));
+    headers.setAll(addressLimitHeaders(window, now()));
     res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
     if (!allowed) {
       throw new GatewayError('rate_limit_exceeded', {
@@ -35,7 +34,7 @@ export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDe
       });
     }
     // RFC 6750 section 3: a 401 names the scheme to use.
-    if (error.status === 401) putHeaders(headers, { 'WWW-Authenticate': 'Bearer' });
+    if (error.status === 401) headers.setAll({ 'WWW-Authenticate': 'Bearer' });
     throw error;
   };
 }

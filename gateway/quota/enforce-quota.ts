@@ -3,7 +3,6 @@ import type { ApiKeys, Caller } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
-import { putHeaders } from '../http/answer.ts';
 import type { Metrics } from '../metrics.ts';
 import type { BusyKeys } from './busy-keys.ts';
 import { observeDecision } from './observe-decision.ts';
@@ -48,7 +47,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     observeDecision(metrics, caller.plan, decision);
     busyKeys.note(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;
-    putHeaders(res.locals.headers, rateLimitHeaders(decision));
+    res.locals.headers.setAll(rateLimitHeaders(decision));
     // Refusals are handed on, not thrown: V8's search for who catches them would be a sixth of a banned client's request.
     switch (decision.outcome) {
       case 'allowed':

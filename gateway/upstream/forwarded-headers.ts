@@ -1,4 +1,4 @@
-import type { AnswerHeaders } from '../http/answer.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
 
 /*
  * Which headers pass the gateway, in either direction. What the upstream may trust, the gateway sets itself;
@@ -112,7 +112,7 @@ export function isKeyed(headers: readonly string[]): boolean {
 
 /** Adds those headers of the upstream's response that the client may see, with their names in lower case. */
 export function addClientHeaders(
-  answer: AnswerHeaders,
+  answer: ResponseHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): void {
   const connection = headers['connection'];
@@ -120,7 +120,7 @@ export function addClientHeaders(
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || notReturned.has(name) || named.has(name)) continue;
-    if (!name.startsWith(corsPrefix)) answer.push(name, value);
+    if (!name.startsWith(corsPrefix)) answer.set(name, value);
   }
 }
 

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
-import { type AnswerHeaders, endTogether } from '../http/answer.ts';
+import { endTogether } from '../http/answer.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
 
-export type ResponseHeaders = Readonly<Record<string, string | string[] | undefined>>;
+export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** More than the longest page of pets: a hundred of them, with names of 255 characters of four bytes each. */
 export const wholeAnswerBytes = 128 * 1024;
@@ -16,14 +17,14 @@ export const withoutContent = new Set([204, 304]);
  */
 export class PendingAnswer {
   readonly #res: ServerResponse;
-  readonly #answerHeaders: (headers: ResponseHeaders) => AnswerHeaders;
+  readonly #answerHeaders: (headers: UpstreamHeaders) => ResponseHeaders;
   #status = 0;
-  #headers: ResponseHeaders = {};
+  #headers: UpstreamHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
 
   /** @param answerHeaders headers for the client, by those of the upstream */
-  constructor(res: ServerResponse, answerHeaders: (headers: ResponseHeaders) => AnswerHeaders) {
+  constructor(res: ServerResponse, answerHeaders: (headers: UpstreamHeaders) => ResponseHeaders) {
     this.#res = res;
     this.#answerHeaders = answerHeaders;
   }
@@ -37,11 +38,11 @@ export class PendingAnswer {
     return this.#res.headersSent;
   }
 
-  begin(status: number, headers: ResponseHeaders): void {
+  begin(status: number, headers: UpstreamHeaders): void {
     this.#status = status;
     this.#headers = headers;
     if (Number(headers['content-length']) > wholeAnswerBytes) {
-      this.#res.writeHead(status, this.#answerHeaders(headers));
+      this.#res.writeHead(status, this.#answerHeaders(headers).toRaw());
       this.#res.flushHeaders();
     }
   }
@@ -52,7 +53,7 @@ export class PendingAnswer {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= wholeAnswerBytes) return true;
-    this.#res.writeHead(this.#status, this.#answerHeaders(this.#headers));
+    this.#res.writeHead(this.#status, this.#answerHeaders(this.#headers).toRaw());
     return this.#res.write(this.#takeChunks());
   }
 
@@ -61,16 +62,16 @@ export class PendingAnswer {
       this.#res.end();
     } else {
       const body = this.#takeChunks();
-      this.#res.writeHead(this.#status, this.#wholeHeaders(body));
+      this.#res.writeHead(this.#status, this.#wholeHeaders(body).toRaw());
       endTogether(this.#res, body);
     }
   }
 
-  #wholeHeaders(body: Buffer): AnswerHeaders {
+  #wholeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
       const headers = this.#answerHeaders(this.#headers);
       const hasContent = !withoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
-      if (hasContent) headers.push('Content-Length', String(body.length));
+      if (hasContent) headers.set('Content-Length', String(body.length));
       return headers;
     }
     if (this.#status !== 204) return this.#answerHeaders(this.#headers);

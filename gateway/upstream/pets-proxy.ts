@@ -5,11 +5,11 @@ import type { Caller } from '../api-keys/api-keys.ts';
 import { callerOf } from '../api-keys/authenticate.ts';
 import { GatewayError } from '../errors.ts';
 import { addClientHeaders, upstreamRequestHeaders } from './forwarded-headers.ts';
-import type { AnswerHeaders } from '../http/answer.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { MintToken } from './internal-token.ts';
 import { peerAddress } from '../request-context.ts';
 import { carriesBody } from '../http/request-body.ts';
-import { type ResponseHeaders, withoutContent } from './pending-answer.ts';
+import { type UpstreamHeaders, withoutContent } from './pending-answer.ts';
 import { undiciTransport, whicheverTurnItIs } from './undici-transport.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -76,9 +76,9 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
   };
 }
 
-function responseHeaders(res: Response, headers: ResponseHeaders): AnswerHeaders {
+function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
   // A copy: should it turn out that the answer can't be sent, none of it belongs to the error that is.
-  const answer = [...res.locals.headers];
+  const answer = res.locals.headers.copy();
   addClientHeaders(answer, headers);
   return answer;
 }
@@ -87,7 +87,7 @@ function responseHeaders(res: Response, headers: ResponseHeaders): AnswerHeaders
  * An answer that the pets service could not mean for a client: it refused our own token, or did not answer in
  * JSON, as something between it and us might.
  */
-function checkAnswer(status: number, headers: ResponseHeaders): void {
+function checkAnswer(status: number, headers: UpstreamHeaders): void {
   if (status > 599) {
     throw new GatewayError('upstream_error', { cause: `the upstream answered with status ${status}` });
   }

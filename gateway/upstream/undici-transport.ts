@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import type { AnswerHeaders } from '../http/answer.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
 import { isSafe } from '../http/request-body.ts';
 import { type AnswerTimers, AwaitedAnswer, createAnswerTimers } from './answer-timers.ts';
 import { isKeyed } from './forwarded-headers.ts';
-import { PendingAnswer, type ResponseHeaders, wholeAnswerBytes } from './pending-answer.ts';
+import { PendingAnswer, type UpstreamHeaders, wholeAnswerBytes } from './pending-answer.ts';
 import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
 import type { Target } from './upstream-target.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -24,11 +24,11 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   /** The body for the upstream, as a whole. */
   requestBody: (res: Res) => Buffer | null;
   /** Headers for the client, of those that the upstream answers with and what the gateway adds. */
-  responseHeaders: (res: Res, headers: ResponseHeaders) => AnswerHeaders;
+  responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
   /** Told how long the upstream took from having the request, whatever came of it. */
   onSettled: (res: Res, ms: number) => void;
   /** Throws where the upstream's answer is none that a client may see. */
-  checkResponse: (status: number, headers: ResponseHeaders) => void;
+  checkResponse: (status: number, headers: UpstreamHeaders) => void;
 }
 
 /**
@@ -161,7 +161,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   onResponseStart(
     _controller: Dispatcher.DispatchController,
     status: number,
-    headers: ResponseHeaders,
+    headers: UpstreamHeaders,
   ): void {
     if (status < 200) return;
     this.#options.checkResponse(status, headers);

@@ -9,6 +9,7 @@ import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The real gateway before the real pets service. */
 export interface BothServices extends AsyncDisposable {
+  redisUrl: string;
   gateway: Service;
   petsService: Service;
   /** A key without a limit that a test could reach. */
@@ -50,6 +51,7 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
   keepSecrets(token);
   const disposables = stack.move();
   return {
+    redisUrl: redis.url,
     gateway,
     petsService,
     key,

@@ -1,11 +1,12 @@
-import type { AnswerHeaders } from '../../gateway/http/answer.ts';
+import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
 import { addClientHeaders } from '../../gateway/upstream/forwarded-headers.ts';
 
 /** Those of the upstream's headers that are passed on, by name. */
 export function clientResponseHeaders(headers: Record<string, string | string[] | undefined>) {
-  const answer: AnswerHeaders = [];
-  addClientHeaders(answer, headers);
+  const passed = new ResponseHeaders();
+  addClientHeaders(passed, headers);
+  const raw = passed.toRaw();
   return Object.fromEntries(
-    Array.from({ length: answer.length / 2 }, (_, index) => [answer[2 * index], answer[2 * index + 1]]),
+    Array.from({ length: raw.length / 2 }, (_, index) => [raw[2 * index], raw[2 * index + 1]]),
   );
 }

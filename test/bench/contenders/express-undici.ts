@@ -2,7 +2,7 @@ import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { pino } from 'pino';
 import { Agent } from 'undici';
-import type { AnswerHeaders } from '../../../gateway/http/answer.ts';
+import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
 import { undiciTransport, whicheverTurnItIs } from '../../../gateway/upstream/undici-transport.ts';
@@ -36,7 +36,7 @@ app.use(
           }),
         requestBody: () => null,
         responseHeaders(_res, headers) {
-          const answer: AnswerHeaders = [];
+          const answer = new ResponseHeaders();
           addClientHeaders(answer, headers);
           return answer;
         },
