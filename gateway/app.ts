@@ -1,38 +1,43 @@
-import express from 'express';
 import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import express from 'express';
 import type { Logger } from 'pino';
 import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
-import { recordAccess, recordRawAnswer } from './access-log.ts';
-import { createAnonymousLimit } from './api-keys/anonymous-limit.ts';
-import { answerOptions, serveDescription } from './answer-without-key.ts';
-import { answerUsage } from './answer-usage.ts';
-import { createApiKeys } from './api-keys/api-keys.ts';
-import { loadApiDescription } from './api-routes.ts';
-import { authenticate } from './api-keys/authenticate.ts';
-import { enforceQuota } from './quota/enforce-quota.ts';
-import { renderError, renderFallback } from './error-handler.ts';
+import { loadApiDescription } from './api-description.ts';
+import { createApiKeys } from './api-keys/api-key-cache.ts';
 import type { GatewayError } from './errors.ts';
-import { createMintToken } from './upstream/internal-token.ts';
 import { ambiguityOf } from './http/ambiguous-request.ts';
-import type { MakeCounts } from './http/counts.ts';
-import { holdBody } from './http/hold-body.ts';
+import type { MakeCounts } from './http/in-use-counters.ts';
 import { createMessageClasses, type MessageClasses } from './http/message-classes.ts';
-import { below, inOrder } from './in-order.ts';
-import type { LogRequest } from './log.ts';
-import type { Metrics } from './metrics.ts';
 import { normalizeTarget } from './http/normalize-target.ts';
-import { proxyToPets } from './upstream/pets-proxy.ts';
+import { setSecurityHeaders } from './http/security-headers.ts';
+import { answerUsage } from './journey/answer-usage.ts';
+import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
+import { assignRequestId } from './journey/assign-request-id.ts';
+import { authenticate } from './journey/authenticate.ts';
+import { holdBody } from './journey/buffer-body.ts';
+import { below, inOrder } from './journey/compose.ts';
+import { enforceQuota } from './journey/enforce-quota.ts';
+import { proxyToPets } from './journey/proxy-to-pets.ts';
+import { recordAccess, recordRawAnswer } from './journey/record-access.ts';
+import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
+import {
+  matchRoute,
+  rejectLargeBody,
+  rejectMalformed,
+  rejectUnknownRoute,
+} from './journey/reject-request.ts';
+import { renderError, renderFallback } from './journey/render-error.ts';
+import type { LogRequest } from './observability/log.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { createAnonymousLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
 import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
-import type { RedisState } from './redis-state.ts';
-import { createRefuseAnonymous } from './api-keys/refuse-anonymous.ts';
-import { matchRoute, rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './reject-request.ts';
-import type { Upstreams } from './upstream/upstreams.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
-import { assignRequestId } from './request-id.ts';
-import { setSecurityHeaders } from './security-headers.ts';
+import type { RedisState } from './redis-state.ts';
+import { createMintToken } from './upstream/internal-token.ts';
+import type { Upstreams } from './upstream/upstreams.ts';
 
 export interface GatewayDependencies extends RedisState {
   dispatcher: Dispatcher;

@@ -1,17 +1,17 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Agent } from 'undici';
-import type { Health } from './admin-app.ts';
+import type { Health } from './admin/admin-app.ts';
 import { createGateway } from './app.ts';
-import type { Config } from './config.ts';
-import type { MakeCounts } from './http/counts.ts';
-import { createDrain } from './http/drain.ts';
+import type { Config } from './config/config.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { type Endpoint, listen } from './http/listen.ts';
-import { createRefusalReport } from './http/refusal-report.ts';
-import type { LogRequest } from './log.ts';
-import type { Metrics } from './metrics.ts';
+import type { MakeCounts } from './http/in-use-counters.ts';
+import { createRefusalReport } from './http/refused-connections.ts';
+import type { LogRequest } from './observability/log.ts';
+import type { Metrics } from './observability/metrics.ts';
 import { createRedisState } from './redis-state.ts';
+import { createDrain } from './runtime/drain.ts';
+import { listen, type Endpoint } from './runtime/listen.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
 

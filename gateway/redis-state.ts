@@ -1,16 +1,16 @@
 import type { Logger } from 'pino';
-import { createBanPolicy, type LiveBanPolicy, seedBanPolicy } from './quota/ban-policy.ts';
-import { type BusyKeys, createBusyKeys } from './quota/busy-keys.ts';
-import { createDayUsage, type DayUsage } from './quota/day-usage.ts';
-import { createFaultReport, type FaultReport } from './redis/fault-report.ts';
+import { createFaultReport, type FaultReport } from './observability/invalid-values.ts';
+import type { Metrics } from './observability/metrics.ts';
+import { createPlans, seedPlans, type Plans } from './plans/plans.ts';
+import { createBanPolicy, seedBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { createBusyKeys, type BusyKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import type { Metrics } from './metrics.ts';
-import { createPlans, type Plans, seedPlans } from './quota/plans.ts';
-import { checkTypes } from './redis/index-types.ts';
-import { pingRedis } from './redis/redis-health.ts';
+import { createDayUsage, type DayUsage } from './quota/outage-usage.ts';
+import { checkTypes } from './redis/key-types.ts';
+import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
-import { createRedis, type RedisClient } from './redis/redis.ts';
+import { pingRedis } from './redis/redis-health.ts';
 import { riskySettings } from './redis/risky-settings.ts';
 
 /** Redis, what is read from it all the time, and what stands in for it while it is away. */

@@ -4,14 +4,14 @@ import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { recordAccess } from './access-log.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
-import type { Drain } from './http/drain.ts';
+import type { PetStore } from './database/pet-store.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
-import { requireInternalToken, type VerifyToken } from './internal-token.ts';
-import { petRoutes } from './pet-routes.ts';
-import type { PetStore } from './database/pet-store.ts';
-import { rejectMalformed } from './reject-malformed.ts';
+import { rejectMalformed } from './http/reject-malformed.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
+import { requireInternalToken, type VerifyToken } from './internal-token.ts';
+import { petRoutes } from './pets/pet-routes.ts';
+import type { Drain } from './runtime/drain.ts';
 
 /** Orchestrators wait for a second or two; a database that is slow is not their business. */
 const pingTimeoutMs = 500;

@@ -2,7 +2,7 @@ import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { requestIdOf } from './access-log.ts';
 import { PetsError } from './errors.ts';
-import { brokenUtf8, tooManyValues } from './pet-routes.ts';
+import { brokenUtf8, tooManyValues } from './pets/pet-routes.ts';
 
 /** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {

@@ -1,7 +1,7 @@
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataDirectoryFault, makeDirectory } from './data-directory.ts';
+import { dataDirectoryFault, makeDirectory } from './runtime/data-directory.ts';
 
 /**
  * The keys that internal tokens are verified with: from the given files, else the data directory's own pair, which

@@ -4,7 +4,7 @@ import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
-import { timesSent } from './times-sent.ts';
+import { timesSent } from './http/count-header.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {

@@ -1,6 +1,6 @@
-import { type Logger, pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { PinoPretty } from 'pino-pretty';
-import { createLogWriter } from './log-writer.ts';
+import { createLogWriter } from './runtime/log-writer.ts';
 
 const forPeople = {
   ignore: 'pid,hostname,service',

@@ -1,24 +1,24 @@
 import type { RequestListener } from 'node:http';
-import { inspect } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import type { Logger } from 'pino';
 import { migrate } from '../prisma/migrate.ts';
-import { seedDemoPets } from '../prisma/seed.ts';
 import { createPetsService } from './app.ts';
-import { type Config, ConfigError, loadConfig } from './config.ts';
-import { openDatabase } from './database/database.ts';
-import { PetsError } from './errors.ts';
+import { ConfigError, loadConfig, type Config } from './config.ts';
 import { createDatabaseHealth } from './database/database-health.ts';
-import { createDrain } from './http/drain.ts';
-import { forgetOldKeys } from './database/forget-old-keys.ts';
-import { createHttpServer } from './http/http-server.ts';
-import { listen } from './http/listen.ts';
-import { securityHeaders } from './http/security-headers.ts';
-import { createVerifyToken } from './internal-token.ts';
-import { loadPublicKeys } from './internal-token-keys.ts';
-import { createLog, type Log } from './log.ts';
-import { createMessageClasses } from './http/message-classes.ts';
+import { openDatabase } from './database/database.ts';
+import { forgetOldKeys } from './database/delete-expired-keys.ts';
 import { createPetStore } from './database/pet-store.ts';
+import { seedDemoPets } from './demo-pets.ts';
+import { PetsError } from './errors.ts';
+import { createHttpServer } from './http/http-server.ts';
+import { createMessageClasses } from './http/message-classes.ts';
+import { securityHeaders } from './http/security-headers.ts';
+import { loadPublicKeys } from './internal-token-keys.ts';
+import { createVerifyToken } from './internal-token.ts';
+import { createLog, type Log } from './log.ts';
+import { createDrain } from './runtime/drain.ts';
+import { listen } from './runtime/listen.ts';
 
 /** How long the start waits for the database. */
 const readyPatienceMs = 1000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { faultsOf } from '../redis/faults-of.ts';
-import { limitText } from '../quota/limits.ts';
+import { faultsOf } from '../config/describe-issues.ts';
+import { limitText } from '../plans/limits.ts';
 
 /** What Redis holds of an API key, in the hash gw:key:{<sha256>}. Times are ISO 8601 in UTC. */
 export interface ApiKeyRecord {

@@ -1,6 +1,6 @@
-import { anyRev, type ApiKeys, type Caller } from './api-keys.ts';
-import { lookupError } from './authenticate.ts';
 import type { GatewayError } from '../errors.ts';
+import { lookupError } from '../journey/authenticate.ts';
+import { anyRev, type ApiKeys, type Caller } from './api-key-cache.ts';
 
 /** A record that changes faster than it can be read: then the one just read has to do. */
 const maxRereads = 3;

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { peerAddress } from '../request-context.ts';
+import { peerAddress } from '../journey/request-context.ts';
 import { addressGroup } from './address-group.ts';
-import type { MakeCounts } from './counts.ts';
+import type { MakeCounts } from './in-use-counters.ts';
 
 /** Which limit a connection is beyond: that of all together, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';

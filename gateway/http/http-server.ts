@@ -1,19 +1,19 @@
 import {
   createServer,
+  STATUS_CODES,
   type IncomingMessage,
   type RequestListener,
   type Server,
-  STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../errors.ts';
-import { type ConnectionLimit, limitConnections } from './connection-limits.ts';
-import type { MakeCounts } from './counts.ts';
-import { createPipelines, type Exchange } from './pipelines.ts';
-import type { MessageClasses } from './message-classes.ts';
 import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
-import { raiseRequestFault } from './request-fault.ts';
-import { securityHeaders } from '../security-headers.ts';
+import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
+import type { MakeCounts } from './in-use-counters.ts';
+import type { MessageClasses } from './message-classes.ts';
+import { createPipelines, type Exchange } from './pipelines.ts';
+import { raiseRequestFault } from './request-error.ts';
+import { securityHeaders } from './security-headers.ts';
 import { cutOffSlowReaders } from './slow-readers.ts';
 
 /** What one client may take of the server. */

@@ -1,5 +1,5 @@
+import { IncomingMessage, ServerResponse, type ServerOptions } from 'node:http';
 import type { Express } from 'express';
-import { IncomingMessage, type ServerOptions, ServerResponse } from 'node:http';
 
 export type MessageClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { type AuditEntry, readAudit, readAuditAfter } from '../audit-log.ts';
+import { readAudit, readAuditAfter, type AuditEntry } from '../operations/audit-log.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { printable, writeJson, writeTable } from './output.ts';
 import { patiently, withRedis } from './redis-connection.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { createApiKeyStore } from '../api-keys/api-key-store.ts';
-import { type ActiveBan, createBanStore } from '../quota/ban-store.ts';
+import { createApiKeyStore } from '../operations/api-key-store.ts';
+import { createBanStore, type ActiveBan } from '../operations/ban-store.ts';
 import {
   asOption,
   durationArgument,
@@ -10,7 +10,7 @@ import {
   type JsonOption,
 } from './options.ts';
 import { writeFields, writeJson, writeTable } from './output.ts';
-import { type Session, withChanges, withRedis } from './redis-connection.ts';
+import { withChanges, withRedis, type Session } from './redis-connection.ts';
 
 export function bansCommand(): Command {
   return new Command('bans')

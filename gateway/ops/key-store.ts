@@ -1,8 +1,8 @@
-import { type ApiKeyStore, createApiKeyStore, type IssuedApiKey } from '../api-keys/api-key-store.ts';
-import type { StoredApiKey } from '../api-keys/stored-keys.ts';
+import { createApiKeyStore, type ApiKeyStore, type IssuedApiKey } from '../operations/api-key-store.ts';
+import { shownKey, shownRecord } from '../operations/key-view.ts';
+import type { StoredApiKey } from '../operations/stored-keys.ts';
 import { writeFields, writeJson } from './output.ts';
 import { withChanges, withRedis } from './redis-connection.ts';
-import { shownKey, shownRecord } from './shown-key.ts';
 
 const now = () => Date.now();
 

@@ -2,13 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
-import { type ApiKeyStore, createApiKeyStore, type NewApiKey } from '../api-keys/api-key-store.ts';
-import { StoreRefusal } from '../store-refusal.ts';
+import { messageOf } from '../errors.ts';
+import { createApiKeyStore, type ApiKeyStore, type NewApiKey } from '../operations/api-key-store.ts';
+import { StoreRefusal } from '../operations/invalid-operation.ts';
+import { shownRecord } from '../operations/key-view.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { write, writeJsonArray } from './output.ts';
-import { type ChangingSession, withChanges } from './redis-connection.ts';
-import { shownRecord } from './shown-key.ts';
-import { messageOf } from '../errors.ts';
+import { withChanges, type ChangingSession } from './redis-connection.ts';
 
 const batchSize = 100;
 const columns = ['name', 'plan', 'expires', 'minute', 'day'];

@@ -3,11 +3,11 @@ import { changeKeys, writeIssued } from './key-store.ts';
 import { issueFromFile } from './keys-from-file.ts';
 import {
   asOption,
-  type ChangeOptions,
   jsonOption,
   limitArgument,
   nameArgument,
   timeArgument,
+  type ChangeOptions,
 } from './options.ts';
 
 interface IssueOptions extends ChangeOptions {

@@ -1,10 +1,10 @@
 import { Command } from 'commander';
-import type { ApiKeyStore } from '../api-keys/api-key-store.ts';
+import type { ApiKeyStore } from '../operations/api-key-store.ts';
+import { shownKey } from '../operations/key-view.ts';
 import { readKeys } from './key-store.ts';
 import { listedKeys } from './listed-keys.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { writeJsonArray, writeTablePages } from './output.ts';
-import { shownKey } from './shown-key.ts';
 
 const now = () => Date.now();
 const listedFields = ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'];

@@ -1,14 +1,14 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { createApiKeyStore } from '../api-keys/api-key-store.ts';
-import { exportLine, importKeys } from '../api-keys/key-transfer.ts';
-import { StoreRefusal } from '../store-refusal.ts';
+import { messageOf } from '../errors.ts';
+import { createApiKeyStore } from '../operations/api-key-store.ts';
+import { StoreRefusal } from '../operations/invalid-operation.ts';
+import { exportLine, importKeys } from '../operations/key-transfer.ts';
 import { listedKeys, whatIsMissing } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { write, writeFault, writeFields, writeJson } from './output.ts';
-import { OpsFailure, type Session, withChanges, withRedis } from './redis-connection.ts';
-import { messageOf } from '../errors.ts';
+import { OpsFailure, withChanges, withRedis, type Session } from './redis-connection.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')

@@ -1,18 +1,18 @@
 import { Command, Option } from 'commander';
-import { reindexKeys } from '../api-keys/reindex-keys.ts';
+import { reindexKeys } from '../operations/reindex-keys.ts';
 import { changeKeys, readKeys, writeIssued, writeKey } from './key-store.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import {
   asOption,
-  type ChangeOptions,
   graceArgument,
   jsonOption,
-  type JsonOption,
   limitOrPlanArgument,
   nameArgument,
   timeOrNeverArgument,
+  type ChangeOptions,
+  type JsonOption,
 } from './options.ts';
 import { writeFault, writeFields, writeJson } from './output.ts';
 import { withChanges } from './redis-connection.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiKeyStore, ListedApiKey } from '../api-keys/api-key-store.ts';
+import type { ApiKeyStore, ListedApiKey } from '../operations/api-key-store.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { writeFault } from './output.ts';
 

@@ -1,7 +1,8 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
+import { messageOf } from '../errors.ts';
+import { StoreRefusal } from '../operations/invalid-operation.ts';
 import { isConnectionLoss } from '../redis/redis-errors.ts';
-import { StoreRefusal } from '../store-refusal.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { keysCommand } from './keys.ts';
@@ -11,7 +12,6 @@ import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { usageCommand } from './usage.ts';
-import { messageOf } from '../errors.ts';
 
 /*
  * npm run --silent ops -- …

@@ -1,7 +1,7 @@
+import { userInfo } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
-import { userInfo } from 'node:os';
-import { maxLimit, parseLimit } from '../quota/limits.ts';
+import { maxLimit, parseLimit } from '../plans/limits.ts';
 
 export interface JsonOption {
   json?: true;

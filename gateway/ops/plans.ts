@@ -1,9 +1,9 @@
 import { Command } from 'commander';
-import { createApiKeyStore } from '../api-keys/api-key-store.ts';
-import { StoreRefusal } from '../store-refusal.ts';
-import type { Limits } from '../quota/limits.ts';
-import { type PlanImpact, planImpact } from '../quota/plan-impact.ts';
-import { assertPlan, createPlanStore, lacksLimits, type PlanRow } from '../quota/plan-store.ts';
+import { createApiKeyStore } from '../operations/api-key-store.ts';
+import { StoreRefusal } from '../operations/invalid-operation.ts';
+import { planImpact, type PlanImpact } from '../operations/plan-impact.ts';
+import { assertPlan, createPlanStore, lacksLimits, type PlanRow } from '../operations/plan-store.ts';
+import type { Limits } from '../plans/limits.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
 import { writeFault, writeFields, writeJson, writeTable } from './output.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
+import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
-import { createBanPolicyStore } from '../quota/ban-policy-store.ts';
 import {
   asOption,
   booleanArgument,

@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { createAuditLog, type RecordChange } from '../audit-log.ts';
-import { seedBanPolicy } from '../quota/ban-policy.ts';
-import { loadConfig } from '../config.ts';
-import { readEmbeddedRedisUrl } from '../redis/embedded-redis.ts';
-import { seedPlans } from '../quota/plans.ts';
-import { createRedis, mastersOf, type RedisClient } from '../redis/redis.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
-import { describeRedis, parseRedisUrl } from '../redis/redis-url.ts';
-import { wrongTypes } from '../redis/index-types.ts';
-import { readersMatter, writeFault } from './output.ts';
-import { isConnectionLoss, keysOfWrongType } from '../redis/redis-errors.ts';
+import { loadConfig } from '../config/config.ts';
+import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { messageOf } from '../errors.ts';
+import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
+import { seedPlans } from '../plans/plans.ts';
+import { seedBanPolicy } from '../quota/ban-policy.ts';
+import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
+import { wrongTypes } from '../redis/key-types.ts';
+import { createRedis, mastersOf, type RedisClient } from '../redis/redis-client.ts';
+import { isConnectionLoss, keysOfWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { readersMatter, writeFault } from './output.ts';
 
 /** The command can't be carried out here and now, though nothing is wrong with what was asked. */
 export class OpsFailure extends Error {

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { loadConfig } from '../config.ts';
-import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
+import { loadConfig } from '../config/config.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
-import { asOption, type ChangeOptions, jsonOption, nameArgument, secondsArgument } from './options.ts';
+import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
+import { asOption, jsonOption, nameArgument, secondsArgument, type ChangeOptions } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 import { withChanges } from './redis-connection.ts';
 

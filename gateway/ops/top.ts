@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { unlessRefused } from '../store-refusal.ts';
-import { type BusyKey, readBusiest } from '../quota/busy-keys.ts';
-import { createUsageReader, type KeyUsage } from './key-usage.ts';
+import { unlessRefused } from '../operations/invalid-operation.ts';
+import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import { readBusiest, type BusyKey } from '../quota/hot-keys.ts';
 import { countArgument, jsonOption } from './options.ts';
 import { writeJson, writeTable } from './output.ts';
-import { patiently, type Session, withRedis } from './redis-connection.ts';
+import { patiently, withRedis, type Session } from './redis-connection.ts';
 
 const refreshMs = 2000;
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { createUsageReader, type KeyUsage } from './key-usage.ts';
+import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { writeFields, writeJson } from './output.ts';
 import { withRedis } from './redis-connection.ts';

@@ -1,10 +1,10 @@
-import type { RedisClient } from '../redis/redis.ts';
 import { z } from 'zod';
-import type { FaultReport } from '../redis/fault-report.ts';
-import { faultsOf } from '../redis/faults-of.ts';
+import { faultsOf } from '../config/describe-issues.ts';
+import type { FaultReport } from '../observability/invalid-values.ts';
+import { seedSettings } from '../operations/settings-hash.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { seedSettings } from '../redis/settings-hash.ts';
 
 /** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
 export interface BanPolicy {

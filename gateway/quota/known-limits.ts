@@ -1,7 +1,7 @@
-import type { Caller } from '../api-keys/api-keys.ts';
+import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import type { Limits } from './limits.ts';
-import type { Plans } from './plans.ts';
+import type { Limits } from '../plans/limits.ts';
+import type { Plans } from '../plans/plans.ts';
 
 /** @throws GatewayError service_unavailable where no limit is known for the caller's plan */
 export function knownLimits(plans: Plans, caller: Caller): Limits {

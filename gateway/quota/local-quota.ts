@@ -1,6 +1,6 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { Limits } from './limits.ts';
-import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
+import type { Limits } from '../plans/limits.ts';
+import { windowsDecision, type QuotaDecision } from './quota-decision.ts';
 import { dayNumberOf } from './utc-day.ts';
 
 export interface LocalQuota {

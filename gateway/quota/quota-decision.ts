@@ -1,4 +1,4 @@
-import type { Limits } from './limits.ts';
+import type { Limits } from '../plans/limits.ts';
 import { dayMs } from './utc-day.ts';
 
 /** State of one window after the decision. */

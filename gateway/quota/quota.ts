@@ -1,15 +1,15 @@
-import type { Caller } from '../api-keys/api-keys.ts';
 import type { Logger } from 'pino';
-import { indexBan } from './ban-index.ts';
-import { createBanMemory } from './ban-memory.ts';
+import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import type { Ban, QuotaDecision } from './quota-decision.ts';
-import { knownLimits } from './known-limits.ts';
+import type { RedisState } from '../redis-state.ts';
 import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createQuotaScript } from './quota-script.ts';
+import { createBanMemory } from './ban-cache.ts';
+import { indexBan } from './ban-index.ts';
+import { knownLimits } from './known-limits.ts';
+import { createQuotaScript } from './quota-batch.ts';
+import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { consumeQuota } from './redis-quota.ts';
-import type { RedisState } from '../redis-state.ts';
 
 export interface Quota {
   /**

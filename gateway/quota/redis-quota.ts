@@ -1,9 +1,9 @@
-import type { Caller } from '../api-keys/api-keys.ts';
+import type { Caller } from '../api-keys/api-key-cache.ts';
+import type { Limits } from '../plans/limits.ts';
+import { quotaKeys, type QuotaKeys } from '../redis/redis-keys.ts';
 import type { BanPolicy } from './ban-policy.ts';
-import type { Limits } from './limits.ts';
-import { type QuotaDecision, windowsDecision } from './quota-decision.ts';
-import type { QuotaArguments, QuotaScript } from './quota-script.ts';
-import { type QuotaKeys, quotaKeys } from '../redis/redis-keys.ts';
+import type { QuotaArguments, QuotaScript } from './quota-batch.ts';
+import { windowsDecision, type QuotaDecision } from './quota-decision.ts';
 
 /** What the script is given for a caller, as long as it stays the same. */
 interface Asked {

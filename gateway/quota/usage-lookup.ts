@@ -1,8 +1,8 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import type { Caller } from '../api-keys/api-keys.ts';
+import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import { RedisUnavailable } from '../redis/redis-gate.ts';
 import type { RedisState } from '../redis-state.ts';
+import { RedisUnavailable } from '../redis/redis-gate.ts';
 import { knownLimits } from './known-limits.ts';
 import { lookupLimitHeaders, retryAfter } from './rate-limit-headers.ts';
 import { readUsage, type Usage } from './usage.ts';

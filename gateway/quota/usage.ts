@@ -1,7 +1,7 @@
-import type { RedisClient } from '../redis/redis.ts';
-import type { Limits } from './limits.ts';
-import { type WindowState, windowsOf } from './quota-decision.ts';
+import type { Limits } from '../plans/limits.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { quotaKeys } from '../redis/redis-keys.ts';
+import { windowsOf, type WindowState } from './quota-decision.ts';
 
 export interface UsedWindow extends WindowState {
   /** Requests counted. More than the limit where that was lowered meanwhile. */

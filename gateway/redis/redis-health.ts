@@ -1,5 +1,5 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { RedisClient } from './redis.ts';
+import type { RedisClient } from './redis-client.ts';
 
 /** Asks Redis whether it can serve every key; rejects where it can't. Waits in no queue behind other commands. */
 export async function pingRedis(redis: RedisClient): Promise<void> {

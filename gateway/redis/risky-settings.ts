@@ -1,4 +1,4 @@
-import { mastersOf, type RedisClient } from './redis.ts';
+import { mastersOf, type RedisClient } from './redis-client.ts';
 
 /**
  * Settings of Redis under which it may lose API keys, counters or bans without a fault that anybody would see. Nothing

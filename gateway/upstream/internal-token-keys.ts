@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataDirectoryFault, makeDirectory } from '../data-directory.ts';
 import { messageOf } from '../errors.ts';
+import { dataDirectoryFault, makeDirectory } from '../runtime/data-directory.ts';
 
 /**
  * The key that signs internal tokens: from the given file, else the data directory's own pair, which is made by

@@ -1,7 +1,7 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../api-keys/api-keys.ts';
+import type { Caller } from '../api-keys/api-key-cache.ts';
 
 /** A token that tells the pets service in whose name the gateway asks. */
 export type MintToken = (caller: Caller) => string;

@@ -2,13 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Plugin } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
-import type { ResponseHeaders } from '../http/response-headers.ts';
 import { isSafe } from '../http/request-body.ts';
-import { type AnswerTimers, AwaitedAnswer, createAnswerTimers } from './answer-timers.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
+import { PendingAnswer, wholeAnswerBytes, type UpstreamHeaders } from './buffered-response.ts';
 import { isKeyed } from './forwarded-headers.ts';
-import { PendingAnswer, type UpstreamHeaders, wholeAnswerBytes } from './pending-answer.ts';
-import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-fault.ts';
-import type { Target } from './upstream-target.ts';
+import { AwaitedAnswer, createAnswerTimers, type AnswerTimers } from './response-timers.ts';
+import type { Target } from './target.ts';
+import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-error.ts';
 import type { Upstreams } from './upstreams.ts';
 
 interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {

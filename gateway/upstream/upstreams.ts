@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ReadinessProbe } from './readiness-probe.ts';
-import { isOurLack } from './upstream-fault.ts';
 import {
   countAbsence,
   countAnswer,
@@ -11,7 +10,8 @@ import {
   isBetter,
   type Target,
   type TargetState,
-} from './upstream-target.ts';
+} from './target.ts';
+import { isOurLack } from './upstream-error.ts';
 
 /** The instances of the service behind the gateway: which one a request goes to, and which ones are left out. */
 export interface Upstreams {

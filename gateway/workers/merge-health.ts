@@ -1,5 +1,5 @@
-import type { Health } from '../admin-app.ts';
-import type { TargetState } from '../upstream/upstream-target.ts';
+import type { Health } from '../admin/admin-app.ts';
+import type { TargetState } from '../upstream/target.ts';
 
 /** Best first. */
 const states: readonly TargetState[] = ['ready', 'unknown', 'not_ready', 'away'];

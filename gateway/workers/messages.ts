@@ -1,7 +1,7 @@
-import type { Health } from '../admin-app.ts';
+import type { Health } from '../admin/admin-app.ts';
 import type { InstanceConfig } from '../instance.ts';
 import type { MetricsSnapshot } from './merge-metrics.ts';
-import type { CountEntry } from './shared-counts.ts';
+import type { CountEntry } from './shared-counters.ts';
 
 /** What the primary says to a worker, over the channel between them. */
 export type ToWorker =

@@ -3,15 +3,15 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import type { Health } from '../admin-app.ts';
-import { choosePort } from '../http/listen.ts';
-import { type InstanceConfig, publicEndpoint, type Service } from '../instance.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Health } from '../admin/admin-app.ts';
+import { publicEndpoint, type InstanceConfig, type Service } from '../instance.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import { choosePort } from '../runtime/listen.ts';
 import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
-import { addCounts, type MetricsSnapshot, renderMetrics } from './merge-metrics.ts';
+import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { createCountExchange } from './shared-counts.ts';
+import { createCountExchange } from './shared-counters.ts';
 
 const tickMs = 1000;
 /** A worker that has not been heard of for so long hangs. */

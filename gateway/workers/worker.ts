@@ -1,12 +1,12 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
-import { createInstance, type Service } from '../instance.ts';
-import { createLog, createRequestLog } from '../log.ts';
-import { createLogWriter } from '../log-writer.ts';
-import { createMetrics } from '../metrics.ts';
-import type { FromWorker, ToWorker } from './messages.ts';
-import { createSharedCounts, type SharedCounts } from './shared-counts.ts';
 import { messageOf } from '../errors.ts';
+import { createInstance, type Service } from '../instance.ts';
+import { createLog, createRequestLog } from '../observability/log.ts';
+import { createMetrics } from '../observability/metrics.ts';
+import { createLogWriter } from '../runtime/log-writer.ts';
+import type { FromWorker, ToWorker } from './messages.ts';
+import { createSharedCounts, type SharedCounts } from './shared-counters.ts';
 
 /*
  * A worker: one of the processes that serve the requests of a gateway. It does what the primary says, and ends with

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isSchemaFault } from './database-fault.ts';
+import { isSchemaFault } from './database-error.ts';
 import type { PetStore } from './pet-store.ts';
 
 /** unusable: it answers, but is not what this version needs, as before its migrations are applied. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
-import { dataDirectoryFault, makeDirectory } from '../data-directory.ts';
+import { dataDirectoryFault, makeDirectory } from '../runtime/data-directory.ts';
 import type { Database } from './database.ts';
 
 /** PGlite: PostgreSQL compiled to WebAssembly, its files in the data directory. */

@@ -1,10 +1,10 @@
 import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
-import { databaseFault, SchemaFault } from './database-fault.ts';
 import { PetsError } from '../errors.ts';
 import { PrismaClient } from '../generated/prisma/client.ts';
-import { createKeyedCreate, type KeyedCreate } from './keyed-create.ts';
-import type { NewPet, Pet } from '../pet.ts';
-import type { PetsQuery } from '../pet-input.ts';
+import type { PetsQuery } from '../pets/pet-input.ts';
+import type { NewPet, Pet } from '../pets/pet.ts';
+import { databaseFault, SchemaFault } from './database-error.ts';
+import { createKeyedCreate, type KeyedCreate } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
 
 export interface PetStore extends KeyedCreate {

@@ -1,8 +1,8 @@
-import { databaseFault, isStatementRefused } from './database-fault.ts';
-import { gather } from './gather.ts';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
-import { maxLimit, type PetsQuery } from '../pet-input.ts';
-import type { NewPet, Pet } from '../pet.ts';
+import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
+import type { NewPet, Pet } from '../pets/pet.ts';
+import { gather } from './batch.ts';
+import { databaseFault, isStatementRefused } from './database-error.ts';
 
 /**
  * What requests ask of the database, those that arrive together by one statement: what a statement costs hardly depends

@@ -1,12 +1,12 @@
 import {
   createServer,
+  STATUS_CODES,
   type IncomingMessage,
   type Server,
   type ServerResponse,
-  STATUS_CODES,
 } from 'node:http';
 import type { Socket } from 'node:net';
-import { type ErrorCode, PetsError } from '../errors.ts';
+import { PetsError, type ErrorCode } from '../errors.ts';
 import type { MessageClasses } from './message-classes.ts';
 import { normalizeTarget } from './normalize-target.ts';
 import { securityHeaders } from './security-headers.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSecretFinder, type EvidenceKind, readEvidence } from '../support/evidence.ts';
+import { createSecretFinder, readEvidence, type EvidenceKind } from '../support/checks/evidence.ts';
 
 /** Fewer means that the tests which make them have not run. */
 const leastSecrets = 100;

@@ -2,22 +2,22 @@ import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { freePort } from '../support/free-port.ts';
+import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
-import { type Contender, contenders, leftOut } from './contenders.ts';
-import { type Ground, prepareGround } from './ground.ts';
+import { contenders, leftOut, type Contender } from './contenders.ts';
+import { prepareGround, type Ground } from './fixture.ts';
+import { closedLoop, fixedRate, openIdleConnections, type Measured } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
-import { closedLoop, fixedRate, type Measured, openIdleConnections } from './load.ts';
 import {
   environmentLine,
   latencyTable,
   median,
   resultsDirectory,
-  type Row,
   throughputTable,
   writeResults,
+  type Row,
 } from './report.ts';
-import { type Scenario, scenarios } from './scenarios.ts';
+import { scenarios, type Scenario } from './scenarios.ts';
 
 /*
  * npm run bench: all contenders side by side, each on one core, what they need on the other one. Only the ratios of

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import * as haproxy from './contenders/haproxy.ts';
 import * as nginx from './contenders/nginx.ts';
-import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
+import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
 /** What all contenders stand on. */
 export interface Setting {

@@ -1,23 +1,23 @@
 import { parseArgs } from 'node:util';
 import {
-  type PetsContender,
-  type PetsSample,
   startBehindGateway,
   startPrisma,
   startService,
+  type PetsContender,
+  type PetsSample,
 } from './pets-contenders.ts';
-import { missingPackages, type PetsGround, preparePetsGround, soldShare } from './pets-ground.ts';
+import { missingPackages, preparePetsGround, soldShare, type PetsGround } from './pets-fixture.ts';
 import {
-  type Behind,
   behindTable,
-  type Compared,
   comparedTable,
-  type Grown,
   grownTable,
-  type Pooled,
   pooledTable,
-  type PetsRow,
   summarize,
+  type Behind,
+  type Compared,
+  type Grown,
+  type PetsRow,
+  type Pooled,
 } from './pets-report.ts';
 import type { PetsCall } from './pets-scenarios.ts';
 import { environmentLine, writeResults } from './report.ts';

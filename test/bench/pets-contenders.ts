@@ -1,16 +1,16 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiKeyStore } from '../../gateway/api-keys/api-key-store.ts';
-import { createAuditLog } from '../../gateway/audit-log.ts';
-import { maxLimit } from '../../gateway/quota/limits.ts';
-import { freePort } from '../support/free-port.ts';
-import { connectRedis } from '../support/keys.ts';
-import { startRedis } from './ground.ts';
+import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
+import { createAuditLog } from '../../gateway/operations/audit-log.ts';
+import { maxLimit } from '../../gateway/plans/limits.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { startRedis } from './fixture.ts';
 import { closedLoop } from './load.ts';
-import type { PetsGround } from './pets-ground.ts';
+import type { PetsGround } from './pets-fixture.ts';
 import type { PrismaRan, PrismaRun } from './pets-prisma.ts';
-import { expectedStatus, type PetsCall, requestScript } from './pets-scenarios.ts';
-import { cores, type PinnedProcess, startPinned } from './pinned-process.ts';
+import { expectedStatus, requestScript, type PetsCall } from './pets-scenarios.ts';
+import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
 /** What one run has shown. Times in milliseconds, CPU time in microseconds a call. */
 export interface PetsSample {

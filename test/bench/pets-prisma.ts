@@ -3,7 +3,7 @@ import { json } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
-import { newPet, type PetsCall, randomId } from './pets-scenarios.ts';
+import { newPet, randomId, type PetsCall } from './pets-scenarios.ts';
 
 /*
  * Prisma alone, as the measure of the service: what the service is asked, by the calls that Prisma has for it, with the same

@@ -1,5 +1,5 @@
-import type { NewPet, PetStatus } from '../../pets-service/pet.ts';
-import { formatCursor } from '../../pets-service/pet-input.ts';
+import { formatCursor } from '../../pets-service/pets/pet-input.ts';
+import type { NewPet, PetStatus } from '../../pets-service/pets/pet.ts';
 
 /** What is asked of the database: the same of the service and of Prisma alone. */
 export type PetsCall =

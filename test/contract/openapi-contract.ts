@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import type { Answer } from '../support/http.ts';
+import type { Answer } from '../support/http/http.ts';
 
 interface HeaderObject {
   $ref?: string;

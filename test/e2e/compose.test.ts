@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { keepOutput, keepSecrets } from '../support/evidence.ts';
-import { freePort } from '../support/free-port.ts';
-import { postJson, send } from '../support/http.ts';
-import { hasRedisServer } from '../support/redis-server.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { keepOutput, keepSecrets } from '../support/checks/evidence.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { hasRedisServer } from '../support/stores/redis-server.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 

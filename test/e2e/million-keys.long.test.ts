@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http.ts';
-import { type OpsKit, startOpsKit } from '../support/ops-kit.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
+import { send } from '../support/http/http.ts';
+import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const total = 1_000_000;
 const batch = 500;

@@ -2,11 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keyIssuer } from '../support/keys.ts';
-import { type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
-import { hasRedisServer, needsRedisServer, startAnyRedis } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
+import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { hasRedisServer, needsRedisServer, startAnyRedis } from '../support/stores/redis-server.ts';
 
 interface ShownKey {
   id: string;

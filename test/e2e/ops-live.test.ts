@@ -1,17 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { connect, createServer, type Socket } from 'node:net';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { connect, createServer, type Socket } from 'node:net';
 import { userInfo } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type OpsKit, startOpsKit } from '../support/ops-kit.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram, startGateway } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { hasScript, runOnTerminal } from '../support/terminal.ts';
+import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { runProgram, startGateway } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { hasScript, runOnTerminal } from '../support/kits/terminal.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 interface Usage {
   state: string;

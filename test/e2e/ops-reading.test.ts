@@ -2,12 +2,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keepSecrets } from '../support/evidence.ts';
-import { contents, inTurns } from '../support/ops-kit.ts';
-import { type RedisProcess, startRedisProcess } from '../support/redis-process.ts';
-import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { type Ended, runProgram } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { keepSecrets } from '../support/checks/evidence.ts';
+import { contents, inTurns } from '../support/kits/ops-kit.ts';
+import { runProgram, type Ended } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
+import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** The ops command alone: no gateway seeds or mends anything. */
 const opsOn =

@@ -1,14 +1,14 @@
 import { readdir } from 'node:fs/promises';
-import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { freePort } from '../support/free-port.ts';
-import { send } from '../support/http.ts';
-import { inTurns, type OpsKit, snapshot, startOpsKit } from '../support/ops-kit.ts';
-import { startAnyRedis } from '../support/redis-server.ts';
-import { runProgram, startGateway, startPetsService } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { send } from '../support/http/http.ts';
+import { inTurns, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 describe('the ops command', () => {
   let kit: OpsKit;

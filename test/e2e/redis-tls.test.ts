@@ -2,12 +2,12 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedPlans } from '../../gateway/quota/plans.ts';
-import { freePort } from '../support/free-port.ts';
-import { type RedisProcess, startRedisProcess } from '../support/redis-process.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { seedPlans } from '../../gateway/plans/plans.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 if (!hasOpenssl) console.warn('tests of encrypted connections: skipped, openssl is not installed');

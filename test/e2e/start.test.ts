@@ -1,17 +1,17 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { keepOutput, keepSecrets } from '../support/evidence.ts';
-import { freePort } from '../support/free-port.ts';
-import { send } from '../support/http.ts';
-import { hasRedisServer, needsRedisServer, startRedisServer } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { keepOutput, keepSecrets } from '../support/checks/evidence.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { send } from '../support/http/http.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { hasRedisServer, needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -197,7 +197,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
   test('a second start on the same data is refused, and the first goes on', { timeout: 60_000 }, async () => {
     await using directory = await temporaryDirectory();
     const first = await npmStart({ DATA_DIR: directory.path, ...(await ports()) });
-    const second = await runProgram(['gateway/start-all.ts'], {
+    const second = await runProgram(['gateway/demo/start-all.ts'], {
       DATA_DIR: directory.path,
       ...(await ports()),
     });
@@ -250,7 +250,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
       await new Promise<void>((resolve) => {
         other.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
       });
-      const { code, stderr } = await runProgram(['gateway/start-all.ts'], env);
+      const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], env);
       other.close();
       expect(code).toBe(1);
       expect(stderr).toMatch(new RegExp(`${setting}: .*${port} is already in use by another program`));
@@ -260,7 +260,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
 
   test('values that can’t be used are all named, and nothing is started', async () => {
     await using directory = await temporaryDirectory();
-    const { code, stderr } = await runProgram(['gateway/start-all.ts'], {
+    const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], {
       DATA_DIR: join(directory.path, 'data'),
       GATEWAY_PORT: '80800',
       LOG_LEVEL: 'loud',
@@ -281,7 +281,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
   });
 
   test('a data directory that can’t be written is named', async () => {
-    const { code, stderr } = await runProgram(['gateway/start-all.ts'], {
+    const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], {
       DATA_DIR: join(root, 'package.json', 'data'),
       ...(await ports()),
     });

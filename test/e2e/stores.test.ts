@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { postJson, send } from '../support/http.ts';
-import { runProgram, type Service, startGateway, startPetsService } from '../support/service.ts';
-import { type Stores, storesKinds } from '../support/stores.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { storesKinds, type Stores } from '../support/stores/stores.ts';
 
 describe.each(storesKinds)('the whole service on $name', ({ name, start, missing }) => {
   if (missing !== undefined) console.warn(`tests of the whole service on ${name} are skipped: ${missing}`);

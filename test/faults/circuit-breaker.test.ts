@@ -2,11 +2,11 @@ import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
-import { answerPets } from '../support/upstream.ts';
-import { upstreamLines, upstreamStates, upstreamUp } from '../support/upstream-state.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startLoad, tally } from '../support/load/steady-load.ts';
+import { upstreamLines, upstreamStates, upstreamUp } from '../support/upstreams/upstream-state.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 describe('the circuit breaker', () => {
   let kit: GatewayKit;

@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram, startGateway, startPetsService } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { send } from '../support/http/http.ts';
+import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 /*
  * A service that can't start says in one line which setting is at fault, and leaves nothing behind. Everything here

@@ -1,8 +1,8 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { send } from '../support/http.ts';
-import { startPetsService } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { send } from '../support/http/http.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const missing = !existsSync('/dev/full');
 if (missing) console.warn('the test of a full disk is skipped: there is no /dev/full here');

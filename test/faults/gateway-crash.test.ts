@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { dayUsed } from '../support/day-counter.ts';
-import { startGatewayFleet } from '../support/gateway-fleet.ts';
-import { send } from '../support/http.ts';
-import { startAnyRedis } from '../support/redis-server.ts';
-import { startKeyLoad } from '../support/key-load.ts';
-import { answerPets } from '../support/upstream.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startKeyLoad } from '../support/load/key-load.ts';
+import { dayUsed } from '../support/stores/day-counter.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 test('of a gateway that is killed, the requests in flight fail and nothing else', async () => {
   await using redis = await startAnyRedis();

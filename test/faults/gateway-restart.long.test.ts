@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from 'vitest';
 import { Agent, request } from 'undici';
-import { startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
-import { startGateway } from '../support/service.ts';
+import { expect, test } from 'vitest';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
 
 test(
   'a rolling restart behind a balancer that polls readiness loses no request',

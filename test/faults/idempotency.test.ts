@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { type BreakingRelay, seededRandom, startBreakingRelay } from '../support/breaking-relay.ts';
-import { type Answer, send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { startAnyRedis } from '../support/redis-server.ts';
-import { runProgram, startGateway, startPetsService } from '../support/service.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { send, type Answer } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { seededRandom, startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const missing = postgresMissing();
 if (missing !== undefined) console.warn(`tests of creates over broken connections are skipped: ${missing}`);

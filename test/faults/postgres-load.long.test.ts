@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type LoadedRequest, startLoadedServices } from '../support/database-load.ts';
-import { postgresMissing } from '../support/stores.ts';
+import { startLoadedServices, type LoadedRequest } from '../support/load/database-load.ts';
+import { postgresMissing } from '../support/stores/stores.ts';
 
 const missing = postgresMissing();
 if (missing !== undefined)

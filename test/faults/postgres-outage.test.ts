@@ -1,12 +1,12 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { postJson, send } from '../support/http.ts';
-import { type PostgresServer, startPostgresServer } from '../support/postgres-server.ts';
-import { runProgram, type Service, startPetsService } from '../support/service.ts';
-import { postgresMissing } from '../support/stores.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
+import { postgresMissing } from '../support/stores/stores.ts';
 
 const missing = postgresMissing();
 if (missing !== undefined) console.warn(`tests of a PostgreSQL that goes away are skipped: ${missing}`);

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { dayCounter, dayUsed } from '../support/day-counter.ts';
-import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
-import { send } from '../support/http.ts';
-import { type RedisClusterServers, startRedisCluster } from '../support/redis-cluster.ts';
-import type { RedisProcess } from '../support/redis-process.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { startKeyLoad } from '../support/key-load.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { startKeyLoad } from '../support/load/key-load.ts';
+import { dayCounter, dayUsed } from '../support/stores/day-counter.ts';
+import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
+import type { RedisProcess } from '../support/stores/redis-process.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const skip = needsRedisServer('tests on a Redis Cluster');
 

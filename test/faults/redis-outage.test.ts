@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { dayUsed } from '../support/day-counter.ts';
-import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { startGateway } from '../support/service.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { dayUsed } from '../support/stores/day-counter.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const skip = needsRedisServer('tests of a Redis that goes away');
 

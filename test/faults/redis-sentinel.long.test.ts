@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayUsed } from '../support/day-counter.ts';
-import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
-import { type RedisSentinelServers, startRedisSentinels } from '../support/redis-sentinel.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { startKeyLoad } from '../support/key-load.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { startKeyLoad } from '../support/load/key-load.ts';
+import { dayUsed } from '../support/stores/day-counter.ts';
+import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const skip = needsRedisServer('tests of Redis Sentinel');
 

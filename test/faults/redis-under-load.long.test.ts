@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { dayUsed } from '../support/day-counter.ts';
-import { type GatewayFleet, startGatewayFleet } from '../support/gateway-fleet.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { type SlowRelay, startSlowRelay } from '../support/slow-relay.ts';
-import { startKeyLoad } from '../support/key-load.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { startKeyLoad } from '../support/load/key-load.ts';
+import { dayUsed } from '../support/stores/day-counter.ts';
+import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
 
 const skip = needsRedisServer('tests of Redis faults under load');
 

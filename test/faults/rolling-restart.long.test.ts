@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../support/free-port.ts';
-import { postJson, send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { startAnyRedis } from '../support/redis-server.ts';
-import { type Service, startGateway, startPetsService } from '../support/service.ts';
-import { type SteadyLoad, startLoad, tally } from '../support/steady-load.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { upstreamLines, upstreamStates } from '../support/upstream-state.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startGateway, startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
+import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
 
 const missing = postgresMissing();
 if (missing !== undefined) console.warn(`two pets services on one database: skipped, ${missing}`);

@@ -1,13 +1,13 @@
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer, type AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
-import { answerPets, startUpstream, type Upstream } from '../support/upstream.ts';
-import { upstreamLines, upstreamStates } from '../support/upstream-state.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { startLoad, tally } from '../support/load/steady-load.ts';
+import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
+import { answerPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 const withoutIpv6 = !Object.values(networkInterfaces())
   .flat()

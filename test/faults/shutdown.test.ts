@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Agent, request } from 'undici';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
-import { startPetsService } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { answerPets } from '../support/upstream.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 describe('SIGTERM', () => {
   let kit: GatewayKit;

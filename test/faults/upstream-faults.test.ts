@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
-import { brokenAnswers } from '../support/broken-answers.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { type Answer, postJson, send } from '../support/http.ts';
-import { type SteadyLoad, startLoad, tally } from '../support/steady-load.ts';
-import { answerPets } from '../support/upstream.ts';
+import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { postJson, send, type Answer } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
+import { brokenAnswers } from '../support/upstreams/broken-responses.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 const upstreamTimeoutMs = 500;
 const message: unknown = expect.any(String);

@@ -4,11 +4,11 @@ import { platform } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { brokenAnswers } from '../support/broken-answers.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { inspectable, liveHeapBytes } from '../support/live-heap.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
-import { answerPets } from '../support/upstream.ts';
+import { inspectable, liveHeapBytes } from '../support/checks/live-heap.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startLoad, tally } from '../support/load/steady-load.ts';
+import { brokenAnswers } from '../support/upstreams/broken-responses.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 const total = 10_000;
 const clients = 150;

@@ -1,9 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
 /** A program that answers one half, of as many bytes as its argument says, and then waits. */
 const halfAnswer = `

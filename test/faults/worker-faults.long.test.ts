@@ -3,17 +3,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded-redis.ts';
+import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redis.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keepSecrets } from '../support/evidence.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { holdRequests } from '../support/held-requests.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram, startGateway } from '../support/service.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { keepSecrets } from '../support/checks/evidence.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { runProgram, startGateway } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
   isRunning,
@@ -22,7 +18,11 @@ import {
   threeWorkers,
   untilWorkers,
   workers,
-} from '../support/worker-processes.ts';
+} from '../support/kits/worker-processes.ts';
+import { startLoad, tally } from '../support/load/steady-load.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
+import { holdRequests } from '../support/upstreams/held-requests.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers, in trouble', () => {
   let kit: GatewayKit;

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { startGatewayKit } from '../support/gateway-kit.ts';
-import { parseRaw, send, sendRaw } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { tally } from '../support/steady-load.ts';
-import { threeWorkers, untilWorkers, workers } from '../support/worker-processes.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { threeWorkers, untilWorkers, workers } from '../support/kits/worker-processes.ts';
+import { tally } from '../support/load/steady-load.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('limits of connections of several workers', () => {
   const sockets: Socket[] = [];

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { startLoad, tally } from '../support/steady-load.ts';
-import { untilWorkers } from '../support/worker-processes.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { untilWorkers } from '../support/kits/worker-processes.ts';
+import { startLoad, tally } from '../support/load/steady-load.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const missing = needsRedisServer('workers that hang');
 const hangs = '"msg":"a worker hangs and is killed"';

@@ -1,15 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { dayUsed } from '../support/day-counter.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { holdRequests } from '../support/held-requests.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import { runProgram } from '../support/service.ts';
-import { tally } from '../support/steady-load.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
   isRunning,
@@ -17,7 +13,11 @@ import {
   threeWorkers,
   untilWorkers,
   workers,
-} from '../support/worker-processes.ts';
+} from '../support/kits/worker-processes.ts';
+import { tally } from '../support/load/steady-load.ts';
+import { dayUsed } from '../support/stores/day-counter.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
+import { holdRequests } from '../support/upstreams/held-requests.ts';
 
 describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers', () => {
   let kit: GatewayKit;

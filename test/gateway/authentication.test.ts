@@ -1,13 +1,13 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApiKeys, type ApiKeys, type Caller } from '../../gateway/api-keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { type ApiKeys, type Caller, createApiKeys } from '../../gateway/api-keys/api-keys.ts';
-import { createMetrics } from '../../gateway/metrics.ts';
+import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { createRedisState } from '../../gateway/redis-state.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type Answer, send } from '../support/http.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { keyIssuer } from '../support/keys.ts';
+import { send, type Answer } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
 
 describe('authentication', () => {
   let kit: GatewayKit;

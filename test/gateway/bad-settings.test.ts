@@ -1,14 +1,14 @@
-import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { pino } from 'pino';
-import { createPlans } from '../../gateway/quota/plans.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createFaultReport } from '../../gateway/observability/invalid-values.ts';
+import { createPlans } from '../../gateway/plans/plans.ts';
 import { utcDate } from '../../gateway/quota/utc-day.ts';
-import { createFaultReport } from '../../gateway/redis/fault-report.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { runProgram, type Service } from '../support/service.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { runProgram, type Service } from '../support/kits/service.ts';
 
 describe('values in Redis that were edited by hand', () => {
   let kit: GatewayKit;

@@ -1,12 +1,12 @@
-import type { RedisClient } from '../../gateway/redis/redis.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { monitorRedis } from '../support/redis-monitor.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
-import type { IssuedKey } from '../support/keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
+import { monitorRedis } from '../support/stores/redis-monitor.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 let kit: GatewayKit;
 let redis: RedisClient;

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { answerPets } from '../support/upstream.ts';
-import { parseRaw, send, sendRaw } from '../support/http.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 describe('what the HTTP server would answer by itself', () => {
   let kit: GatewayKit;

@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
-import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
-import { hasRedisServer, needsRedisServer } from '../support/redis-server.ts';
-import { startGateway } from '../support/service.ts';
-import { answerPets } from '../support/upstream.ts';
+import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { hasRedisServer, needsRedisServer } from '../support/stores/redis-server.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 interface LogLine {
   msg: string;
@@ -278,7 +278,10 @@ describe('what operators see of an instance', () => {
     });
 
     test('of the dashboard all exist', async () => {
-      const text = readFileSync(new URL('../../gateway/grafana-dashboard.json', import.meta.url), 'utf8');
+      const text = readFileSync(
+        new URL('../../gateway/observability/grafana-dashboard.json', import.meta.url),
+        'utf8',
+      );
       const { panels } = JSON.parse(text) as { panels: { title: string; targets: { expr: string }[] }[] };
       const known = new Set(
         Array.from((await metrics()).matchAll(/^# TYPE (\S+) (\S+)/gm), ([, name = '', type]) =>

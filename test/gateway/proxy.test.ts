@@ -5,12 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { wholeAnswerBytes } from '../../gateway/upstream/pending-answer.ts';
-import { freePort } from '../support/free-port.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { type Answer, parseRaw, postJson, send, sendRaw } from '../support/http.ts';
-import { startGateway } from '../support/service.ts';
-import { answerPets } from '../support/upstream.ts';
+import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { parseRaw, postJson, send, sendRaw, type Answer } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 

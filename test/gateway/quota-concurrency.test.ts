@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { anyRev, type Caller } from '../../gateway/api-keys/api-keys.ts';
+import { anyRev, type Caller } from '../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
-import { createQuotaScript } from '../../gateway/quota/quota-script.ts';
+import { createQuotaScript } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import type { RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
-import { startGateway } from '../support/service.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe.skipIf(needsRedisServer('quotas with requests at once'))('requests at once', () => {
   const story = fc.record({

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { connectRedis } from '../support/keys.ts';
-import { quotaStory, tellStory } from '../support/quota-run.ts';
-import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
+import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
 
 test.skipIf(needsRedisServer('the quota script against its model'))(
   'the quota script decides as its model does, over up to 1,500 stories of a key',

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
-import { startInProcessRedis } from '../../gateway/redis/in-process-redis.ts';
-import { connectRedis } from '../support/keys.ts';
-import { quotaStory, tellStory } from '../support/quota-run.ts';
-import { needsRedisServer, startRedisServer } from '../support/redis-server.ts';
+import { startInProcessRedis } from '../../gateway/redis/embedded/in-process-redis.ts';
+import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
 
 describe('the quota script decides as its model does, whatever happens to a key in whichever order and time', () => {
   // A failure prints its seed and the shortest story that fails.

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createQuotaScript, type QuotaArguments } from '../../gateway/quota/quota-script.ts';
-import type { RedisClient } from '../../gateway/redis/redis.ts';
-import { type RedisGate, RedisUnavailable } from '../../gateway/redis/redis-gate.ts';
+import { createQuotaScript, type QuotaArguments } from '../../gateway/quota/quota-batch.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/redis-server.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 const shaOf = (index: number) => String(index).padStart(64, '0');
 const args = (minute: number, rev = -1): QuotaArguments => [

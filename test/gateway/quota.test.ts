@@ -1,13 +1,13 @@
-import type { RedisClient } from '../../gateway/redis/redis.ts';
-import { monitorRedis } from '../support/redis-monitor.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
-import { needsRedisServer, type RedisServer, startRedisServer } from '../support/redis-server.ts';
-import { startGateway, type Service } from '../support/service.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { monitorRedis } from '../support/stores/redis-monitor.ts';
+import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe.skipIf(needsRedisServer('quotas over three gateways'))(
   'quotas over three gateways on one redis-server',

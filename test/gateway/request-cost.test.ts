@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { postJson, send } from '../support/http.ts';
-import { type MonitoredCommand, monitorRedis } from '../support/redis-monitor.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 /*
  * What one request costs in things that can be counted, so that no change adds a round trip, a write or a step of the

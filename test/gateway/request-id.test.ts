@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type BothServices, startBothServices } from '../support/both-services.ts';
-import { type Answer, send } from '../support/http.ts';
-import { connectRedis, keyIssuer } from '../support/keys.ts';
+import { send, type Answer } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 
 /** Names that the gateway sets, and Node for it. */
 const ownNames = [

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { parseRaw, send, sendRaw } from '../support/http.ts';
-import { keyIssuer } from '../support/keys.ts';
-import { monitorRedis } from '../support/redis-monitor.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
+import { monitorRedis } from '../support/stores/redis-monitor.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 describe('GET /v1/usage', () => {
   let kit: GatewayKit;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
-import { needsRedisServer } from '../support/redis-server.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 let kit: GatewayKit;
 

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { sendRaw } from '../support/http.ts';
-import { type Service, startPetsService } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { sendRaw } from '../support/http/http.ts';
+import { startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe('a caller that holds its body back until it is told to go on', () => {
   let directory: TemporaryDirectory;

@@ -2,21 +2,21 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
-import { forgetOldKeys } from '../../pets-service/database/forget-old-keys.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { forgetOldKeys } from '../../pets-service/database/delete-expired-keys.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { type Answer, parseRaw, send, sendRaw } from '../support/http.ts';
+import { parseRaw, send, sendRaw, type Answer } from '../support/http/http.ts';
 import {
   gatewayToken,
-  type PetsDatabase,
   petsDatabases,
-  type PetsInstance,
   servePets,
   serviceToken,
-} from '../support/pets-kit.ts';
-import { startPetsService } from '../support/service.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+  type PetsDatabase,
+  type PetsInstance,
+} from '../support/kits/pets-kit.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open }) => {
   const onDatabase = test.skipIf(missing !== undefined);

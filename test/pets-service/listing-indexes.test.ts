@@ -1,13 +1,13 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { formatCursor } from '../../pets-service/pet-input.ts';
-import { migrate } from '../../prisma/migrate.ts';
 import { openDatabase } from '../../pets-service/database/database.ts';
-import { send } from '../support/http.ts';
-import { servePets, serviceToken } from '../support/pets-kit.ts';
-import { recordQueries } from '../support/recorded-queries.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
+import { formatCursor } from '../../pets-service/pets/pet-input.ts';
+import { migrate } from '../../prisma/migrate.ts';
+import { send } from '../support/http/http.ts';
+import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { recordQueries } from '../support/stores/recorded-queries.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
 
 interface PlanNode {
   'Node Type': string;

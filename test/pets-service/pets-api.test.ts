@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
+import { seedDemoPets } from '../../pets-service/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { seedDemoPets } from '../../prisma/seed.ts';
-import { type Answer, postJson, send } from '../support/http.ts';
-import { petsDatabases, servePets, serviceToken } from '../support/pets-kit.ts';
+import { postJson, send, type Answer } from '../support/http/http.ts';
+import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 
 describe.each(petsDatabases)('the pets service on $name', ({ name, missing, open }) => {
   const onDatabase = test.skipIf(missing !== undefined);

@@ -2,9 +2,9 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { send } from '../support/http.ts';
-import { servePets, serviceToken } from '../support/pets-kit.ts';
-import { createDatabase, postgresMissing } from '../support/stores.ts';
+import { send } from '../support/http/http.ts';
+import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
 
 describe.skipIf(postgresMissing() !== undefined)('connections to PostgreSQL', () => {
   test('that are all busy make who waits for one get 503 and Retry-After, before those are free again', async () => {

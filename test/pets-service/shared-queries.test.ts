@@ -1,10 +1,10 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPetStore, type PetStore } from '../../pets-service/database/pet-store.ts';
-import type { NewPet } from '../../pets-service/pet.ts';
+import type { NewPet } from '../../pets-service/pets/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { type PetsDatabase, petsDatabases } from '../support/pets-kit.ts';
-import { recordQueries } from '../support/recorded-queries.ts';
+import { petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
+import { recordQueries } from '../support/stores/recorded-queries.ts';
 
 /** Requests that arrive together share queries. What each of them is told must be what it would be told alone. */
 describe.each(petsDatabases)('requests that arrive together, on $name', ({ missing, open }) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send } from '../support/http.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
 describe('somebody without a key of their own', () => {
   let kit: GatewayKit;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { alarmsOf } from '../support/alarms.ts';
-import { type BothServices, impatient, startBothServices } from '../support/both-services.ts';
-import { fuzz } from '../support/fuzz.ts';
+import { alarmsOf } from '../support/checks/alarms.ts';
+import { fuzz } from '../support/http/fuzz.ts';
+import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 /* Another seed each time; FUZZ_SEED repeats a run. */
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type BothServices, impatient, startBothServices } from '../support/both-services.ts';
-import { fuzz } from '../support/fuzz.ts';
+import { fuzz } from '../support/http/fuzz.ts';
+import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 /* The same seed each time: what fails here fails for everybody. New seeds are for fuzz.long.test.ts. */
 

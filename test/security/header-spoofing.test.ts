@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { parseRaw, send, sendRaw } from '../support/http.ts';
-import type { SeenRequest } from '../support/upstream.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import type { SeenRequest } from '../support/upstreams/upstream.ts';
 
 let kit: GatewayKit;
 let key: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alarmsOf } from '../support/alarms.ts';
-import { type BothServices, startBothServices } from '../support/both-services.ts';
-import { type Answer, send } from '../support/http.ts';
+import { alarmsOf } from '../support/checks/alarms.ts';
+import { send, type Answer } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 let both: BothServices;
 

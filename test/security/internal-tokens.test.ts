@@ -1,12 +1,12 @@
-import { createHmac, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createMintToken } from '../../gateway/upstream/internal-token.ts';
-import { send, sendRaw } from '../support/http.ts';
-import { type Service, startPetsService } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const own = makeKeys();

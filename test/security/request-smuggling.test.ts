@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alarmsOf } from '../support/alarms.ts';
 import { errorCodes } from '../../pets-service/errors.ts';
-import { type Attack, attackGroups, makeAttacks } from '../support/attacks.ts';
-import { type BothServices, impatient, startBothServices } from '../support/both-services.ts';
-import { send, sendRaw } from '../support/http.ts';
-import { type RawUpstream, startRawUpstream } from '../support/raw-upstream.ts';
-import { type Message, parseMessages, valuesOf } from '../support/strict-http.ts';
-import type { Service } from '../support/service.ts';
+import { alarmsOf } from '../support/checks/alarms.ts';
+import { attackGroups, makeAttacks, type Attack } from '../support/http/attacks.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { parseMessages, valuesOf, type Message } from '../support/http/strict-http.ts';
+import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import type { Service } from '../support/kits/service.ts';
+import { startRawUpstream, type RawUpstream } from '../support/upstreams/raw-upstream.ts';
 
 /*
  * Every attack goes to three places: to the gateway before the real pets service, to a gateway before a stand-in that

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { createSecretFinder, keepSecrets } from '../support/evidence.ts';
-import { postJson, send, sendRaw } from '../support/http.ts';
-import { contents, type OpsKit, startOpsKit } from '../support/ops-kit.ts';
-import { hasRedisServer, needsRedisServer } from '../support/redis-server.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { createSecretFinder, keepSecrets } from '../support/checks/evidence.ts';
+import { postJson, send, sendRaw } from '../support/http/http.ts';
+import { contents, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { hasRedisServer, needsRedisServer } from '../support/stores/redis-server.ts';
 
 interface IssuedByOps {
   key: string;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { send, sendRaw } from '../support/http.ts';
-import { type Service, startPetsService } from '../support/service.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../support/temporary-directory.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 type Headers = Record<string, string | string[] | undefined>;
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alarmsOf } from '../support/alarms.ts';
-import { type BothServices, startBothServices } from '../support/both-services.ts';
-import { type Answer, postJson, send } from '../support/http.ts';
+import { alarmsOf } from '../support/checks/alarms.ts';
+import { postJson, send, type Answer } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 const missing = spawnSync('slowhttptest', ['-h']).error !== undefined;
 if (missing) console.warn('attacks by slow clients: skipped, slowhttptest is not installed');

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type GatewayKit, startGatewayKit } from '../support/gateway-kit.ts';
-import { parseRaw, postJson, send, sendRaw } from '../support/http.ts';
-import { residentBytes } from '../support/resident-memory.ts';
-import { type Service, startGateway } from '../support/service.ts';
-import { answerPets } from '../support/upstream.ts';
+import { residentBytes } from '../support/checks/resident-memory.ts';
+import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { answerPets } from '../support/upstreams/upstream.ts';
 
 let kit: GatewayKit;
 let key: string;

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alarmsOf } from '../support/alarms.ts';
-import { type BothServices, startBothServices } from '../support/both-services.ts';
-import { send, sendRaw } from '../support/http.ts';
+import { alarmsOf } from '../support/checks/alarms.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 let both: BothServices;
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
-import { findPostgres, startPostgresServer } from './postgres-server.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { temporaryDirectory } from './kits/temporary-directory.ts';
+import { findPostgres, startPostgresServer } from './stores/postgres-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {

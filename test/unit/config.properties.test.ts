@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ConfigError as GatewayConfigError, loadConfig as loadGatewayConfig } from '../../gateway/config.ts';
-import { ConfigError as PetsConfigError, loadConfig as loadPetsConfig } from '../../pets-service/config.ts';
+import {
+  ConfigError as GatewayConfigError,
+  loadConfig as loadGatewayConfig,
+} from '../../gateway/config/config.ts';
+import { loadConfig as loadPetsConfig, ConfigError as PetsConfigError } from '../../pets-service/config.ts';
 
 const names = [
   'GATEWAY_HOST',

@@ -1,9 +1,9 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
-import type { Caller } from '../../gateway/api-keys/api-keys.ts';
+import type { Caller } from '../../gateway/api-keys/api-key-cache.ts';
 import { createMintToken, issueServiceToken } from '../../gateway/upstream/internal-token.ts';
-import { createVerifyToken, type TokenCaller, TokenRefused } from '../../pets-service/internal-token.ts';
+import { createVerifyToken, TokenRefused, type TokenCaller } from '../../pets-service/internal-token.ts';
 
 const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = makeKeys();

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 function sourceOf(service: string, script: string): string {
-  const writerModule = fileURLToPath(new URL(`../../${service}/log-writer.ts`, import.meta.url));
+  const writerModule = fileURLToPath(new URL(`../../${service}/runtime/log-writer.ts`, import.meta.url));
   return `
     const { createLogWriter } = await import(${JSON.stringify(writerModule)});
     const writer = createLogWriter((lines) => writer.write('given up: ' + lines + '\\n'));

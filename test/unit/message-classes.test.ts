@@ -12,7 +12,7 @@ import { expect, test } from 'vitest';
 import { createMessageClasses } from '../../gateway/http/message-classes.ts';
 import { createHttpServer } from '../../pets-service/http/http-server.ts';
 import { createMessageClasses as createPetsMessageClasses } from '../../pets-service/http/message-classes.ts';
-import { send } from '../support/http.ts';
+import { send } from '../support/http/http.ts';
 
 type ServerOf = (app: Express, listener: RequestListener) => Server;
 

@@ -1,6 +1,6 @@
+import { Agent } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
-import { Agent } from 'node:http';
 
 /** What everybody starts with: Express and http-proxy-middleware with its own transport, and no gateway at all. */
 const app = express();

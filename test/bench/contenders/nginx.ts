@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { writeFile, mkdir } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 interface NginxOptions {

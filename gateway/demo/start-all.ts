@@ -1,0 +1,122 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { z } from 'zod';
+
+/*
+ * `npm start`: both services on this machine, with demo data and a key to try them with. Each is a process of its
+ * own, as in production; this one starts them, says how to use them, and stops them together.
+ */
+
+/** For a person on this machine: a wildcard address is not one that a browser can open. */
+function shown(host: string | undefined): string {
+  if (host === undefined || ['', '0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+const messageSchema = z.discriminatedUnion('type', [
+  /** The settings are fine. */
+  z.object({ type: z.literal('configured') }),
+  z.object({
+    type: z.literal('ready'),
+    port: z.number(),
+    adminPort: z.number().optional(),
+    demoKey: z.string().optional(),
+  }),
+]);
+
+type Ready = Extract<z.infer<typeof messageSchema>, { type: 'ready' }>;
+
+interface Service {
+  child: ChildProcess;
+  /** Resolves once it has read its settings, or has ended over them. */
+  configured: Promise<void>;
+  exited: Promise<void>;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const services = new Map<string, Service>();
+let stopping = false;
+
+/** Runs a service; resolves when it serves. */
+function launch(name: string, script: string): Promise<Ready> {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
+    cwd: root,
+    env: { DEMO: 'true', ...process.env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    // A process group of its own: Ctrl-C in the terminal comes to us alone, and we stop the services in order.
+    detached: true,
+  });
+  const configured = Promise.withResolvers<void>();
+  const ready = Promise.withResolvers<Ready>();
+  const exited = Promise.withResolvers<void>();
+  services.set(name, { child, configured: configured.promise, exited: exited.promise });
+  child.on('message', (received) => {
+    const message = messageSchema.parse(received);
+    if (message.type === 'ready') ready.resolve(message);
+    else configured.resolve();
+  });
+  child.on('exit', (code, signal) => {
+    configured.resolve();
+    exited.resolve();
+    services.delete(name);
+    if (stopping) return;
+    // With exit code 1 it has said why.
+    if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
+    void stopAll(1);
+  });
+  return ready.promise;
+}
+
+/** The gateway first: requests that it has in flight still need the pets service. */
+async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
+  if (stopping) {
+    // Asked again: then requests in flight are not waited for.
+    for (const { child } of services.values()) child.kill(signal);
+    return;
+  }
+  stopping = true;
+  // Where settings are wrong, each service gets to say so before it is stopped.
+  await Promise.all(Array.from(services.values(), ({ configured }) => configured));
+  for (const name of ['gateway', 'pets-service']) {
+    const service = services.get(name);
+    service?.child.kill(signal);
+    await service?.exited;
+  }
+  process.exit(exitCode);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.on(signal, () => void stopAll(0, signal));
+
+const [pets, gateway] = await Promise.all([
+  launch('pets-service', 'pets-service/server.ts'),
+  launch('gateway', 'gateway/server.ts'),
+]);
+
+const api = `http://${shown(process.env['GATEWAY_HOST'])}:${gateway.port}`;
+const admin = `http://${shown(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
+const petsService = `http://${shown(process.env['PETS_SERVICE_HOST'])}:${pets.port}`;
+const tryIt =
+  gateway.demoKey === undefined
+    ? [
+        '  There is no key to show, see above. With a Redis that works:',
+        '',
+        '  npm run --silent ops -- keys issue --plan free --name me',
+      ]
+    : [
+        '  Try it (a key on the Free plan, 60 requests a minute):',
+        '',
+        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}/v1/pets`,
+      ];
+const lines = [
+  '',
+  `  API            ${api}/v1`,
+  `  Description    ${api}/openapi.json`,
+  `  Metrics        ${admin}/metrics`,
+  `  Pets service   ${petsService} (internal: needs a service token)`,
+  '',
+  ...tryIt,
+  '',
+  '  Ctrl-C stops everything.',
+];
+process.stdout.write(`${lines.join('\n')}\n\n`);

@@ -1,0 +1,25 @@
+import type { Metrics } from '../observability/metrics.ts';
+import type { QuotaDecision, WindowState } from '../quota/quota-decision.ts';
+
+/** Counts a decision for operators: refusals, keys that come near their limit, bans. */
+export function observeDecision(metrics: Metrics, plan: string, decision: QuotaDecision): void {
+  switch (decision.outcome) {
+    case 'allowed':
+      if (isNear(decision.minute)) metrics.nearLimit.inc({ plan, window: 'minute' });
+      if (isNear(decision.day)) metrics.nearLimit.inc({ plan, window: 'day' });
+      return;
+    case 'limited':
+      metrics.quotaRefusals.inc({ plan, window: decision.violated });
+      return;
+    case 'banned':
+      metrics.bannedRequests.inc({ plan });
+      if (decision.isNew) metrics.bans.inc({ plan });
+      return;
+    case 'stale':
+  }
+}
+
+/** A tenth of the window remains, or less. */
+function isNear({ limit, remaining }: WindowState): boolean {
+  return remaining * 10 <= limit;
+}

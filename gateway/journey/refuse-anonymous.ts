@@ -1,0 +1,40 @@
+import type { Request, Response } from 'express';
+import { GatewayError } from '../errors.ts';
+import type { AnonymousLimit } from '../quota/address-limit.ts';
+import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
+import { clientAddress } from './request-context.ts';
+
+/**
+ * Ends a request that has no valid key: draws on the limit of its address and throws the given error, or
+ * rate_limit_exceeded where that limit is used up, so that keys can't be guessed at leisure.
+ */
+export type RefuseAnonymous = (req: Request, res: Response, error: GatewayError) => Promise<never>;
+
+interface RefuseAnonymousDependencies {
+  anonymousLimit: AnonymousLimit;
+  now: () => number;
+}
+
+export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
+  return async function refuseAnonymous(req, res, error) {
+    const { headers } = res.locals;
+    if (error.status === 503) {
+      // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
+      res.locals.decision = 'undecided';
+      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      throw error;
+    }
+    const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
+    headers.setAll(addressLimitHeaders(window, now()));
+    res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
+    if (!allowed) {
+      throw new GatewayError('rate_limit_exceeded', {
+        message: 'Too many requests without a valid API key from this address.',
+        headers: retryAfter(window.resetMs),
+      });
+    }
+    // RFC 6750 section 3: a 401 names the scheme to use.
+    if (error.status === 401) headers.setAll({ 'WWW-Authenticate': 'Bearer' });
+    throw error;
+  };
+}

@@ -1,0 +1,94 @@
+import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { GatewayError } from '../errors.ts';
+import { awaitsContinue, hasBody, maxBodyBytes } from '../http/request-body.ts';
+import { ResponseHeaders } from '../http/response-headers.ts';
+import { beginJson, sendJson } from '../http/send-response.ts';
+import type { AnonymousLimit } from '../quota/address-limit.ts';
+import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { clientAddress } from './request-context.ts';
+
+interface RenderErrorDependencies {
+  basePath: string;
+  anonymousLimit: AnonymousLimit;
+  log: Logger;
+  now: () => number;
+}
+
+/** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
+export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
+  const { basePath, anonymousLimit, log, now } = dependencies;
+  return async function renderError(thrown, req, res, _next) {
+    const error = expectedError(thrown);
+    logCause(error, res);
+    res.locals.errorCode = error.code;
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
+    const { headers } = res.locals;
+    headers.setAll(error.headers);
+    if (underBasePath && !headers.has('X-RateLimit-Limit')) {
+      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    }
+    sendError(req, res, error);
+  };
+
+  function logCause(error: GatewayError, res: Response): void {
+    const { requestId } = res.locals;
+    if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'Unexpected error');
+    // Without a cause there is nothing to tell that the access log does not.
+    else if (error.status >= 500 && error.cause !== undefined)
+      log.warn({ requestId, code: error.code, err: error.cause }, error.message);
+  }
+}
+
+/**
+ * Responds if renderError itself fails: Express' own last handler would send an HTML page with the error and its stack.
+ */
+export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
+  return function renderFallback(thrown, _req, res, _next) {
+    log.error({ err: thrown }, 'an error could not be rendered; the client gets a bare internal_error');
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    const { status, body } = new GatewayError('internal_error');
+    sendJson(res, status, new ResponseHeaders(), JSON.stringify(body));
+  };
+}
+
+/** Anything else than an expected refusal is a bug: its detail is logged and never sent. */
+function expectedError(thrown: unknown): GatewayError {
+  return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
+}
+
+const lingerMs = 2000;
+
+function sendError(req: Request, res: Response, error: GatewayError): void {
+  const body = JSON.stringify(error.body);
+  const { headers } = res.locals;
+  if (req.complete || !hasBody(req) || fewBytesLeft(req)) {
+    sendJson(res, error.status, headers, body);
+    return;
+  }
+  // More of the request may come than we care to read. Closing at once would reset the connection and could
+  // destroy the answer before a client that is still sending has read it (RFC 9112 section 9.6), so we go on
+  // reading for a while.
+  res.shouldKeepAlive = false;
+  headers.set('Connection', 'close');
+  res.write(beginJson(res, error.status, headers, body));
+  req.resume();
+  const finish = () => {
+    clearTimeout(timer);
+    res.end();
+  };
+  const timer = setTimeout(finish, lingerMs);
+  req.once('end', finish).once('close', finish);
+}
+
+/** Node reads and drops a small rest of a body by itself, and the connection stays usable. */
+function fewBytesLeft(req: Request): boolean {
+  return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
+}

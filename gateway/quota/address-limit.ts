@@ -1,0 +1,106 @@
+import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
+import { addressGroup } from '../http/address-group.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import type { RedisGate } from '../redis/redis-gate.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import type { WindowState } from './quota-decision.ts';
+
+/** Limit of one address for requests without a valid key. Requests with one never touch it. */
+export interface AnonymousLimit {
+  /** Draws one request on the address' limit. */
+  charge(address: string): Promise<{ allowed: boolean; window: WindowState }>;
+  /** State of the address' limit, nothing drawn. */
+  peek(address: string): Promise<WindowState>;
+}
+
+interface AnonymousLimitDependencies {
+  redis: RedisClient;
+  gate: RedisGate;
+  /** Requests a minute and address, as operators last set it. */
+  limit: () => number;
+}
+
+const windowSeconds = 60;
+const windowMs = windowSeconds * 1000;
+
+/**
+ * In place of the library's own, under which a counter keeps an expiry that somebody took away or put off, or that is far
+ * off since the clock of Redis was set back: the address would be locked out for so long.
+ */
+const count = `
+  local used = redis.call('INCRBY', KEYS[1], ARGV[1])
+  local windowMs = ARGV[2] * 1000
+  local leftMs = redis.call('PTTL', KEYS[1])
+  if leftMs < 0 or leftMs > windowMs then
+    redis.call('PEXPIRE', KEYS[1], windowMs)
+    leftMs = windowMs
+  end
+  return { used, leftMs }
+`;
+
+export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDependencies): AnonymousLimit {
+  const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
+  const inMemory = new RateLimiterMemory(options);
+  const inRedis = new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    customIncrTtlLuaScript: count,
+    insuranceLimiter: inMemory,
+  });
+
+  /** The limiter insures itself against errors; the gate adds the time limit and the memory of an outage. */
+  async function onLimiter<T>(
+    use: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>,
+  ): Promise<T> {
+    inRedis.points = limit();
+    inMemory.points = limit();
+    if (!gate.open) return use(inMemory);
+    try {
+      return await gate.send(() => settle(use(inRedis))).then(unsettle);
+    } catch (error) {
+      if (error instanceof RateLimiterRes) throw error;
+      return use(inMemory);
+    }
+  }
+
+  function windowOf(result: RateLimiterRes | null): WindowState {
+    return {
+      limit: limit(),
+      remaining: result === null ? limit() : Math.max(0, limit() - result.consumedPoints),
+      resetMs: result === null ? windowMs : Math.min(Math.max(0, result.msBeforeNext), windowMs),
+    };
+  }
+
+  return {
+    async charge(address) {
+      try {
+        const result = await onLimiter((limiter) => limiter.consume(addressGroup(address)));
+        return { allowed: true, window: windowOf(result) };
+      } catch (refusal) {
+        if (!(refusal instanceof RateLimiterRes)) throw refusal;
+        return { allowed: false, window: windowOf(refusal) };
+      }
+    },
+    async peek(address) {
+      return windowOf(await onLimiter((limiter) => limiter.get(addressGroup(address))));
+    },
+  };
+}
+
+/** A refusal is thrown by the library but is an answer, not an outage: carried past the gate as a value. */
+type Settled<T> = { value: T } | { refusal: unknown };
+
+function settle<T>(answer: Promise<T>): Promise<Settled<T>> {
+  return answer.then(
+    (value) => ({ value }),
+    (refusal: unknown) => {
+      if (refusal instanceof RateLimiterRes) return { refusal };
+      throw refusal;
+    },
+  );
+}
+
+function unsettle<T>(settled: Settled<T>): T {
+  if ('refusal' in settled) throw settled.refusal;
+  return settled.value;
+}

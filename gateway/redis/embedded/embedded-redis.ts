@@ -1,0 +1,70 @@
+import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import type { Logger } from 'pino';
+import { lockDataDirectory } from '../../runtime/data-directory-lock.ts';
+import { dataDirectoryFault } from '../../runtime/data-directory.ts';
+import { startInProcessRedis, type EmbeddedRedis } from './in-process-redis.ts';
+import { startNativeRedis } from './native-redis.ts';
+
+/** Where a running gateway writes the address of its private Redis, for the ops command. */
+function urlFile(dataDirectory: string): string {
+  return join(dataDirectory, 'redis.url');
+}
+
+/** @returns the address of the private Redis of the gateway that runs on this data directory, if any. */
+export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined {
+  try {
+    // Empty where the disk was full.
+    return readFileSync(urlFile(dataDirectory), 'utf8').trim() || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * A private Redis for a gateway without REDIS_URL: the native server where there is one on PATH, which keeps its
+ * data, else one in JavaScript in this process, which does not. Both listen on loopback alone.
+ * @throws Error that names DATA_DIR where it is in use, or its files can't be written or used
+ */
+export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Promise<EmbeddedRedis> {
+  const unlock = lockDataDirectory(dataDirectory, 'redis');
+  let announced = false;
+  try {
+    const program = findProgram(['redis-server', 'valkey-server']);
+    const previousUrl = readEmbeddedRedisUrl(dataDirectory);
+    const announce = (url: string) => {
+      writeFileSync(urlFile(dataDirectory), url, { mode: 0o600 });
+      announced = true;
+    };
+    const redis =
+      program === undefined
+        ? await startInProcessRedis(announce)
+        : await startNativeRedis({ program, dataDirectory, previousUrl, announce, log });
+    return {
+      ...redis,
+      async close() {
+        rmSync(urlFile(dataDirectory), { force: true });
+        await redis.close();
+        unlock();
+      },
+    };
+  } catch (error) {
+    if (announced) rmSync(urlFile(dataDirectory), { force: true });
+    unlock();
+    throw dataDirectoryFault(dataDirectory, error);
+  }
+}
+
+function findProgram(names: string[]): string | undefined {
+  const directories = (process.env['PATH'] ?? '').split(delimiter);
+  return names
+    .flatMap((name) => directories.map((directory) => join(directory, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}

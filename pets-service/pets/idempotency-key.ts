@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+import { PetsError } from '../errors.ts';
+
+const name = 'Idempotency-Key';
+const maxLength = 255;
+
+/** A string of Structured Fields (RFC 9651 section 3.3.3). */
+const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
+
+/**
+ * Without quotes, as many clients send it: visible ASCII. No comma, since that is how several headers are joined into
+ * one on the way, and nothing that quoting would write differently.
+ */
+const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
+
+/**
+ * The key of draft-ietf-httpapi-idempotency-key-header-07, section 2. With and without quotes it is the same key.
+ * @returns undefined where the header is not sent
+ * @throws PetsError invalid_request that says what is wrong with it
+ */
+export function parseIdempotencyKey(
+  req: Pick<IncomingMessage, 'headers' | 'headersDistinct'>,
+): string | undefined {
+  if (req.headers['idempotency-key'] === undefined) return undefined;
+  const [value = '', ...more] = req.headersDistinct['idempotency-key'] ?? [];
+  if (more.length > 0) throw invalid('must be given once only');
+  const key = quoted.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? value;
+  if (key === '') throw invalid('must not be empty');
+  if (!quoted.test(value) && !bare.test(value)) {
+    throw invalid('must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324"');
+  }
+  if (key.length > maxLength) throw invalid(`must have at most ${maxLength} characters`);
+  return key;
+}
+
+function invalid(fault: string): PetsError {
+  return new PetsError('invalid_request', { message: `${name} ${fault}.` });
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { PetsError } from '../errors.ts';
+import { petStatuses, type NewPet, type PetStatus } from './pet.ts';
+
+const maxNameLength = 255;
+
+/** C0, DEL and C1. */
+const controlCharacters = /\p{Cc}/u;
+
+const status = z.enum(petStatuses, { error: 'must be one of available, pending, sold' });
+
+const optionalStatus = status.optional();
+
+const newPet = z.object(
+  {
+    name: z
+      .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
+      .trim()
+      .refine((name) => name !== '', 'must not be empty')
+      .refine(
+        (name) => Array.from(name).length <= maxNameLength,
+        `must have at most ${maxNameLength} characters`,
+      )
+      .refine((name) => !controlCharacters.test(name), 'must not contain control characters')
+      .refine((name) => name.isWellFormed(), 'must be valid Unicode'),
+    categoryId: z.bigint({
+      error: ({ input }) => (input === undefined ? 'is required' : 'must be an integer of 64 bits'),
+    }),
+    status: status.default('available'),
+  },
+  { error: 'must be a JSON object' },
+);
+
+/**
+ * A request body as a NewPet (specification section 2.2). Unknown fields are ignored, a client's `id` included.
+ * @param body as parsed with int64Reviver
+ * @throws PetsError invalid_request that names every field at fault
+ */
+export function parseNewPet(body: unknown): NewPet {
+  const parsed = newPet.safeParse(body);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
+  );
+  throw new PetsError('invalid_request', { message: `${faults.join('; ')}.` });
+}
+
+export interface PetsQuery {
+  limit: number;
+  status: PetStatus | undefined;
+  /** Only pets with a larger id: the page after the one that ended with it. */
+  afterId: bigint | undefined;
+}
+
+const defaultLimit = 20;
+/** Pets of a page. */
+export const maxLimit = 100;
+
+/**
+ * The query of listPets (specification section 4.1). Unknown parameters are ignored.
+ * @throws PetsError invalid_request that names the parameter
+ */
+export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQuery {
+  const limit = single(query, 'limit');
+  if (limit !== undefined && !(/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= maxLimit)) {
+    throw new PetsError('invalid_request', { message: `limit must be an integer from 1 to ${maxLimit}.` });
+  }
+  const wanted = single(query, 'status');
+  const parsedStatus = optionalStatus.safeParse(wanted);
+  if (!parsedStatus.success) {
+    throw new PetsError('invalid_request', { message: 'status must be one of available, pending, sold.' });
+  }
+  const cursor = single(query, 'cursor');
+  return {
+    limit: limit === undefined ? defaultLimit : Number(limit),
+    status: parsedStatus.data,
+    afterId: cursor === undefined ? undefined : parseCursor(cursor),
+  };
+}
+
+function single(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const value = query[name];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new PetsError('invalid_request', { message: `${name} must be given once only.` });
+}
+
+/** Opaque to clients: 8 bytes of the last id, so that it fits any limit and status. */
+export function formatCursor(lastId: bigint): string {
+  cursorBytes.writeBigInt64BE(lastId);
+  return cursorBytes.toString('base64url');
+}
+
+const cursorBytes = Buffer.alloc(8);
+
+function parseCursor(text: string): bigint {
+  const bytes = Buffer.from(text, 'base64url');
+  // Decoding forgives much; only the exact text that we gave out is a cursor.
+  if (bytes.length !== 8 || bytes.toString('base64url') !== text) {
+    throw new PetsError('invalid_request', { message: 'cursor is not one that this API has given out.' });
+  }
+  return bytes.readBigInt64BE();
+}
+
+/** Ids in paths are canonical decimals: one pet, one address. */
+const canonicalId = /^[1-9]\d{0,18}$/;
+const maxId = 2n ** 63n - 1n;
+
+/** @throws PetsError pet_not_found for what can't be the id of any pet */
+export function parsePetId(text: string): bigint {
+  const id = canonicalId.test(text) ? BigInt(text) : undefined;
+  if (id === undefined || id > maxId) throw new PetsError('pet_not_found');
+  return id;
+}

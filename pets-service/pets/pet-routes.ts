@@ -1,0 +1,142 @@
+import { isUtf8 } from 'node:buffer';
+import express, { Router, type RequestHandler } from 'express';
+import type { PetStore } from '../database/pet-store.ts';
+import { PetsError } from '../errors.ts';
+import { sendJson } from '../http/send-json.ts';
+import { tokenCallerOf } from '../internal-token.ts';
+import { parseIdempotencyKey } from './idempotency-key.ts';
+import { int64Reviver } from './int64.ts';
+import { hasTooManyValues } from './json-size.ts';
+import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
+import { petJson } from './pet.ts';
+
+const maxBodyBytes = 1024 * 1024;
+
+/** Types of the errors for a body that is not UTF-8, or not worth parsing, in the manner of body-parser's own. */
+export const brokenUtf8 = 'entity.utf8.invalid';
+export const tooManyValues = 'entity.values.invalid';
+
+/** Specification section 4.3: removed on 5 December 2030; five years' notice. */
+const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
+const getPetRemovedAt = Date.UTC(2030, 11, 5);
+
+/** RFC 9745, RFC 8594 and, for the link, RFC 5829. */
+const getPetHeaders = Object.entries({
+  Deprecation: `@${getPetDeprecatedAt / 1000}`,
+  Sunset: new Date(getPetRemovedAt).toUTCString(),
+  Link: '</v1/pets>; rel="successor-version"',
+});
+
+interface PetRoutesDependencies {
+  store: PetStore;
+  now: () => number;
+}
+
+/** The operations of the specification, section 4, between HTTP and the domain. */
+export function petRoutes({ store, now }: PetRoutesDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router
+    .route('/v1/pets')
+    .get(listPets(store))
+    .post(requireJson(), inviteBody(), parseJson(), createPet(store))
+    .options(answerOptions('GET, HEAD, POST, OPTIONS'))
+    .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
+  router
+    // As an expression, since a named parameter would be decoded: %31 is no second address of pet 1.
+    .route(/^\/v1\/pets\/[^/]+$/)
+    .get(getPet(store, now))
+    .options(answerOptions('GET, HEAD, OPTIONS'))
+    .all(rejectMethod('GET, HEAD, OPTIONS'));
+  return router;
+}
+
+function listPets(store: PetStore): RequestHandler {
+  return async function listPets(req, res) {
+    const query = parsePetsQuery(req.query);
+    const { pets, more } = await store.list(query);
+    const last = pets.at(-1);
+    if (more && last !== undefined) {
+      // Nothing in it needs to be escaped.
+      const status = query.status === undefined ? '' : `&status=${query.status}`;
+      const next = `/v1/pets?limit=${query.limit}${status}&cursor=${formatCursor(last.id)}`;
+      res.setHeader('Link', `<${next}>; rel="next"`);
+    }
+    sendJson(res, JSON.stringify(pets.map(petJson)));
+  };
+}
+
+function createPet(store: PetStore): RequestHandler {
+  return async function createPet(req, res) {
+    const key = parseIdempotencyKey(req);
+    const newPet = parseNewPet(req.body);
+    const pet = await (key === undefined
+      ? store.create(newPet)
+      : store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }));
+    res.statusCode = 201;
+    res.setHeader('Location', `/v1/pets/${pet.id}`);
+    sendJson(res, JSON.stringify(petJson(pet)));
+  };
+}
+
+function getPet(store: PetStore, now: () => number): RequestHandler {
+  return async function getPet(req, res) {
+    for (const [name, value] of getPetHeaders) res.setHeader(name, value);
+    if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
+    const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
+    if (pet === undefined) throw new PetsError('pet_not_found');
+    sendJson(res, JSON.stringify(petJson(pet)));
+  };
+}
+
+function requireJson(): RequestHandler {
+  return function requireJson(req, _res, next) {
+    const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = req.headers;
+    const [mediaType = '', ...parameters] = type
+      .toLowerCase()
+      .split(';')
+      .map((part) => part.trim());
+    const charset = parameters.find((parameter) => /^charset\s*=/.test(parameter)) ?? 'charset=utf-8';
+    const isUtf8Json = mediaType === 'application/json' && /^charset\s*=\s*"?utf-8"?$/.test(charset);
+    if (!isUtf8Json || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
+    // It has been judged: body-parser need not read it again, by rules of its own.
+    req.headers['content-type'] = 'application/json';
+    next();
+  };
+}
+
+/** For callers that hold their body back until they are told to go on (RFC 9110 section 10.1.1). */
+function inviteBody(): RequestHandler {
+  return function inviteBody(req, res, next) {
+    if (req.httpVersion === '1.1' && req.headers.expect?.toLowerCase() === '100-continue')
+      res.writeContinue();
+    next();
+  };
+}
+
+/** The body as JSON with exact integers. An absent body stays undefined, and is refused as such. */
+function parseJson(): RequestHandler {
+  return express.json({
+    limit: maxBodyBytes,
+    strict: false,
+    inflate: false,
+    reviver: int64Reviver,
+    verify(_req, _res, body) {
+      // Decoding would put replacement characters where the client sent broken bytes, and store those.
+      // body-parser adds fields to what is thrown, so it is no error of ours yet: error-handler.ts makes it one.
+      if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: brokenUtf8 });
+      if (hasTooManyValues(body)) throw Object.assign(new Error('too many values'), { type: tooManyValues });
+    },
+  });
+}
+
+function answerOptions(allow: string): RequestHandler {
+  return function answerOptions(_req, res) {
+    res.set('Allow', allow).status(204).end();
+  };
+}
+
+function rejectMethod(allow: string): RequestHandler {
+  return function rejectMethod() {
+    throw new PetsError('method_not_allowed', { headers: { Allow: allow } });
+  };
+}

@@ -1,0 +1,110 @@
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { createApiKeyStore, type NewApiKey } from '../../gateway/operations/api-key-store.ts';
+import { createAuditLog } from '../../gateway/operations/audit-log.ts';
+import { maxLimit } from '../../gateway/plans/limits.ts';
+import { seedPlans } from '../../gateway/plans/plans.ts';
+import { seedBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import type { Setting } from './contenders.ts';
+import { upstream } from './contenders/nginx.ts';
+import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
+
+/** Redis with its keys, and the upstream: what all contenders share. */
+export interface Ground extends Setting, AsyncDisposable {
+  hotKey: string;
+  /** Files with a key a line. */
+  keys: string;
+  exhausted: string;
+  banned: string;
+}
+
+const manyKeys = 10_000;
+const batch = 500;
+
+export async function prepareGround(): Promise<Ground> {
+  await using stack = new AsyncDisposableStack();
+  const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
+  stack.defer(() => rm(directory, { recursive: true, force: true }));
+  // Workers of nginx give up root.
+  await chmod(directory, 0o755);
+  const [redisPort, upstreamPort] = [await freePort(), await freePort()];
+  const redisServer = await startRedis(directory, redisPort);
+  stack.defer(() => redisServer.stop());
+  const upstreamServer = await startPinned({
+    core: cores.support,
+    command: 'nginx',
+    args: await upstream(directory, upstreamPort),
+    directory,
+    port: upstreamPort,
+  });
+  stack.defer(() => upstreamServer.stop());
+
+  const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
+  const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
+  await seed(redis);
+  const issue = async (count: number, wanted: Partial<NewApiKey>): Promise<string[]> => {
+    const keys: string[] = [];
+    while (keys.length < count) {
+      const wants = Array.from({ length: Math.min(batch, count - keys.length) }, () =>
+        store.issue({ name: 'bench', plan: 'free', ...wanted }),
+      );
+      keys.push(...(await Promise.all(wants)).map(({ key }) => key));
+    }
+    return keys;
+  };
+  const unlimited = { minute: maxLimit, day: maxLimit };
+  const [hotKey = ''] = await issue(1, unlimited);
+  const [banned = ''] = await issue(1, unlimited);
+  await redis.set(redisKeys.ban(hashApiKey(banned)), 'bench', 'EX', 3600);
+  const keysFile = join(directory, 'keys');
+  const exhaustedFile = join(directory, 'exhausted');
+  await writeFile(keysFile, (await issue(manyKeys, unlimited)).join('\n'));
+  const exhausted = await issue(1000, { minute: 1, day: 1 });
+  const today = utcDate(dayNumberOf(Date.now()));
+  await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
+  await writeFile(exhaustedFile, exhausted.join('\n'));
+  const lua = await Promise.all(
+    ['clock.lua', 'consume.lua'].map((file) =>
+      readFile(new URL(`../../gateway/redis/scripts/${file}`, import.meta.url), 'utf8'),
+    ),
+  );
+  const scriptSha = String(await redis.script('LOAD', lua.join('')));
+  redis.disconnect();
+
+  const disposables = stack.move();
+  return {
+    directory,
+    redisPort,
+    upstreamPort,
+    scriptSha,
+    hotKey,
+    keys: keysFile,
+    exhausted: exhaustedFile,
+    banned,
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}
+
+/** As the README has it: an append-only file, written to the disk every second. */
+export function startRedis(directory: string, port: number): Promise<PinnedProcess> {
+  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
+  return startPinned({
+    core: cores.support,
+    command: 'redis-server',
+    args: [...args, '--appendonly', 'yes', '--appendfsync', 'everysec'],
+    directory,
+    port,
+  });
+}
+
+/** Plans, and no bans: keys that are refused are to stay refused by their quota. */
+async function seed(redis: Awaited<ReturnType<typeof connectRedis>>): Promise<void> {
+  await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+  await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
+}

@@ -1,0 +1,92 @@
+import { connect } from 'node:net';
+import { Agent, request } from 'undici';
+import { keepRefusal } from '../checks/evidence.ts';
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+  /** A header that is sent once; fails where it is sent twice. */
+  header(name: string): string | undefined;
+  text: string;
+  json: unknown;
+}
+
+interface SendOptions {
+  method?: string;
+  key?: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer | NodeJS.ReadableStream;
+}
+
+const agent = new Agent({ keepAliveTimeout: 1000 });
+
+/** One request over HTTP, with its answer read to the end. */
+export async function send(
+  url: string,
+  { method = 'GET', key, headers = {}, body }: SendOptions = {},
+): Promise<Answer> {
+  const response = await request(url, {
+    dispatcher: agent,
+    method,
+    headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
+    ...(body === undefined ? {} : { body: body as string }),
+  });
+  const text = await response.body.text();
+  keepRefusal(response.statusCode, `${JSON.stringify(response.headers)} ${text}`);
+  return {
+    status: response.statusCode,
+    headers: response.headers,
+    header(name) {
+      const value = response.headers[name.toLowerCase()];
+      if (Array.isArray(value)) throw new Error(`${name} is sent ${value.length} times`);
+      return value;
+    },
+    text,
+    get json(): unknown {
+      return JSON.parse(text);
+    },
+  };
+}
+
+export function postJson(
+  url: string,
+  key: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const ofBody = { 'content-type': 'application/json' };
+  return send(url, { method: 'POST', key, headers: { ...ofBody, ...headers }, body: text });
+}
+
+/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+export function sendRaw(port: number, bytes: string | Buffer, timeoutMs = 10_000): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`the connection was not closed; received so far: ${received}`));
+    }, timeoutMs);
+    socket.on('data', (chunk) => {
+      received += chunk.toString('latin1');
+    });
+    socket.on('error', () => {});
+    socket.on('close', () => {
+      clearTimeout(timer);
+      keepRefusal(Number(received.split(' ')[1]), received);
+      resolve(received);
+    });
+    socket.write(bytes);
+  });
+}
+
+/** Parts of a raw answer. */
+export function parseRaw(raw: string): { status: number; headers: string; json: unknown } {
+  const [head = '', body = ''] = raw.split('\r\n\r\n');
+  return {
+    status: Number(head.split(' ')[1]),
+    headers: head.slice(head.indexOf('\r\n') + 2),
+    json: JSON.parse(body) as unknown,
+  };
+}

@@ -1,0 +1,64 @@
+import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { loadPrivateKey } from '../../../gateway/upstream/internal-token-keys.ts';
+import { issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
+import { keepSecrets } from '../checks/evidence.ts';
+import { startAnyRedis } from '../stores/redis-server.ts';
+import { connectRedis, keyIssuer } from './keys.ts';
+import { startGateway, startPetsService, type Service } from './service.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** The real gateway before the real pets service. */
+export interface BothServices extends AsyncDisposable {
+  redisUrl: string;
+  gateway: Service;
+  petsService: Service;
+  /** A key without a limit that a test could reach. */
+  key: string;
+  /** What internal callers show to the pets service. */
+  token: string;
+  /** A further gateway on the same Redis and with the same keys. */
+  addGateway(env: Record<string, string>): Promise<Service>;
+}
+
+/** Settings with which a server soon closes a connection by itself, so that all that it will ever answer is known. */
+export const impatient = {
+  HEADERS_TIMEOUT_MS: '600',
+  REQUEST_TIMEOUT_MS: '900',
+  KEEP_ALIVE_TIMEOUT_MS: '200',
+  PETS_SERVICE_HEADERS_TIMEOUT_MS: '600',
+  PETS_SERVICE_REQUEST_TIMEOUT_MS: '900',
+  PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: '200',
+};
+
+/** @param env for both */
+export async function startBothServices(env: Record<string, string> = {}): Promise<BothServices> {
+  await using stack = new AsyncDisposableStack();
+  const redis = stack.use(await startAnyRedis());
+  const directory = stack.use(await temporaryDirectory());
+  const shared = { DATA_DIR: directory.path };
+  const petsService = stack.use(await startPetsService({ ...shared, ...env }));
+  const gatewayEnv = { ...shared, REDIS_URL: redis.url, PETS_SERVICE_URL: petsService.url, ...env };
+  const gateway = stack.use(await startGateway(gatewayEnv));
+  const connection = await connectRedis(redis.url);
+  stack.defer(() => connection.disconnect());
+  await connection.hset(redisKeys.plan('anonymous'), 'minute', 1_000_000);
+  const { key } = await keyIssuer(connection).issue({
+    plan: 'enterprise',
+    minute: 10_000_000,
+    day: 10_000_000,
+  });
+  const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+  keepSecrets(token);
+  const disposables = stack.move();
+  return {
+    redisUrl: redis.url,
+    gateway,
+    petsService,
+    key,
+    token,
+    async addGateway(more) {
+      return disposables.use(await startGateway({ ...gatewayEnv, ...more }));
+    },
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}

@@ -1,0 +1,43 @@
+import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { send, type Answer } from '../http/http.ts';
+import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
+import { startGateway, type Service } from './service.ts';
+
+/** Several gateways on one Redis, before a stand-in upstream. */
+export interface GatewayFleet extends AsyncDisposable {
+  redis: RedisClient;
+  upstream: Upstream;
+  gateways: Service[];
+  issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+  /** A GET with a key, at one gateway after another. */
+  pets: (key: string, turn?: number) => Promise<Answer>;
+  /** What the gateways say of Redis, each of them: ok or unavailable. */
+  redisStates(): Promise<string[]>;
+}
+
+/** @param url of Redis, in any form that the gateway takes */
+export async function startGatewayFleet(url: string, count: number): Promise<GatewayFleet> {
+  await using stack = new AsyncDisposableStack();
+  const upstream = stack.use(await startUpstream());
+  const redis = await connectRedis(url);
+  stack.defer(() => redis.disconnect());
+  const env = { REDIS_URL: url, PETS_SERVICE_URL: upstream.url };
+  const gateways = await Promise.all(Array.from({ length: count }, () => startGateway(env)));
+  for (const gateway of gateways) stack.use(gateway);
+  const disposables = stack.move();
+  return {
+    redis,
+    upstream,
+    gateways,
+    issue: (wanted) => keyIssuer(redis).issue(wanted),
+    pets: (key, turn = 0) => send(`${gateways[turn % count]?.url}/v1/pets`, { key }),
+    redisStates: () =>
+      Promise.all(
+        gateways.map(
+          async ({ adminUrl }) => ((await send(`${adminUrl}/readyz`)).json as { redis: string }).redis,
+        ),
+      ),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}

@@ -1,0 +1,38 @@
+import { expect } from 'vitest';
+import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { startAnyRedis, type RedisServer } from '../stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
+import { startGateway, type Service } from './service.ts';
+
+/** One gateway on a Redis of its own, before a stand-in upstream. */
+export interface GatewayKit extends AsyncDisposable {
+  server: RedisServer;
+  redis: RedisClient;
+  upstream: Upstream;
+  gateway: Service;
+  issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+  /** Fails with what happened where this machine was so busy that Redis seemed to be away. */
+  expectNoOutage(): void;
+}
+
+export async function startGatewayKit(env: Record<string, string> = {}): Promise<GatewayKit> {
+  await using stack = new AsyncDisposableStack();
+  const server = stack.use(await startAnyRedis());
+  const upstream = stack.use(await startUpstream());
+  const redis = await connectRedis(server.url);
+  stack.defer(() => redis.disconnect());
+  const gateway = stack.use(
+    await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }),
+  );
+  const disposables = stack.move();
+  return {
+    server,
+    redis,
+    upstream,
+    gateway,
+    issue: (wanted) => keyIssuer(redis).issue(wanted),
+    expectNoOutage: () => expect(gateway.output()).not.toContain('Redis does not answer'),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}

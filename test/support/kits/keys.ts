@@ -1,0 +1,33 @@
+import { pino } from 'pino';
+import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
+import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
+import { createAuditLog } from '../../../gateway/operations/audit-log.ts';
+import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { keepSecrets } from '../checks/evidence.ts';
+
+export interface IssuedKey {
+  key: string;
+  id: string;
+  sha: string;
+}
+
+/** The gateway's own client, with its scripts, ready for use. */
+export async function connectRedis(url: string): Promise<RedisClient> {
+  const redis = createRedis(url, pino({ level: 'silent' }));
+  await new Promise((resolve) => redis.once('ready', resolve));
+  return redis;
+}
+
+/** Issues keys as the ops command does. */
+export function keyIssuer(redis: RedisClient) {
+  const audit = createAuditLog({ redis, who: 'tests' });
+  const store = createApiKeyStore({ redis, audit, now: Date.now });
+  return {
+    store,
+    async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
+      const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
+      keepSecrets(key);
+      return { key, id: record.id, sha: hashApiKey(key) };
+    },
+  };
+}

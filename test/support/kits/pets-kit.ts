@@ -1,0 +1,112 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PGlite } from '@electric-sql/pglite';
+import { PrismaPg } from '@prisma/adapter-pg';
+import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
+import { PrismaPGlite } from 'pglite-prisma-adapter';
+import { pino } from 'pino';
+import { createMintToken, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
+import { createPetsService } from '../../../pets-service/app.ts';
+import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
+import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
+import { createVerifyToken } from '../../../pets-service/internal-token.ts';
+import { createDatabase, postgresMissing } from '../stores/stores.ts';
+
+/** An empty database that the pets service can use, and that a test can look into. */
+export interface PetsDatabase extends AsyncDisposable {
+  /** Undefined for the embedded one. */
+  url: string | undefined;
+  /** For one more instance of the service; the embedded database has one connection, which all share. */
+  adapter(poolSize?: number): SqlMigrationAwareDriverAdapterFactory;
+  query(sql: string): Promise<Record<string, unknown>[]>;
+}
+
+export interface PetsDatabaseKind {
+  name: string;
+  /** Why tests on it can't run here; printed with the skipped test. */
+  missing: string | undefined;
+  open(): Promise<PetsDatabase>;
+}
+
+export const petsDatabases: PetsDatabaseKind[] = [
+  {
+    name: 'PGlite',
+    missing: undefined,
+    async open() {
+      const client = await PGlite.create();
+      return {
+        url: undefined,
+        adapter: () => new PrismaPGlite(client),
+        query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
+        [Symbol.asyncDispose]: () => client.close(),
+      };
+    },
+  },
+  {
+    name: 'PostgreSQL',
+    missing: postgresMissing(),
+    async open() {
+      const url = await createDatabase();
+      const client = new pg.Client(url);
+      await client.connect();
+      return {
+        url,
+        // With a time limit, so that a test which waits in vain comes to its end.
+        adapter: (poolSize = 10) =>
+          new PrismaPg({ connectionString: url, max: poolSize, statement_timeout: 5000 }),
+        query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
+        [Symbol.asyncDispose]: () => client.end(),
+      };
+    },
+  },
+];
+
+export interface PetsInstance extends AsyncDisposable {
+  store: PetStore;
+  url: string;
+  port: number;
+}
+
+const { privateKey, publicKey: ownPublicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const mintToken = createMintToken(privateKey, Date.now);
+
+/** A token that the instances of this kit accept, unless they are given another key. */
+export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);
+
+/** As the gateway makes them for its callers. */
+export const gatewayToken = (id: string) =>
+  mintToken({ id, plan: 'free', sha: '', name: 'test', hint: '', createdAt: '', rev: 1 });
+
+/** The pets service in this process, so that its clock can be set and its store be asked. */
+export async function servePets(
+  adapter: SqlMigrationAwareDriverAdapterFactory,
+  { publicKey = ownPublicKey, now = Date.now }: { publicKey?: KeyObject; now?: () => number } = {},
+): Promise<PetsInstance> {
+  const store = createPetStore(adapter);
+  const log = pino({ level: 'silent' });
+  const app = createPetsService({
+    store,
+    health: createDatabaseHealth({ store, log }),
+    verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
+    drain: { draining: false },
+    log,
+    now,
+  });
+  const server = createServer(app);
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    store,
+    url: `http://127.0.0.1:${port}`,
+    port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await store.close();
+    },
+  };
+}

@@ -1,0 +1,121 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { expect } from 'vitest';
+import { postJson, send, type Answer } from '../http/http.ts';
+import { connectRedis, keyIssuer } from '../kits/keys.ts';
+import { runProgram, startGateway, startPetsService } from '../kits/service.ts';
+import { temporaryDirectory } from '../kits/temporary-directory.ts';
+import { startPostgresServer, type PostgresServer } from '../stores/postgres-server.ts';
+import { startAnyRedis } from '../stores/redis-server.ts';
+
+export interface LoadedRequest {
+  /** Name of the pet, where the request is a create; undefined for a list. */
+  name: string | undefined;
+  answer: Answer;
+  /** By the process's monotonic clock. */
+  sentAt: number;
+  ms: number;
+}
+
+export interface Load {
+  /** Resolves when a create and a list that are sent from now on have been served. */
+  untilServed(): Promise<void>;
+  /** All requests, in the order they were sent in, once each is answered. Fails where one got no answer at all. */
+  stop(): Promise<LoadedRequest[]>;
+}
+
+export interface LoadedServices extends AsyncDisposable {
+  postgres: PostgresServer;
+  load: Load;
+  /** Fails unless exactly those pets are in the database that answers allow. */
+  expectNothingMissing(requests: LoadedRequest[]): Promise<void>;
+}
+
+const pauseMs = 20;
+
+/** Creates and lists in turn, fifty a second in all, whether or not the ones before are answered. */
+function startLoad(url: string, key: string): Load {
+  const requests: Promise<LoadedRequest>[] = [];
+  const stopping = new AbortController();
+
+  async function request(name: string | undefined): Promise<LoadedRequest> {
+    const sentAt = performance.now();
+    const answer = await (name === undefined
+      ? send(`${url}/v1/pets?limit=5`, { key })
+      : postJson(`${url}/v1/pets`, key, { name, categoryId: 1 }));
+    return { name, answer, sentAt, ms: performance.now() - sentAt };
+  }
+
+  async function go(): Promise<void> {
+    for (let number = 0; !stopping.signal.aborted; number += 1) {
+      const sent = request(number % 2 ? undefined : `Pet ${number}`);
+      // Looked at when the load is over.
+      sent.catch(() => {});
+      requests.push(sent);
+      await sleep(pauseMs);
+    }
+  }
+  const going = go();
+
+  return {
+    async untilServed() {
+      let served = false;
+      while (!served) {
+        const last = await Promise.all(requests.slice(-2));
+        served = last.every(({ answer }) => answer.status < 300);
+        await sleep(pauseMs * 2);
+      }
+    },
+    async stop() {
+      stopping.abort();
+      await going;
+      return Promise.all(requests);
+    },
+  };
+}
+
+/** A gateway and a pets service on a PostgreSQL of their own, under load. */
+export async function startLoadedServices(): Promise<LoadedServices> {
+  await using stack = new AsyncDisposableStack();
+  const directory = stack.use(await temporaryDirectory());
+  const postgres = stack.use(await startPostgresServer());
+  const databaseUrl = await postgres.createDatabase('pets');
+  expect(await runProgram(['prisma/migrate.ts'], { DATABASE_URL: databaseUrl })).toMatchObject({ code: 0 });
+  const redis = stack.use(await startAnyRedis());
+  const env = { DATA_DIR: directory.path, DEMO: 'false' };
+  const petsService = stack.use(await startPetsService({ ...env, DATABASE_URL: databaseUrl }));
+  const gateway = stack.use(
+    await startGateway({ ...env, REDIS_URL: redis.url, PETS_SERVICE_URL: petsService.url }),
+  );
+  const issuer = await connectRedis(redis.url);
+  stack.defer(() => issuer.disconnect());
+  const { key } = await keyIssuer(issuer).issue({ plan: 'enterprise', minute: 1_000_000, day: 1_000_000 });
+  const load = startLoad(gateway.url, key);
+  stack.defer(async () => {
+    await load.stop().catch(() => {});
+  });
+  const disposables = stack.move();
+
+  return {
+    postgres,
+    load,
+    async expectNothingMissing(requests) {
+      const client = new pg.Client(databaseUrl);
+      await client.connect();
+      const { rows } = await client.query<{ id: string; name: string }>('SELECT id, name FROM pets');
+      await client.end();
+      const stored = new Map(rows.map(({ id, name }) => [name, Number(id)]));
+      expect(stored.size).toBe(rows.length);
+      for (const { name, answer } of requests) {
+        if (name === undefined) continue;
+        if (answer.status === 201) {
+          expect((answer.json as { id: number }).id, name).toBe(stored.get(name));
+        } else if (answer.header('Retry-After') !== undefined) {
+          // Whoever is invited to retry would make it twice otherwise.
+          expect(stored.has(name), `${name}: ${answer.text}`).toBe(false);
+        }
+      }
+    },
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}

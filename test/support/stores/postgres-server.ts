@@ -1,0 +1,138 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { chown } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { freePort } from '../http/free-port.ts';
+import { temporaryDirectory } from '../kits/temporary-directory.ts';
+
+const run = promisify(execFile);
+
+export interface PostgresServer extends AsyncDisposable {
+  /** Address of an empty database of that name, which is made. */
+  createDatabase(name: string): Promise<string>;
+  signal(signal: NodeJS.Signals): void;
+  /** SIGSTOP to all its processes: it accepts connections, and then says nothing. */
+  pause(): Promise<void>;
+  resume(): Promise<void>;
+  /** SIGKILL to all its processes, as a crash. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+}
+
+/** Where Debian keeps the server's programs, newest version first; not on PATH. */
+export function findPostgres(): string | undefined {
+  try {
+    return readdirSync('/usr/lib/postgresql')
+      .toSorted((a, b) => Number(b) - Number(a))
+      .map((version) => `/usr/lib/postgresql/${version}/bin`)
+      .find((directory) => existsSync(join(directory, 'initdb')));
+  } catch {
+    return undefined;
+  }
+}
+
+/** A PostgreSQL of the tests' own. It refuses to run as root, so then it runs as the user postgres. */
+export async function startPostgresServer(): Promise<PostgresServer> {
+  const programs = findPostgres();
+  if (programs === undefined) throw new Error('PostgreSQL is not installed');
+  const directory = await temporaryDirectory();
+  const port = await freePort();
+  const data = join(directory.path, 'data');
+  const user = process.getuid?.() === 0 ? await lookUpUser('postgres') : undefined;
+  if (user !== undefined) await chown(directory.path, user.uid, user.gid);
+  const options = { ...user, cwd: directory.path };
+  await run(
+    join(programs, 'initdb'),
+    ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '--encoding=UTF8', '--no-locale'],
+    options,
+  );
+  let child: ChildProcess;
+
+  async function query(sql: string): Promise<void> {
+    await run(join(programs ?? '', 'psql'), [
+      '-h',
+      '127.0.0.1',
+      '-p',
+      String(port),
+      '-U',
+      'test',
+      '-c',
+      sql,
+      'postgres',
+    ]);
+  }
+
+  /** Each connection has a process of its own. The first one goes first, lest it makes others meanwhile. */
+  async function signalAll(signal: NodeJS.Signals): Promise<void> {
+    const parent = child.pid;
+    const { stdout } = await run('pgrep', ['-P', String(parent)]).catch(() => ({ stdout: '' }));
+    child.kill(signal);
+    for (const pid of stdout.split('\n').filter((line) => line !== '')) {
+      try {
+        process.kill(Number(pid), signal);
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+
+  async function launch(): Promise<void> {
+    const settings = ['-c', 'listen_addresses=127.0.0.1', '-c', `unix_socket_directories=${directory.path}`];
+    child = spawn(join(programs ?? '', 'postgres'), ['-D', data, '-p', String(port), ...settings], {
+      ...options,
+      stdio: 'ignore',
+    });
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await query('SELECT 1');
+        return;
+      } catch (error) {
+        if (attempt === 100) throw error;
+        await sleep(100);
+      }
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill(signal);
+    await exited;
+  }
+
+  await launch();
+  return {
+    async createDatabase(name) {
+      await query(`CREATE DATABASE ${name}`);
+      return `postgresql://test@127.0.0.1:${port}/${name}`;
+    },
+    signal: (signal) => child.kill(signal),
+    async pause() {
+      // Twice: the first may have met a process that was only being made.
+      await signalAll('SIGSTOP');
+      await signalAll('SIGSTOP');
+    },
+    resume: () => signalAll('SIGCONT'),
+    async kill() {
+      const exited = new Promise((resolve) => child.once('exit', resolve));
+      await signalAll('SIGKILL');
+      await exited;
+    },
+    restart: launch,
+    async [Symbol.asyncDispose]() {
+      // SIGQUIT ends it and its children at once, without a checkpoint.
+      await end('SIGQUIT');
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function lookUpUser(name: string): Promise<{ uid: number; gid: number }> {
+  const [{ stdout: uid }, { stdout: gid }] = await Promise.all([
+    run('id', ['-u', name]),
+    run('id', ['-g', name]),
+  ]);
+  return { uid: Number(uid), gid: Number(gid) };
+}

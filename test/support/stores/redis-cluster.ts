@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { freePort } from '../http/free-port.ts';
+import { startRedisProcess, type RedisProcess } from './redis-process.ts';
+
+export interface RedisClusterServers extends AsyncDisposable {
+  url: string;
+  nodes: RedisProcess[];
+  /** The node that serves a Redis key now. */
+  masterOf(key: string): Promise<RedisProcess>;
+  /** The other masters. */
+  mastersBut(one: RedisProcess): Promise<RedisProcess[]>;
+}
+
+const run = promisify(execFile);
+const masters = 3;
+/** A node that does not answer for so long is replaced. */
+const nodeTimeoutMs = 1000;
+
+/** Three masters with a replica each. */
+export async function startRedisCluster(): Promise<RedisClusterServers> {
+  await using stack = new AsyncDisposableStack();
+  const nodes: RedisProcess[] = [];
+  for (let index = 0; index < 2 * masters; index += 1) {
+    const args = ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'];
+    args.push('--cluster-port', String(await freePort()), '--cluster-node-timeout', String(nodeTimeoutMs));
+    args.push('--save', '', '--appendonly', 'yes', '--appendfsync', 'no', '--repl-diskless-sync-delay', '0');
+    nodes.push(stack.use(await startRedisProcess(() => args)));
+  }
+  const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
+  await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);
+  await untilComplete(nodes);
+
+  async function liveMasters(): Promise<RedisProcess[]> {
+    const masters = await Promise.all(nodes.map((node) => isMaster(node).catch(() => false)));
+    return nodes.filter((_node, index) => masters[index]);
+  }
+
+  const disposables = stack.move();
+  return {
+    // Some of the nodes will do: the others are learnt from them.
+    url: `redis+cluster://${addresses.slice(0, 2).join(',')}`,
+    nodes,
+    async masterOf(key) {
+      const [first] = nodes;
+      const slot = await first?.redis.cluster('KEYSLOT', key);
+      for (const node of await liveMasters()) if (await servesSlot(node, slot ?? -1)) return node;
+      throw new Error(`nobody serves the slot of ${key}`);
+    },
+    mastersBut: async (one) => (await liveMasters()).filter((node) => node !== one),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}
+
+async function isMaster({ redis }: RedisProcess): Promise<boolean> {
+  return /^role:master/m.test(await redis.info('replication'));
+}
+
+async function servesSlot({ redis }: RedisProcess, slot: number): Promise<boolean> {
+  const own = String(await redis.call('CLUSTER', 'NODES'))
+    .split('\n')
+    .find((line) => line.includes('myself'));
+  return (own ?? '')
+    .split(' ')
+    .slice(8)
+    .some((range) => {
+      const [from = Number.NaN, to = from] = range.split('-').map(Number);
+      return from <= slot && slot <= to;
+    });
+}
+
+/** Every node knows of all slots and every master has its replica. */
+async function untilComplete(nodes: readonly RedisProcess[]): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    const complete = await Promise.all(
+      nodes.map(async ({ redis }) => {
+        const info = await redis.cluster('INFO');
+        const replication = await redis.info('replication');
+        const linked = /^role:master/m.test(replication)
+          ? /^slave0:.*state=online/m.test(replication)
+          : /^master_link_status:up/m.test(replication);
+        return linked && /^cluster_state:ok/m.test(info) && /^cluster_known_nodes:6/m.test(info);
+      }),
+    );
+    if (complete.every(Boolean)) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('the cluster did not come together');
+}

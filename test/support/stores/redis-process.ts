@@ -1,0 +1,65 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { freePort } from '../http/free-port.ts';
+import { temporaryDirectory } from '../kits/temporary-directory.ts';
+
+/** One redis-server of a test's own, on loopback. */
+export interface RedisProcess extends AsyncDisposable {
+  port: number;
+  /** A connection for looking and for setting things up. */
+  redis: Redis;
+  signal(signal: NodeJS.Signals): void;
+  /** SIGKILL, as a crash. */
+  kill(): Promise<void>;
+  /** Starts again on the same port and the same data. */
+  restart(): Promise<void>;
+}
+
+/** @param args of redis-server, besides the port and the directory */
+export async function startRedisProcess(args: (directory: string) => string[]): Promise<RedisProcess> {
+  const directory = await temporaryDirectory();
+  const port = await freePort();
+  let child: ChildProcess;
+
+  async function launch(): Promise<void> {
+    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory.path];
+    child = spawn('redis-server', [...args(directory.path), ...own], { stdio: 'ignore' });
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        await redis.ping();
+        return;
+      } catch (error) {
+        if (attempt === 200) throw error;
+        await sleep(25);
+      }
+    }
+  }
+
+  async function kill(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+  }
+
+  const redis = new Redis(port, '127.0.0.1', {
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => 25,
+    enableOfflineQueue: false,
+  });
+  redis.on('error', () => {});
+  await launch();
+  return {
+    port,
+    redis,
+    signal: (signal) => child.kill(signal),
+    kill,
+    restart: launch,
+    async [Symbol.asyncDispose]() {
+      redis.disconnect();
+      await kill();
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+}

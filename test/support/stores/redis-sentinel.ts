@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startRedisProcess, type RedisProcess } from './redis-process.ts';
+
+export interface RedisSentinelServers extends AsyncDisposable {
+  url: string;
+  servers: RedisProcess[];
+  sentinels: RedisProcess[];
+  /** As the Sentinels say. */
+  master(): Promise<RedisProcess>;
+}
+
+const masterName = 'animals';
+/** A master that does not answer for so long is replaced. */
+const downAfterMs = 1000;
+
+/** A master with two replicas, watched by three Sentinels. */
+export async function startRedisSentinels(): Promise<RedisSentinelServers> {
+  await using stack = new AsyncDisposableStack();
+  const persistence = [
+    '--save',
+    '',
+    '--appendonly',
+    'yes',
+    '--appendfsync',
+    'no',
+    '--repl-diskless-sync-delay',
+    '0',
+  ];
+  const first = stack.use(await startRedisProcess(() => persistence));
+  const servers = [first];
+  for (let index = 0; index < 2; index += 1) {
+    const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
+    servers.push(stack.use(await startRedisProcess(() => [...persistence, ...replicaOf])));
+  }
+  await until(async () => /^connected_slaves:2/m.test(await first.redis.info('replication')));
+
+  const sentinels: RedisProcess[] = [];
+  const config = [
+    `sentinel monitor ${masterName} 127.0.0.1 ${first.port} 2`,
+    `sentinel down-after-milliseconds ${masterName} ${downAfterMs}`,
+    `sentinel failover-timeout ${masterName} 5000`,
+    '',
+  ].join('\n');
+  for (let index = 0; index < 3; index += 1) {
+    sentinels.push(
+      stack.use(
+        await startRedisProcess((directory) => {
+          // Sentinels write what they learn into their file.
+          const file = join(directory, 'sentinel.conf');
+          writeFileSync(file, config);
+          return [file, '--sentinel'];
+        }),
+      ),
+    );
+  }
+  await until(async () => {
+    const known = await Promise.all(
+      sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
+    );
+    const replicas = await Promise.all(
+      sentinels.map(({ redis }) => redis.call('SENTINEL', 'REPLICAS', masterName)),
+    );
+    return [...known, ...replicas].every((list) => Array.isArray(list) && list.length === 2);
+  });
+
+  const disposables = stack.move();
+  return {
+    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`,
+    servers,
+    sentinels,
+    async master() {
+      const address = await sentinels[0]?.redis.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', masterName);
+      const port = Array.isArray(address) ? Number(address[1]) : 0;
+      const found = servers.find((server) => server.port === port);
+      if (found === undefined) throw new Error('the Sentinels name no master');
+      return found;
+    },
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
+    if (await condition()) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  throw new Error('Redis and its Sentinels did not come together');
+}

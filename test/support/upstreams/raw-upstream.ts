@@ -1,0 +1,51 @@
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { keepSecrets } from '../checks/evidence.ts';
+import { parseMessages } from '../http/strict-http.ts';
+
+export interface RawUpstream extends AsyncDisposable {
+  url: string;
+  /** All bytes received, as latin1, by connection. */
+  received: string[];
+}
+
+/** A stand-in for the pets service that keeps every byte it is sent, and answers with the target of the request. */
+export async function startRawUpstream(): Promise<RawUpstream> {
+  const received: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    const index = received.push('') - 1;
+    let answered = 0;
+    socket.on('error', () => {});
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('data', (chunk) => {
+      received[index] += chunk.toString('latin1');
+      keepSecrets(chunk.toString('latin1'));
+      const { messages, broken } = parseMessages(received[index] ?? '', 'requests');
+      for (const { start } of messages.slice(answered)) {
+        const body = JSON.stringify({ target: start.split(' ')[1] });
+        const length = `Content-Length: ${Buffer.byteLength(body)}`;
+        const isHead = start.startsWith('HEAD ');
+        socket.write(
+          `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${length}\r\n\r\n${isHead ? '' : body}`,
+        );
+      }
+      answered = messages.length;
+      if (broken !== undefined) socket.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+export interface SlowRelay extends AsyncDisposable {
+  port: number;
+  /** How long each answer is held back from now on, in milliseconds. */
+  delayMs: number;
+}
+
+/** Stands before a server on loopback and passes on what it answers, later. */
+export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
+  const sockets = new Set<Socket>();
+  const server = createServer((client) => {
+    const target = connect(targetPort, '127.0.0.1');
+    for (const [socket, other] of [
+      [client, target],
+      [target, client],
+    ] as const) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        other.destroy();
+      });
+    }
+    client.pipe(target);
+    target.on('data', (chunk) => {
+      // Timers of the same length end in the order in which they began; the delay is changed between answers only.
+      setTimeout(() => client.write(chunk), relay.delayMs);
+    });
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const relay: SlowRelay = {
+    port: (server.address() as AddressInfo).port,
+    delayMs: 0,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+  return relay;
+}

@@ -1,0 +1,77 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { keepSecrets, keepUpstreamRequests } from '../checks/evidence.ts';
+
+export interface SeenRequest {
+  method: string;
+  url: string;
+  rawHeaders: string[];
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+export interface Upstream extends AsyncDisposable {
+  url: string;
+  /** Requests received so far, bodies included. Not those for /readyz, which gateways ask for all the time. */
+  seen: SeenRequest[];
+  /** How /readyz is answered from now on. */
+  readiness: (res: ServerResponse) => void;
+  /** How requests are answered from now on. */
+  answer: (req: IncomingMessage, res: ServerResponse, body: string) => void;
+  connections(): Promise<number>;
+}
+
+/** What the pets service would say. */
+export function answerPets(_req: IncomingMessage, res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': 2 }).end('[]');
+}
+
+function answerReady(res: ServerResponse): void {
+  res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('{"status":"ok"}');
+}
+
+/** A stand-in for the pets service: a real HTTP server whose answers a test decides on. */
+export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise<Upstream> {
+  const seen: SeenRequest[] = [];
+  const listener: RequestListener = (req, res) => {
+    if (req.url === '/readyz') {
+      upstream.readiness(res);
+      return;
+    }
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('error', () => {});
+    req.on('end', () => {
+      const { method = '', url = '', rawHeaders, headers } = req;
+      const body = Buffer.concat(chunks).toString();
+      keepSecrets(headers.authorization ?? '');
+      seen.push({ method, url, rawHeaders, headers, body });
+      upstream.answer(req, res, body);
+    });
+  };
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => {
+    server.listen(wantedPort, host, resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  const upstream: Upstream = {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    seen,
+    readiness: answerReady,
+    answer: answerPets,
+    connections: () =>
+      new Promise((resolve, reject) => {
+        server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
+      }),
+    async [Symbol.asyncDispose]() {
+      keepUpstreamRequests(
+        seen.map((req) => [req.method, req.url, ...req.rawHeaders, req.body.slice(0, 4096)].join('\n')),
+      );
+      server.closeAllConnections();
+      await new Promise((resolve) => {
+        server.close(resolve);
+      });
+    },
+  };
+  return upstream;
+}

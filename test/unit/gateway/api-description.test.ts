@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../gateway/api-description.ts';
+
+const api = loadApiDescription();
+
+const pets = { pattern: '/v1/pets', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'] };
+const pet = { pattern: '/v1/pets/{petId}', allow: ['GET', 'HEAD', 'OPTIONS'] };
+const description = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
+
+test.each([
+  ['/v1/pets', pets],
+  ['/v1/pets/1', pet],
+  ['/v1/pets/abc', pet],
+  // Not decoded: what it stands for is for the pets service to say, which has no such id.
+  ['/v1/pets/1%2F2', pet],
+  ['/openapi.json', description],
+])('%s is a route', (path, route) => {
+  expect(api.match(path)).toEqual(route);
+});
+
+test.each([
+  '/',
+  '/v1',
+  '/v1/',
+  '/pets',
+  '/v1/pets/',
+  '/v1/pets/1/',
+  '/v1/pets/1/2',
+  '/v1//pets',
+  '//v1/pets',
+  '/v1/./pets',
+  '/V1/pets',
+  '/v1/Pets',
+  '/v1/petsandmore',
+  '/v1/p%65ts',
+  '/v2/pets',
+  '/x/v1/pets',
+  '/openapijson',
+  '/v1/openapi.json',
+  '*',
+  '',
+])('%j is no route', (path) => {
+  expect(api.match(path)).toBeUndefined();
+});
+
+describe('the description', () => {
+  test('has all operations under /v1', () => {
+    expect(api.basePath).toBe('/v1');
+  });
+
+  test('is JSON with the version and the paths of the specification', () => {
+    expect(JSON.parse(api.json)).toMatchObject({
+      openapi: '3.1.1',
+      info: { version: '1.0.0' },
+      servers: [{ url: '/v1' }],
+      paths: {
+        '/pets': { get: { operationId: 'listPets' }, post: { operationId: 'createPet' } },
+        '/pets/{petId}': { get: { operationId: 'getPet', deprecated: true } },
+      },
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import {
+  apiKeyHint,
+  generateApiKey,
+  hashApiKey,
+  isWellFormedApiKey,
+} from '../../../../gateway/api-keys/api-key-format.ts';
+
+// Checksum and hash computed with another program (Python's zlib and hashlib).
+const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
+const sha = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
+const keyWithSmallChecksum = 'pets_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz27sler';
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+const replaceAt = (text: string, index: number, character: string) =>
+  text.slice(0, index) + character + text.slice(index + 1);
+
+describe('a generated key', () => {
+  test('has the documented form', () => {
+    expect(generateApiKey()).toMatch(/^pets_[0-9A-Za-z]{38}$/);
+  });
+
+  test('is well-formed and never repeats', () => {
+    const keys = Array.from({ length: 1000 }, generateApiKey);
+    expect(keys.filter((generated) => !isWellFormedApiKey(generated))).toEqual([]);
+    expect(new Set(keys).size).toBe(1000);
+  });
+
+  test('draws on all 62 characters', () => {
+    const characters = new Set(Array.from({ length: 300 }, () => generateApiKey().slice(5, 37)).join(''));
+    expect([...characters].toSorted().join('')).toBe(base62);
+  });
+});
+
+describe('a key with a typo is refused without a look-up', () => {
+  test.each([key, keyWithSmallChecksum])('while %s is well-formed', (known) => {
+    expect(isWellFormedApiKey(known)).toBe(true);
+  });
+
+  test('whichever character is replaced by whichever other', () => {
+    const accepted: string[] = [];
+    for (let index = 0; index < key.length; index += 1) {
+      for (const character of base62) {
+        const typo = replaceAt(key, index, character);
+        if (typo !== key && isWellFormedApiKey(typo)) accepted.push(typo);
+      }
+    }
+    expect(accepted).toEqual([]);
+  });
+
+  test('whichever neighbours are swapped', () => {
+    const accepted: string[] = [];
+    for (let index = 0; index + 1 < key.length; index += 1) {
+      const swapped = `${key.slice(0, index)}${key[index + 1]}${key[index]}${key.slice(index + 2)}`;
+      if (swapped !== key && isWellFormedApiKey(swapped)) accepted.push(swapped);
+    }
+    expect(accepted).toEqual([]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['the prefix alone', 'pets_'],
+    ['one character less', key.slice(0, -1)],
+    ['one character more', `${key}0`],
+    ['a line break at the end', `${key}\n`],
+    ['a space before it', ` ${key}`],
+    ['the prefix in capitals', key.replace('pets_', 'PETS_')],
+    ['no prefix', key.slice(5)],
+    ['a character outside base62', replaceAt(key, 10, '-')],
+    ['a character that looks alike', replaceAt(key, 15, 'А')],
+  ])('%s', (_name, text) => {
+    expect(isWellFormedApiKey(text)).toBe(false);
+  });
+});
+
+test('a key is stored as its SHA-256 in hexadecimal', () => {
+  expect(hashApiKey(key)).toBe(sha);
+});
+
+test('the hint shows four characters of the random part', () => {
+  expect(apiKeyHint(key)).toBe('pets_0123…');
+});

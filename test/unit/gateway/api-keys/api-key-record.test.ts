@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import {
+  apiKeyState,
+  parseApiKeyRecord,
+  type ApiKeyRecord,
+} from '../../../../gateway/api-keys/api-key-record.ts';
+
+const fields = {
+  id: 'key_1',
+  name: 'Billing',
+  plan: 'free',
+  hint: 'pets_0123…',
+  createdAt: '2026-11-20T10:00:00.000Z',
+  rev: '3',
+};
+
+const record: ApiKeyRecord = { ...fields, rev: 3 };
+
+describe('a record read from Redis', () => {
+  test('has its numbers as numbers', () => {
+    expect(parseApiKeyRecord({ ...fields, minute: '600', day: '50000' })).toEqual({
+      outcome: 'record',
+      record: { ...record, minute: 600, day: 50_000 },
+    });
+  });
+
+  test('keeps times of expiry and revocation as they are written', () => {
+    const times = { expiresAt: '2026-12-01T00:00:00+02:00', revokedAt: '2026-11-21T00:00:00.5Z' };
+    expect(parseApiKeyRecord({ ...fields, ...times })).toEqual({
+      outcome: 'record',
+      record: { ...record, ...times },
+    });
+  });
+
+  test('needs an id and a plan only', () => {
+    expect(parseApiKeyRecord({ id: 'key_1', plan: 'pro' })).toEqual({
+      outcome: 'record',
+      record: { id: 'key_1', name: '', plan: 'pro', hint: '', createdAt: '', rev: 0 },
+    });
+  });
+
+  test('loses fields that are none of ours', () => {
+    expect(parseApiKeyRecord({ ...fields, note: 'call first' })).toEqual({ outcome: 'record', record });
+  });
+
+  test('is absent where Redis has no hash', () => {
+    expect(parseApiKeyRecord({})).toEqual({ outcome: 'absent' });
+  });
+
+  test.each([
+    ['a limit of zero', { minute: '0' }, 'minute is not a whole number from 1 to 1000000000'],
+    ['a negative limit', { day: '-5' }, 'day is not a whole number from 1 to 1000000000'],
+    ['text as a limit', { day: 'unlimited' }, 'day is not a whole number from 1 to 1000000000'],
+    ['a limit beyond all plans', { day: '1000000001' }, 'day is not a whole number from 1 to 1000000000'],
+    ['text as rev', { rev: 'x' }, 'rev is not a whole number'],
+    ['a rev that no number holds exactly', { rev: '9007199254740993' }, 'rev is not a whole number'],
+    ['an expiry in words', { expiresAt: 'tomorrow' }, 'expiresAt is not an ISO 8601 time'],
+    ['an empty expiry', { expiresAt: '' }, 'expiresAt is not an ISO 8601 time'],
+    [
+      'an expiry without a time zone',
+      { expiresAt: '2026-12-01T00:00:00' },
+      'expiresAt is not an ISO 8601 time',
+    ],
+    ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
+  ])('is broken with %s', (_name, edited, fault) => {
+    expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({
+      outcome: 'broken',
+      revoked: false,
+      faults: [fault],
+    });
+  });
+
+  test('is revoked by whatever stands in revokedAt, even where the rest is broken', () => {
+    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes' })).toEqual({
+      outcome: 'record',
+      record: { ...record, revokedAt: 'yes' },
+    });
+    expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
+      outcome: 'broken',
+      revoked: true,
+    });
+  });
+
+  test('may have a day without a time as its expiry', () => {
+    expect(parseApiKeyRecord({ ...fields, expiresAt: '2026-12-01' })).toEqual({
+      outcome: 'record',
+      record: { ...record, expiresAt: '2026-12-01' },
+    });
+  });
+
+  test('tells all its faults at once', () => {
+    expect(parseApiKeyRecord({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
+      outcome: 'broken',
+      revoked: false,
+      faults: [
+        'minute is not a whole number from 1 to 1000000000',
+        'day is not a whole number from 1 to 1000000000',
+        'rev is not a whole number',
+      ],
+    });
+  });
+});
+
+describe('the state of a key', () => {
+  const expiresAt = '2026-12-01T00:00:00+02:00';
+  const endMs = Date.UTC(2026, 10, 30, 22);
+  const revokedAt = '2026-11-21T00:00:00Z';
+
+  test.each([
+    ['valid without an expiry', record, endMs, 'valid'],
+    ['valid until the last millisecond', { ...record, expiresAt }, endMs - 1, 'valid'],
+    ['expired at the very time of its expiry', { ...record, expiresAt }, endMs, 'expired'],
+    ['revoked', { ...record, revokedAt }, endMs, 'revoked'],
+    ['revoked even where it has expired too', { ...record, expiresAt, revokedAt }, endMs, 'revoked'],
+  ])('is %s', (_name, given, nowMs, state) => {
+    expect(apiKeyState(given, nowMs)).toBe(state);
+  });
+});

@@ -1,0 +1,166 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  apiKeyHint,
+  generateApiKey,
+  hashApiKey,
+  isWellFormedApiKey,
+} from '../../../../gateway/api-keys/api-key-format.ts';
+import {
+  formatApiKeyRecord,
+  parseApiKeyRecord,
+  type ApiKeyRecord,
+} from '../../../../gateway/api-keys/api-key-record.ts';
+import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
+
+/** A key of the system's random source: what fails says which one it was. */
+const apiKey = fc.constant(null).map(generateApiKey);
+const character = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 });
+const base62 = fc.stringMatching(/^[0-9A-Za-z]$/);
+const position = fc.nat({ max: 42 });
+
+describe('an API key', () => {
+  test('is well-formed, and its hint gives away four characters of it', () => {
+    fc.assert(
+      fc.property(apiKey, (key) => {
+        expect(isWellFormedApiKey(key)).toBe(true);
+        expect(apiKeyHint(key)).toBe(`${key.slice(0, 9)}…`);
+        expect(hashApiKey(key)).toMatch(/^[0-9a-f]{64}$/);
+      }),
+    );
+  });
+
+  test('with any one character changed, left out or added is refused', () => {
+    fc.assert(
+      fc.property(apiKey, position, fc.oneof(base62, character), (key, at, other) => {
+        const [before, after] = [key.slice(0, at), key.slice(at + 1)];
+        if (other !== key[at]) expect(isWellFormedApiKey(before + other + after)).toBe(false);
+        expect(isWellFormedApiKey(before + after)).toBe(false);
+        expect(isWellFormedApiKey(before + other + key.slice(at))).toBe(false);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('with two characters swapped is refused', () => {
+    fc.assert(
+      fc.property(apiKey, position, position, (key, one, another) => {
+        const characters = key.split('');
+        [characters[one], characters[another]] = [characters[another] ?? '', characters[one] ?? ''];
+        const swapped = characters.join('');
+        if (swapped !== key) expect(isWellFormedApiKey(swapped)).toBe(false);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('is none of what is typed at random', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+        expect(isWellFormedApiKey(text)).toBe(false);
+        expect(isWellFormedApiKey(`pets_${text}`)).toBe(false);
+      }),
+    );
+  });
+});
+
+describe('the Authorization header', () => {
+  const headerName = fc.constantFrom('Authorization', 'authorization', 'AUTHORIZATION', 'X-Other', 'Host');
+  const scheme = fc.constantFrom('Bearer', 'bearer', 'BEARER', 'Basic', 'Bearerx', '', 'Bear er');
+  const space = fc.constantFrom(' ', '  ', '', '\t', ' '.repeat(300));
+  const token = fc.oneof(
+    apiKey,
+    apiKey.map((key) => key.slice(1)),
+    fc.string({ unit: 'binary' }),
+  );
+  const value = fc.oneof(
+    { weight: 4, arbitrary: fc.tuple(scheme, space, token).map((parts) => parts.join('')) },
+    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 400 }) },
+  );
+  const rawHeaders = fc.array(fc.tuple(headerName, value), { maxLength: 4 });
+
+  test('gives a key only where it is one header, of the right scheme, with a whole key', () => {
+    fc.assert(
+      fc.property(rawHeaders, (headers) => {
+        const given = headers.filter(([name]) => name.toLowerCase() === 'authorization');
+        const parsed = parseCredential(headers.flat());
+        const only = given[0]?.[1] ?? '';
+        const [first = '', ...rest] = only.split(' ');
+        const key = rest.at(-1) ?? '';
+        const isKey =
+          given.length === 1 &&
+          only.length <= 256 &&
+          first.toLowerCase() === 'bearer' &&
+          rest.slice(0, -1).every((between) => between === '') &&
+          isWellFormedApiKey(key);
+        if (isKey) expect(parsed).toEqual({ outcome: 'key', sha: hashApiKey(key) });
+        else expect(parsed.outcome).toBe(given.length === 0 ? 'missing_api_key' : 'malformed_api_key');
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('the record of a key', () => {
+  const filled = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 });
+  const time = fc
+    .date({ min: new Date('2000-01-01'), max: new Date('9999-01-01'), noInvalidDate: true })
+    .map((date) => date.toISOString());
+  const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
+  const limit = fc.integer({ min: 1, max: 1_000_000_000 });
+  const record: fc.Arbitrary<ApiKeyRecord> = fc.record({
+    id: filled,
+    name: fc.string({ unit: 'binary' }),
+    plan: filled,
+    hint: fc.string(),
+    createdAt: time,
+    expiresAt: optional(time),
+    minute: optional(limit),
+    day: optional(limit),
+    revokedAt: optional(time),
+    replaces: optional(filled),
+    replacedBy: optional(filled),
+    rev: fc.nat(),
+  });
+
+  test('is the same after it was written and read', () => {
+    fc.assert(
+      fc.property(record, (written) => {
+        const pairs = formatApiKeyRecord(written);
+        const fields: Record<string, string> = { rev: String(written.rev) };
+        for (let index = 0; index < pairs.length; index += 2) {
+          // As change-record-1.lua does: an empty value is no field.
+          if (pairs[index + 1] !== '') fields[pairs[index] ?? ''] = pairs[index + 1] ?? '';
+        }
+        expect(parseApiKeyRecord(fields)).toEqual({ outcome: 'record', record: written });
+      }),
+    );
+  });
+
+  const fieldName = fc.oneof(
+    fc.constantFrom('id', 'name', 'plan', 'minute', 'day', 'rev', 'expiresAt', 'revokedAt', 'hint'),
+    fc.string(),
+  );
+
+  test('is named as broken whatever somebody writes into it, and a revoked one stays revoked', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fieldName, fc.string({ unit: 'binary' }), { maxKeys: 10 }), (fields) => {
+        const parsed = parseApiKeyRecord(fields);
+        const revoked = (fields['revokedAt'] ?? '') !== '';
+        switch (parsed.outcome) {
+          case 'absent':
+            expect(Object.keys(fields)).toEqual([]);
+            break;
+          case 'broken':
+            expect(parsed.faults).not.toEqual([]);
+            expect(parsed.revoked).toBe(revoked);
+            break;
+          case 'record':
+            expect(parsed.record.revokedAt !== undefined).toBe(revoked);
+            expect(parsed.record.id).not.toBe('');
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

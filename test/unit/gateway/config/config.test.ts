@@ -1,0 +1,284 @@
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  assertPortsDiffer,
+  ConfigError,
+  loadConfig,
+  type Config,
+} from '../../../../gateway/config/config.ts';
+
+const redisUrls =
+  'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
+
+function faultsOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
+  try {
+    check(loadConfig(env));
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const defaults = {
+  host: undefined,
+  port: 8080,
+  adminHost: '127.0.0.1',
+  adminPort: 9090,
+  workers: 1,
+  petsServiceUrls: ['http://127.0.0.1:3001'],
+  redisUrl: undefined,
+  dataDirectory: resolve('.data'),
+  logLevel: 'info',
+  trustProxy: [],
+  privateKeyFile: undefined,
+  publicKeyOutput: undefined,
+  upstreamTimeoutMs: 10_000,
+  upstreamConnections: 256,
+  limits: {
+    maxHeaderBytes: 16_384,
+    headersTimeoutMs: 10_000,
+    requestTimeoutMs: 30_000,
+    responseTimeoutMs: 60_000,
+    keepAliveTimeoutMs: 65_000,
+    maxRequestsPerConnection: 10_000,
+    maxConnections: 10_000,
+    maxConnectionsPerAddress: 2000,
+  },
+  shutdownDelayMs: 2000,
+  shutdownTimeoutMs: 30_000,
+  demo: false,
+};
+
+describe('settings', () => {
+  test('all have a default', () => {
+    expect(loadConfig({})).toEqual(defaults);
+  });
+
+  test('that are empty count as unset', () => {
+    const names = ['GATEWAY_PORT', 'REDIS_URL', 'TRUST_PROXY', 'DEMO', 'LOG_LEVEL', 'DATA_DIR'];
+    expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
+  });
+
+  test('make use of all cores in production, unless they say otherwise', () => {
+    const NODE_ENV = 'production';
+    expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
+    expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
+    expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
+  });
+
+  test('that are none of ours are ignored', () => {
+    expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
+  });
+
+  test('can all be set', () => {
+    expect(
+      loadConfig({
+        GATEWAY_HOST: '0.0.0.0',
+        GATEWAY_PORT: '0',
+        GATEWAY_ADMIN_HOST: '::1',
+        GATEWAY_ADMIN_PORT: '65535',
+        GATEWAY_WORKERS: '256',
+        PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
+        REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
+        DATA_DIR: '/var/lib/gateway',
+        LOG_LEVEL: 'debug',
+        TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
+        INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
+        INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: '/run/public/gateway.pem',
+        UPSTREAM_TIMEOUT_MS: '1',
+        UPSTREAM_CONNECTIONS: '99999',
+        HEADERS_TIMEOUT_MS: '2',
+        REQUEST_TIMEOUT_MS: '3',
+        RESPONSE_TIMEOUT_MS: '4',
+        KEEP_ALIVE_TIMEOUT_MS: '5',
+        MAX_HEADER_BYTES: '65536',
+        MAX_REQUESTS_PER_CONNECTION: '6',
+        MAX_CONNECTIONS: '7',
+        MAX_CONNECTIONS_PER_ADDRESS: '8',
+        SHUTDOWN_DELAY_MS: '0',
+        SHUTDOWN_TIMEOUT_MS: '9999999',
+        DEMO: 'true',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      adminHost: '::1',
+      adminPort: 65_535,
+      workers: 256,
+      petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
+      redisUrl: 'rediss://user:secret@redis.internal:6380/1',
+      dataDirectory: '/var/lib/gateway',
+      logLevel: 'debug',
+      trustProxy: ['loopback', '10.0.0.0/8', '2001:db8::1'],
+      privateKeyFile: '/run/secrets/private.pem',
+      publicKeyOutput: '/run/public/gateway.pem',
+      upstreamTimeoutMs: 1,
+      upstreamConnections: 99_999,
+      limits: {
+        maxHeaderBytes: 65_536,
+        headersTimeoutMs: 2,
+        requestTimeoutMs: 3,
+        responseTimeoutMs: 4,
+        keepAliveTimeoutMs: 5,
+        maxRequestsPerConnection: 6,
+        maxConnections: 7,
+        maxConnectionsPerAddress: 8,
+      },
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 9_999_999,
+      demo: true,
+    });
+  });
+
+  test("can't be changed afterwards", () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+
+  test('find the pets service of this machine by its port', () => {
+    expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrls).toEqual(['http://127.0.0.1:4000']);
+  });
+});
+
+describe('a bad value is named with what is wrong', () => {
+  const noPort = 'is not a port number from 0 to 65535';
+  const noTime = 'is not a whole number of milliseconds from 1 to 9999999';
+  const noWorkers = 'is not a whole number of workers from 1 to 256';
+  const noProxies =
+    'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
+
+  test.each([
+    ['GATEWAY_PORT', '65536', noPort],
+    ['GATEWAY_PORT', '-1', noPort],
+    ['GATEWAY_PORT', '80a', noPort],
+    ['GATEWAY_ADMIN_PORT', '1e3', noPort],
+    ['UPSTREAM_TIMEOUT_MS', '0', noTime],
+    ['HEADERS_TIMEOUT_MS', '10s', noTime],
+    // The pets service gives up after five minutes: the gateway has to be the one that answers.
+    ['REQUEST_TIMEOUT_MS', '240001', 'is not a whole number of milliseconds from 1 to 240000'],
+    ['RESPONSE_TIMEOUT_MS', '0', noTime],
+    ['KEEP_ALIVE_TIMEOUT_MS', '1.5', noTime],
+    ['MAX_HEADER_BYTES', '2047', 'is not a whole number of bytes from 2048 to 65536'],
+    // More than the pets service would take.
+    ['MAX_HEADER_BYTES', '65537', 'is not a whole number of bytes from 2048 to 65536'],
+    ['GATEWAY_WORKERS', '0', noWorkers],
+    ['GATEWAY_WORKERS', '257', noWorkers],
+    ['GATEWAY_WORKERS', '2.5', noWorkers],
+    ['GATEWAY_WORKERS', '-1', noWorkers],
+    ['MAX_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
+    ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
+    ['MAX_REQUESTS_PER_CONNECTION', 'many', 'is not a whole number from 1 to 99999'],
+    ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
+    ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
+    ['SHUTDOWN_TIMEOUT_MS', '10000000', noTime],
+    ['LOG_LEVEL', 'loud', 'is none of fatal, error, warn, info, debug, trace, silent'],
+    ['DEMO', '1', 'is neither true nor false'],
+    ['TRUST_PROXY', 'true', noProxies],
+    ['TRUST_PROXY', 'loopback,', noProxies],
+    ['TRUST_PROXY', '10.0.0.0/33', noProxies],
+    ['TRUST_PROXY', 'proxy.example', noProxies],
+    // Express would count hops here.
+    ['TRUST_PROXY', '1', noProxies],
+    // proxy-addr would throw on these when the gateway is built.
+    ['TRUST_PROXY', '10.1', noProxies],
+    ['TRUST_PROXY', '10.0.0.0/0', noProxies],
+    ['TRUST_PROXY', '::/0', noProxies],
+    // 10.0.0.0/8 written so is ::ffff:10.0.0.0/104. This would trust nobody,
+    ['TRUST_PROXY', '::ffff:10.0.0.0/8', noProxies],
+    ['TRUST_PROXY', '0:0:0:0:0:ffff:a00:0/8', noProxies],
+    // and this every address of IPv4.
+    ['TRUST_PROXY', '::ffff:0:0/96', noProxies],
+    ...[
+      'GATEWAY_HOST',
+      'GATEWAY_ADMIN_HOST',
+      'DATA_DIR',
+      'INTERNAL_TOKEN_PRIVATE_KEY_FILE',
+      'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT',
+    ].map((name) => [name, ' ', 'is blank']),
+    ...['0', '127.1', '2130706433', '0x7f000001'].flatMap((short) =>
+      ['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'].map((name) => [
+        name,
+        short,
+        'is neither an IP address nor a name',
+      ]),
+    ),
+  ])('%s=%s', (name, value, wrong) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
+  });
+
+  test.each([
+    ['PETS_SERVICE_URL', 'pets:3001', 'http://127.0.0.1:3001'],
+    ['PETS_SERVICE_URL', 'ftp://user:secret@pets', 'http://127.0.0.1:3001'],
+    ['REDIS_URL', 'http://user:secret@redis', redisUrls],
+    ['REDIS_URL', 'redis://', redisUrls],
+    ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
+  ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test('of a list of addresses each by its place', () => {
+    const list =
+      'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/,http://pets-5:0';
+    const noUrl = 'is not a URL such as http://127.0.0.1:3001';
+    expect(faultsOf({ PETS_SERVICE_URL: list })).toEqual([
+      `PETS_SERVICE_URL ${noUrl} (address 2 of 7)`,
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
+      'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
+      `PETS_SERVICE_URL ${noUrl} (address 5 of 7)`,
+      'PETS_SERVICE_URL is there twice (address 6 of 7)',
+      'PETS_SERVICE_URL has port 0, on which nobody can listen (address 7 of 7)',
+    ]);
+  });
+
+  test.each<[NodeJS.ProcessEnv, string[]]>([
+    [{ GATEWAY_PORT: '9090' }, ['GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 9090']],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_ADMIN_PORT: '3001' },
+      [
+        'GATEWAY_PORT and GATEWAY_ADMIN_PORT are both 3001',
+        'GATEWAY_PORT and the port of the pets service are both 3001',
+        'GATEWAY_ADMIN_PORT and the port of the pets service are both 3001',
+      ],
+    ],
+    [
+      { GATEWAY_PORT: '3001', GATEWAY_HOST: '::', PETS_SERVICE_URL: 'http://[::1]:3001' },
+      ['GATEWAY_PORT and the port of the pets service are both 3001'],
+    ],
+    [{ GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' }, []],
+    [{ GATEWAY_PORT: '3001', PETS_SERVICE_URL: 'http://pets:3001' }, []],
+    [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
+    [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
+  ])('where two servers would have one port: %j', (env, faults) => {
+    expect(faultsOf(env, assertPortsDiffer)).toEqual(faults);
+    // What only reads them does not mind.
+    expect(faultsOf(env)).toEqual([]);
+  });
+
+  test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT', 'TRUST_PROXY'])(
+    'without a key that was put into %s',
+    (name) => {
+      const [fault, ...others] = faultsOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
+      expect(fault).toMatch(new RegExp(`^${name} is (a key and )?not `));
+      expect(fault).not.toContain('MIGH');
+      expect(others).toEqual([]);
+    },
+  );
+
+  test('where two settings do not go together', () => {
+    expect(faultsOf({ PETS_SERVICE_PORT: '0' })).toEqual([
+      'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
+    ]);
+    expect(faultsOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
+  });
+
+  test('along with all others', () => {
+    expect(() => loadConfig({ GATEWAY_PORT: 'x', REDIS_URL: 'x', DEMO: 'x' })).toThrow(
+      new ConfigError([
+        `GATEWAY_PORT="x" ${noPort}`,
+        `REDIS_URL is not a URL such as ${redisUrls}`,
+        'DEMO="x" is neither true nor false',
+      ]),
+    );
+  });
+});

@@ -1,0 +1,252 @@
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/api-description.ts';
+import { normalizeTarget } from '../../../../gateway/http/normalize-target.ts';
+import { upstreamRequestHeaders } from '../../../../gateway/upstream/forwarded-headers.ts';
+import { clientResponseHeaders } from '../../../support/http/client-response-headers.ts';
+
+const hopByHop = [
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+const ownNames = [
+  'authorization',
+  'x-request-id',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+];
+const delicate = [...hopByHop, ...ownNames, 'expect', 'host', 'forwarded', 'x-real-ip', 'content-length'];
+
+/** A name in whichever case, as a client may write it. */
+const inAnyCase = (name: fc.Arbitrary<string>) =>
+  fc
+    .tuple(name, fc.infiniteStream(fc.boolean()))
+    .map(([name, upper]) =>
+      Array.from(name, (character) => (upper.next().value ? character.toUpperCase() : character)).join(''),
+    );
+const plainName = fc.stringMatching(/^x-[a-z]{1,6}$/);
+const name = inAnyCase(
+  fc.oneof(
+    fc.constantFrom(...delicate),
+    plainName,
+    plainName.map((name) => `x-forwarded-${name}`),
+  ),
+);
+const value = fc.oneof(
+  fc.stringMatching(/^[ -~]{0,20}$/),
+  fc.array(name, { maxLength: 4 }).map((names) => names.join(' ,')),
+  fc.nat().map(String),
+);
+const header = fc.oneof(
+  fc.tuple(name, value),
+  fc.tuple(
+    inAnyCase(fc.constant('connection')),
+    fc.array(name, { maxLength: 4 }).map((names) => names.join(', ')),
+  ),
+);
+
+const pairsOf = (flat: readonly string[]) =>
+  Array.from({ length: flat.length / 2 }, (_, index): [string, string] => [
+    flat[2 * index] ?? '',
+    flat[2 * index + 1] ?? '',
+  ]);
+
+describe('whatever headers a client sends, the upstream', () => {
+  const request = fc.record({
+    headers: fc.array(header, { maxLength: 12 }),
+    peerIsTrusted: fc.boolean(),
+    hasBody: fc.boolean(),
+  });
+
+  test('receives the headers of the gateway once, none of one connection alone, and one framing', () => {
+    fc.assert(
+      fc.property(request, ({ headers, peerIsTrusted, hasBody }) => {
+        const sent = pairsOf(
+          upstreamRequestHeaders({
+            rawHeaders: headers.flat(),
+            peerAddress: '203.0.113.7',
+            peerIsTrusted,
+            authorization: 'Bearer internal',
+            requestId: 'req-1',
+            hasBody,
+          }),
+        );
+        const valuesOf = (name: string) =>
+          sent.flatMap(([sentName, value]) => (sentName === name ? [value] : []));
+        const named = new Set(
+          headers.flatMap(([name, value]) =>
+            name.toLowerCase() === 'connection'
+              ? value.split(',').map((token) => token.trim().toLowerCase())
+              : [],
+          ),
+        );
+        for (const own of ownNames) expect(valuesOf(own)).toHaveLength(1);
+        expect(valuesOf('authorization')).toEqual(['Bearer internal']);
+        expect(valuesOf('x-request-id')).toEqual(['req-1']);
+        const [forwardedFor = ''] = valuesOf('x-forwarded-for');
+        expect(forwardedFor.endsWith('203.0.113.7')).toBe(true);
+        if (!peerIsTrusted) {
+          expect(forwardedFor).toBe('203.0.113.7');
+          expect(valuesOf('x-forwarded-proto')).toEqual(['http']);
+        }
+        for (const [name] of sent) {
+          expect(name).toBe(name.toLowerCase());
+          expect([...hopByHop, 'expect', 'host', 'forwarded', 'x-real-ip']).not.toContain(name);
+          if (ownNames.includes(name)) continue;
+          expect(name.startsWith('x-forwarded-')).toBe(false);
+          expect(name !== 'content-length' && named.has(name)).toBe(false);
+        }
+        const lengths = headers.flatMap(([name, value]) =>
+          name.toLowerCase() === 'content-length' ? [value] : [],
+        );
+        expect(valuesOf('content-length')).toEqual(hasBody ? lengths : []);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('receives all others as they came, in their order', () => {
+    const harmless = fc.array(fc.tuple(inAnyCase(plainName), fc.stringMatching(/^[!-~]{0,20}$/)));
+    fc.assert(
+      fc.property(harmless, harmless, (before, after) => {
+        const sent = pairsOf(
+          upstreamRequestHeaders({
+            rawHeaders: [
+              ...before,
+              ['Transfer-Encoding', 'chunked'],
+              ['X-Forwarded-For', '10.0.0.1'],
+              ...after,
+            ].flat(),
+            peerAddress: '203.0.113.7',
+            peerIsTrusted: false,
+            authorization: 'Bearer internal',
+            requestId: 'req-1',
+            hasBody: true,
+          }),
+        );
+        const expected = [...before, ...after].map(([name, value]) => [name.toLowerCase(), value]);
+        expect(sent.slice(0, -ownNames.length)).toEqual(expected);
+      }),
+    );
+  });
+});
+
+test('whatever headers the upstream sends, the client gets none that only the gateway may set', () => {
+  const forbidden = [
+    ...hopByHop,
+    'date',
+    'server',
+    'www-authenticate',
+    'x-powered-by',
+    'x-request-id',
+    'x-ratelimit-limit',
+    'x-ratelimit-remaining',
+    'x-ratelimit-reset',
+    'ratelimit',
+    'ratelimit-policy',
+    'cache-control',
+    'content-security-policy',
+    'strict-transport-security',
+    'x-content-type-options',
+  ];
+  // undici gives names in lower case.
+  const responseName = fc.oneof(
+    fc.constantFrom(...forbidden, 'content-type', 'content-length', 'link', 'access-control-allow-origin'),
+    plainName,
+  );
+  fc.assert(
+    fc.property(fc.dictionary(responseName, fc.oneof(value, fc.array(value))), (headers) => {
+      const passed = clientResponseHeaders(headers);
+      const connection = String(headers['connection'] ?? '').toLowerCase();
+      const named = new Set(connection.split(',').map((token) => token.trim()));
+      for (const [name, value] of Object.entries(headers)) {
+        const isDropped = forbidden.includes(name) || name.startsWith('access-control-') || named.has(name);
+        expect(passed[name]).toEqual(isDropped ? undefined : value);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+describe('a request target', () => {
+  /** The target that all later steps see. The socket is never connected. */
+  function normalized(target: string): string {
+    const req = new IncomingMessage(new Socket());
+    req.url = target;
+    normalizeTarget(req);
+    return req.url;
+  }
+
+  const segment = fc.oneof(
+    fc.constantFrom(
+      'v1',
+      'pets',
+      'usage',
+      'V1',
+      '..',
+      '.',
+      '',
+      '%2e%2e',
+      '..;',
+      'openapi.json',
+      '1',
+      '%2F',
+      '\\',
+    ),
+    fc.string({ unit: 'binary', maxLength: 5 }),
+  );
+  const path = fc.array(segment, { maxLength: 5 }).map((segments) => `/${segments.join('/')}`);
+  const query = fc.oneof(
+    fc.constant(''),
+    fc.webQueryParameters().map((text) => `?${text}`),
+  );
+
+  test('in absolute form means its path and query, whichever host it names', () => {
+    const origin = fc
+      .tuple(
+        fc.constantFrom('http', 'https', 'HTTP'),
+        fc.constantFrom('x', 'a:b@x', '[::1]:8080', 'x:80', ''),
+      )
+      .map(([scheme, authority]) => `${scheme}://${authority}`);
+    fc.assert(
+      fc.property(origin, path, query, (origin, path, query) => {
+        // A line break would not come through the parser.
+        fc.pre(!/[\n\r\u2028\u2029]/.test(path));
+        expect(normalized(origin + path + query)).toBe(path + query);
+        expect(normalized(origin + query)).toBe(`/${query}`);
+      }),
+    );
+  });
+
+  test('that is a path stays exactly as it came, and what was normalized stays so', () => {
+    fc.assert(
+      fc.property(path, query, fc.string({ unit: 'binary' }), (path, query, text) => {
+        expect(normalized(path + query)).toBe(path + query);
+        expect(normalized(normalized(text))).toBe(normalized(text));
+      }),
+    );
+  });
+
+  test('has a route only where it is written as the OpenAPI document has it: nothing is decoded or resolved', () => {
+    const api = loadApiDescription();
+    fc.assert(
+      fc.property(path, (path) => {
+        const isWritten =
+          ['/openapi.json', '/v1/pets', '/v1/usage'].includes(path) ||
+          (path.startsWith('/v1/pets/') && /^[^/]+$/.test(path.slice('/v1/pets/'.length)));
+        expect(api.match(path) !== undefined).toBe(isWritten);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});

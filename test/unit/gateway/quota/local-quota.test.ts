@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { createLocalQuota } from '../../../../gateway/quota/local-quota.ts';
+import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
+
+const noonMs = Date.UTC(2026, 10, 20, 12);
+const limits = { minute: 3, day: 5 };
+
+async function consumeTimes(
+  times: number,
+  consume: () => Promise<QuotaDecision>,
+): Promise<QuotaDecision['outcome'][]> {
+  const outcomes: QuotaDecision['outcome'][] = [];
+  for (let index = 0; index < times; index += 1) outcomes.push((await consume()).outcome);
+  return outcomes;
+}
+
+describe('while Redis is away', () => {
+  test('a first request opens both windows', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    expect(await quota.consume('a', limits, 1)).toEqual({
+      outcome: 'allowed',
+      minute: { limit: 3, remaining: 2, resetMs: 60_000 },
+      day: { limit: 5, remaining: 4, resetMs: 43_200_000 },
+      nowMs: noonMs,
+    });
+  });
+
+  test('the request after the last one is refused, however often it is repeated', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    expect(await consumeTimes(6, () => quota.consume('a', limits, 1))).toEqual([
+      'allowed',
+      'allowed',
+      'allowed',
+      'limited',
+      'limited',
+      'limited',
+    ]);
+  });
+
+  test('a refused request burns no quota', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    await consumeTimes(10, () => quota.consume('a', limits, 1));
+    expect(await quota.consume('a', limits, 1)).toMatchObject({
+      outcome: 'limited',
+      violated: 'minute',
+      minute: { limit: 3, remaining: 0 },
+      day: { limit: 5, remaining: 2 },
+    });
+    expect(await quota.consume('a', { minute: 4, day: 5 }, 1)).toMatchObject({
+      outcome: 'allowed',
+      minute: { remaining: 0 },
+      day: { remaining: 1 },
+    });
+  });
+
+  test('the day refuses where the minute has room', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    await quota.consume('a', { minute: 3, day: 1 }, 1);
+    expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({
+      outcome: 'limited',
+      violated: 'day',
+      minute: { remaining: 2 },
+      day: { remaining: 0, resetMs: 43_200_000 },
+    });
+  });
+
+  test('a parallel burst gets exactly what is left', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    const burst = Array.from({ length: 200 }, () => quota.consume('a', { minute: 60, day: 1000 }, 1));
+    const allowed = (await Promise.all(burst)).filter(({ outcome }) => outcome === 'allowed');
+    expect(allowed).toHaveLength(60);
+    expect(await quota.consume('a', { minute: 61, day: 1000 }, 1)).toMatchObject({
+      outcome: 'allowed',
+      day: { remaining: 939 },
+    });
+  });
+
+  test('each key has windows of its own', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    await consumeTimes(4, () => quota.consume('a', limits, 1));
+    expect(await quota.consume('b', limits, 1)).toMatchObject({
+      outcome: 'allowed',
+      minute: { remaining: 2 },
+    });
+  });
+
+  test.each([
+    ['in halves', 2, { minute: 30, day: 500 }],
+    ['rounded down', 7, { minute: 8, day: 142 }],
+    ['though never to nothing', 100, { minute: 1, day: 10 }],
+  ])('instances share the limits %s', async (_name, shares, shared) => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    const decision = await quota.consume('a', { minute: 60, day: 1000 }, shares);
+    expect(decision).toMatchObject({
+      minute: { limit: shared.minute, remaining: shared.minute - 1 },
+      day: { limit: shared.day, remaining: shared.day - 1 },
+    });
+  });
+
+  test('a day that is used up begins anew at midnight UTC, as its refusal promised', async () => {
+    let nowMs = Date.UTC(2026, 10, 20, 23, 59, 59);
+    const quota = createLocalQuota({ now: () => nowMs });
+    await quota.consume('a', { minute: 3, day: 1 }, 1);
+    expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({
+      outcome: 'limited',
+      violated: 'day',
+      day: { resetMs: 1000 },
+    });
+    nowMs += 1000;
+    expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({ outcome: 'allowed' });
+  });
+});

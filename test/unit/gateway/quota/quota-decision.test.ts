@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'vitest';
+import { windowsDecision } from '../../../../gateway/quota/quota-decision.ts';
+
+const limits = { minute: 60, day: 1000 };
+const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0, 250);
+const toMidnightMs = 43_199_750;
+
+test('an allowed request shows what is left in both windows', () => {
+  expect(windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 10, nowMs })).toEqual({
+    outcome: 'allowed',
+    minute: { limit: 60, remaining: 59, resetMs: 60_000 },
+    day: { limit: 1000, remaining: 990, resetMs: toMidnightMs },
+    nowMs,
+  });
+});
+
+test('remaining is never negative, as after a limit was lowered', () => {
+  expect(
+    windowsDecision(false, limits, { minuteUsed: 300, minuteLeftMs: 5000, dayUsed: 5000, nowMs }),
+  ).toMatchObject({ minute: { remaining: 0 }, day: { remaining: 0 } });
+});
+
+test('a minute window never lasts longer than a minute', () => {
+  expect(
+    windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 90_000, dayUsed: 1, nowMs }),
+  ).toMatchObject({ minute: { resetMs: 60_000 } });
+});
+
+test.each([
+  ['a whole day before', Date.UTC(2026, 10, 20), 86_400_000],
+  ['a millisecond before', Date.UTC(2026, 10, 20) - 1, 1],
+])('the day ends at midnight UTC, %s', (_name, at, resetMs) => {
+  expect(
+    windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 1, nowMs: at }),
+  ).toMatchObject({ day: { resetMs } });
+});
+
+describe('the window that refuses', () => {
+  const lateMs = Date.UTC(2026, 10, 20, 23, 59, 50);
+
+  test.each([
+    [
+      'the minute, while the day has room',
+      { minuteUsed: 60, dayUsed: 100, minuteLeftMs: 900 },
+      nowMs,
+      'minute',
+    ],
+    ['the day, while the minute has room', { minuteUsed: 3, dayUsed: 1000, minuteLeftMs: 900 }, nowMs, 'day'],
+    ['the day, where both are full', { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 60_000 }, nowMs, 'day'],
+    [
+      'the minute, where both are full and it outlasts the day',
+      { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 30_000 },
+      lateMs,
+      'minute',
+    ],
+    [
+      'the day, where both are full and end together',
+      { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 10_000 },
+      lateMs,
+      'day',
+    ],
+  ])('is %s', (_name, usage, at, violated) => {
+    expect(windowsDecision(false, limits, { ...usage, nowMs: at })).toMatchObject({
+      outcome: 'limited',
+      violated,
+    });
+  });
+});

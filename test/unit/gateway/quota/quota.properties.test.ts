@@ -1,0 +1,171 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { maxLimit, parseLimit } from '../../../../gateway/plans/limits.ts';
+import { banPolicySchema, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import { windowsDecision } from '../../../../gateway/quota/quota-decision.ts';
+import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
+import { dayMs } from '../../../../gateway/quota/utc-day.ts';
+
+const limit = fc.integer({ min: 1, max: maxLimit });
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.integer().map(String),
+  fc.double().map(String),
+  fc.bigInt().map(String),
+);
+
+describe('a limit', () => {
+  test('is the number that its text says', () => {
+    fc.assert(
+      fc.property(limit, (number) => {
+        expect(parseLimit(String(number))).toBe(number);
+      }),
+    );
+  });
+
+  test('is written in one way only, and within its bounds', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const parsed = parseLimit(text);
+        if (parsed === undefined) return;
+        expect(String(parsed)).toBe(text);
+        expect(parsed).toBeGreaterThanOrEqual(1);
+        expect(parsed).toBeLessThanOrEqual(maxLimit);
+      }),
+      { numRuns: 1000 },
+    );
+    expect(parseLimit('')).toBeUndefined();
+  });
+});
+
+describe('a ban policy', () => {
+  const text = fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 3000 }).map(String) }, anyText);
+  const fields = fc.record(
+    {
+      enabled: fc.oneof(fc.constantFrom('true', 'false'), fc.string()),
+      violations: text,
+      windowSeconds: text,
+      banSeconds: text,
+      maxBanSeconds: text,
+      resetSeconds: text,
+      other: text,
+    },
+    { requiredKeys: [] },
+  );
+
+  test('that is accepted can be kept to, whatever was written into Redis', () => {
+    fc.assert(
+      fc.property(fields, (written) => {
+        const parsed = banPolicySchema.safeParse(written);
+        if (!parsed.success) {
+          expect(parsed.error.issues).not.toEqual([]);
+          return;
+        }
+        const { violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = parsed.data;
+        for (const seconds of [violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds]) {
+          expect(Number.isSafeInteger(seconds) && seconds >= 1 && seconds <= 30 * 86_400).toBe(true);
+        }
+        // One violation is counted a second: more than that could never lead to a ban.
+        expect(violations).toBeLessThanOrEqual(windowSeconds);
+        expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('is the same after it was written and read', () => {
+    const number = fc.integer({ min: 1, max: 1000 });
+    const policy: fc.Arbitrary<BanPolicy> = fc
+      .tuple(fc.boolean(), number, number, number, number, number)
+      .map(([enabled, a, b, c, d, resetSeconds]) => ({
+        enabled,
+        violations: Math.min(a, b),
+        windowSeconds: Math.max(a, b),
+        banSeconds: Math.min(c, d),
+        maxBanSeconds: Math.max(c, d),
+        resetSeconds,
+      }));
+    fc.assert(
+      fc.property(policy, (wanted) => {
+        const written = Object.fromEntries(
+          Object.entries(wanted).map(([name, value]) => [name, String(value)]),
+        );
+        expect(banPolicySchema.parse(written)).toEqual(wanted);
+      }),
+    );
+  });
+});
+
+describe('the rate limit headers', () => {
+  const nowMs = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2100, 0) });
+  const limits = fc.record({ minute: limit, day: limit });
+  const use = fc.record({
+    minuteUsed: fc.nat({ max: 2 * maxLimit }),
+    minuteLeftMs: fc.integer({ min: 1, max: 60_000 }),
+    dayUsed: fc.nat({ max: 2 * maxLimit }),
+    nowMs,
+  });
+  const seconds = (ms: number) => Math.ceil(ms / 1000);
+  /** Whole numbers in plain decimals, as RFC 9110 and RFC 9651 want them. */
+  const plain = /^\d+$/;
+
+  test('show the window that refuses first, and times that suffice to wait', () => {
+    fc.assert(
+      fc.property(fc.boolean(), limits, use, (allowed, limits, use) => {
+        const decision = windowsDecision(allowed, limits, use);
+        if (decision.outcome !== 'allowed' && decision.outcome !== 'limited') throw new Error('another one');
+        const { minute, day } = decision;
+        const headers = rateLimitHeaders(decision);
+        for (const { limit, remaining, resetMs } of [minute, day]) {
+          expect(remaining >= 0 && remaining <= limit && resetMs >= 1 && resetMs <= dayMs).toBe(true);
+        }
+        const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+        for (const name of names) expect(headers[name]).toMatch(plain);
+        const remaining = Number(headers['X-RateLimit-Remaining']);
+        const resetsAtMs = Number(headers['X-RateLimit-Reset']) * 1000;
+        const shown = [minute, day].find(
+          (window) =>
+            window.remaining === remaining &&
+            String(window.limit) === headers['X-RateLimit-Limit'] &&
+            seconds(use.nowMs + window.resetMs) * 1000 === resetsAtMs,
+        );
+        expect(shown).toBeDefined();
+        expect(resetsAtMs).toBeGreaterThan(use.nowMs);
+        expect(headers['RateLimit']).toBe(
+          `"minute";r=${minute.remaining};t=${seconds(minute.resetMs)}, "day";r=${day.remaining};t=${seconds(day.resetMs)}`,
+        );
+        if (decision.outcome === 'allowed') {
+          expect(remaining).toBe(Math.min(minute.remaining, day.remaining));
+          expect(headers['Retry-After']).toBeUndefined();
+        } else {
+          const waitMs = Number(headers['Retry-After']) * 1000;
+          expect(waitMs).toBeGreaterThanOrEqual(shown?.resetMs ?? Number.POSITIVE_INFINITY);
+          expect(waitMs - (shown?.resetMs ?? 0)).toBeLessThan(1000);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('lead to the end of a ban', () => {
+    fc.assert(
+      fc.property(limits, fc.integer({ min: 1, max: 30 * dayMs }), nowMs, (limits, remainingMs, nowMs) => {
+        const headers = rateLimitHeaders({ outcome: 'banned', limits, remainingMs, nowMs, isNew: false });
+        expect(headers).toMatchObject({
+          'X-RateLimit-Limit': String(limits.minute),
+          'X-RateLimit-Remaining': '0',
+          'X-RateLimit-Reset': String(seconds(nowMs + remainingMs)),
+          'Retry-After': String(seconds(remainingMs)),
+        });
+      }),
+    );
+  });
+
+  test('never tell anybody to come back at once', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: -1000, max: dayMs }), (waitMs) => {
+        expect(Number(retryAfter(waitMs)['Retry-After'])).toBe(Math.max(1, seconds(waitMs)));
+      }),
+    );
+  });
+});

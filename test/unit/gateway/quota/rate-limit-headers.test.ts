@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import {
+  addressLimitHeaders,
+  rateLimitHeaders,
+  retryAfter,
+} from '../../../../gateway/quota/rate-limit-headers.ts';
+
+const nowMs = 1_795_176_000_000;
+const minute = { limit: 60, remaining: 59, resetMs: 60_000 };
+const day = { limit: 1000, remaining: 999, resetMs: 40_211_000 };
+
+test('an allowed request shows the minute in X-RateLimit and both windows in RateLimit', () => {
+  expect(rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs })).toEqual({
+    'X-RateLimit-Limit': '60',
+    'X-RateLimit-Remaining': '59',
+    'X-RateLimit-Reset': '1795176060',
+    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    RateLimit: '"minute";r=59;t=60, "day";r=999;t=40211',
+  });
+});
+
+describe('X-RateLimit shows', () => {
+  test.each([
+    [
+      'the day where it has fewer requests left',
+      { ...minute, remaining: 5 },
+      { ...day, remaining: 4 },
+      '1000',
+    ],
+    [
+      'the minute where it has fewer requests left',
+      { ...minute, remaining: 4 },
+      { ...day, remaining: 5 },
+      '60',
+    ],
+    ['the day on a tie', { ...minute, remaining: 5 }, { ...day, remaining: 5 }, '1000'],
+    [
+      'the minute on a tie shortly before midnight',
+      { ...minute, remaining: 5 },
+      { ...day, remaining: 5, resetMs: 59_999 },
+      '60',
+    ],
+  ])('%s', (_name, minute, day, limit) => {
+    expect(rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs })).toMatchObject({
+      'X-RateLimit-Limit': limit,
+      'X-RateLimit-Remaining': String(Math.min(minute.remaining, day.remaining)),
+    });
+  });
+});
+
+describe('a limited request', () => {
+  test('waits for the minute where that outlasts the day', () => {
+    const headers = rateLimitHeaders({
+      outcome: 'limited',
+      violated: 'minute',
+      minute: { limit: 60, remaining: 0, resetMs: 12_001 },
+      day: { limit: 1000, remaining: 0, resetMs: 1000 },
+      nowMs,
+    });
+    expect(headers).toEqual({
+      'X-RateLimit-Limit': '60',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': '1795176013',
+      'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+      RateLimit: '"minute";r=0;t=13, "day";r=0;t=1',
+      'Retry-After': '13',
+    });
+  });
+
+  test('waits for midnight where the day refused it', () => {
+    const headers = rateLimitHeaders({
+      outcome: 'limited',
+      violated: 'day',
+      minute: { limit: 60, remaining: 30, resetMs: 500 },
+      day: { limit: 1000, remaining: 0, resetMs: 40_211_000 },
+      nowMs,
+    });
+    expect(headers).toEqual({
+      'X-RateLimit-Limit': '1000',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': '1795216211',
+      'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+      RateLimit: '"minute";r=30;t=1, "day";r=0;t=40211',
+      'Retry-After': '40211',
+    });
+  });
+});
+
+test('a banned request shows the minute limit, nothing remaining and the end of the ban', () => {
+  const limits = { minute: 60, day: 1000 };
+  expect(rateLimitHeaders({ outcome: 'banned', limits, remainingMs: 118_500, nowMs, isNew: true })).toEqual({
+    'X-RateLimit-Limit': '60',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': '1795176119',
+    'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
+    RateLimit: '"minute";r=0;t=119, "day";r=0;t=119',
+    'Retry-After': '119',
+  });
+});
+
+test('a request without a valid key shows the limit of its address alone', () => {
+  expect(addressLimitHeaders({ limit: 60, remaining: 12, resetMs: 30_400 }, nowMs + 700)).toEqual({
+    'X-RateLimit-Limit': '60',
+    'X-RateLimit-Remaining': '12',
+    'X-RateLimit-Reset': '1795176032',
+    'RateLimit-Policy': '"ip";q=60;w=60',
+    RateLimit: '"ip";r=12;t=31',
+  });
+});
+
+test.each([
+  [0, '1'],
+  [1, '1'],
+  [1000, '1'],
+  [1001, '2'],
+  [59_999, '60'],
+  [3_600_000, '3600'],
+])('a wait of %i ms is %s s of Retry-After', (waitMs, seconds) => {
+  expect(retryAfter(waitMs)).toEqual({ 'Retry-After': seconds });
+});

@@ -1,0 +1,226 @@
+import { stat } from 'node:fs/promises';
+import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createRedisGate, RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
+
+const silent = pino({ level: 'silent' });
+const never = () => new Promise<never>(() => {});
+const opened: RedisGate[] = [];
+
+afterEach(() => {
+  for (const gate of opened.splice(0)) gate.close();
+});
+
+/** A gate before a Redis whose connection and PING the test decides on. */
+function createGate(timeoutMs = 40) {
+  const redis = { connected: true, ping: (): Promise<unknown> => Promise.resolve('PONG'), pings: 0 };
+  const changes: boolean[] = [];
+  const gate = createRedisGate({
+    ping() {
+      redis.pings += 1;
+      return redis.ping();
+    },
+    connected: () => redis.connected,
+    log: silent,
+    onChange: (open) => changes.push(open),
+    timeoutMs,
+  });
+  opened.push(gate);
+  return { gate, redis, changes };
+}
+
+async function untilOpen(gate: RedisGate): Promise<void> {
+  await expect.poll(() => gate.open, { timeout: 5000, interval: 10 }).toBe(true);
+}
+
+async function createOpenGate(timeoutMs?: number) {
+  const created = createGate(timeoutMs);
+  await untilOpen(created.gate);
+  return created;
+}
+
+function beBusy(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
+
+describe('a gate that has not been open yet', () => {
+  test('refuses commands without sending them', async () => {
+    const { gate } = createGate();
+    let sent = 0;
+    const command = () => {
+      sent += 1;
+      return Promise.resolve();
+    };
+    await expect(gate.send(command)).rejects.toBeInstanceOf(RedisUnavailable);
+    expect(sent).toBe(0);
+  });
+
+  test('opens by itself when Redis answers, and says so once', async () => {
+    const { gate, changes } = createGate();
+    expect(gate.open).toBe(false);
+    await untilOpen(gate);
+    await sleep(250);
+    expect(changes).toEqual([true]);
+  });
+
+  test('asks nothing while there is no connection', async () => {
+    const { gate, redis } = createGate();
+    redis.connected = false;
+    await sleep(250);
+    expect(redis.pings).toBe(0);
+    redis.connected = true;
+    await untilOpen(gate);
+  });
+
+  test.each([
+    ['fails', () => Promise.reject(new Error('LOADING'))],
+    ['is not answered', never],
+  ])('stays shut while the PING %s, and tries again', async (_name, ping) => {
+    const { gate, redis, changes } = createGate();
+    redis.ping = ping;
+    await expect.poll(() => redis.pings, { timeout: 5000 }).toBe(2);
+    expect(changes).toEqual([]);
+    redis.ping = () => Promise.resolve('PONG');
+    await untilOpen(gate);
+  });
+});
+
+describe('an open gate', () => {
+  test('passes answers on', async () => {
+    const { gate } = await createOpenGate();
+    expect(await gate.send(() => Promise.resolve([1, 2]))).toEqual([1, 2]);
+  });
+
+  test('shuts on the first command that is not answered in time', async () => {
+    const { gate, redis, changes } = await createOpenGate();
+    redis.connected = false;
+    await expect(gate.send(never)).rejects.toThrow(new RedisUnavailable('no answer within 40 ms'));
+    expect(gate.open).toBe(false);
+    await expect(gate.send(() => Promise.resolve())).rejects.toThrow('given up on for the moment');
+    expect(changes).toEqual([true, false]);
+  });
+
+  test('says once that it shuts, however many commands wait', async () => {
+    const { gate, redis, changes } = await createOpenGate();
+    redis.connected = false;
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => gate.send(never)));
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(50);
+    expect(changes).toEqual([true, false]);
+  });
+
+  test('gives up on one command and not on those sent after it', async () => {
+    const { gate, redis } = await createOpenGate(200);
+    redis.connected = false;
+    const unanswered = gate.send(never);
+    await sleep(100);
+    const answered = gate.send(() => sleep(150, 'in time'));
+    await expect(unanswered).rejects.toBeInstanceOf(RedisUnavailable);
+    expect(await answered).toBe('in time');
+  });
+
+  test('shuts where the connection is lost, and keeps the cause for the log', async () => {
+    const { gate, redis } = await createOpenGate();
+    redis.connected = false;
+    const cause = new Error('Connection is closed.');
+    const failed = gate.send(() => Promise.reject(cause));
+    await expect(failed).rejects.toBeInstanceOf(RedisUnavailable);
+    await expect(failed).rejects.toHaveProperty('cause', cause);
+    expect(gate.open).toBe(false);
+  });
+
+  test.each(['LOADING', 'READONLY', 'MASTERDOWN', 'CLUSTERDOWN', 'MISCONF', 'OOM', 'NOAUTH'])(
+    'shuts where Redis answers %s, for it serves nobody then',
+    async (code) => {
+      const { gate, redis } = await createOpenGate();
+      redis.connected = false;
+      await expect(gate.send(() => Promise.reject(replyError(`${code} not now`)))).rejects.toBeInstanceOf(
+        RedisUnavailable,
+      );
+      expect(gate.open).toBe(false);
+    },
+  );
+
+  test.each(['WRONGTYPE Operation against a key', 'ERR value is not an integer', 'LOADINGZONE is no code'])(
+    'stays open and passes on an error about one command: %s',
+    async (message) => {
+      const { gate, changes } = await createOpenGate();
+      const error = replyError(message);
+      await expect(gate.send(() => Promise.reject(error))).rejects.toBe(error);
+      expect(gate.open).toBe(true);
+      expect(changes).toEqual([true]);
+    },
+  );
+
+  test('takes an answer that came while this process itself was busy', async () => {
+    const { gate } = await createOpenGate(20);
+    await turnOfLoop();
+    const answer = gate.send(async () => {
+      const first = stat(import.meta.filename);
+      beBusy(100);
+      await first;
+      // Its answer is there, unread, when the timer finds that the time is up.
+      const second = stat(import.meta.filename);
+      beBusy(100);
+      return (await second).isFile();
+    });
+    expect(await answer).toBe(true);
+    expect(gate.open).toBe(true);
+  });
+});
+
+describe('before the gate opens', () => {
+  test('steps run one after the other, while callers still decide locally', async () => {
+    const { gate, changes } = createGate();
+    const seen: string[] = [];
+    gate.beforeOpening(async () => {
+      await sleep(30);
+      seen.push(`first, open ${gate.open}`);
+    });
+    gate.beforeOpening(() => {
+      seen.push(`second, open ${gate.open}, told ${changes.length}`);
+      return Promise.resolve();
+    });
+    await untilOpen(gate);
+    expect(seen).toEqual(['first, open false', 'second, open false, told 0']);
+  });
+
+  test('steps run again after each outage', async () => {
+    const { gate, redis, changes } = createGate();
+    let runs = 0;
+    gate.beforeOpening(() => {
+      runs += 1;
+      return Promise.resolve();
+    });
+    await untilOpen(gate);
+    redis.connected = false;
+    await expect(gate.send(never)).rejects.toBeInstanceOf(RedisUnavailable);
+    redis.connected = true;
+    await untilOpen(gate);
+    expect(runs).toBe(2);
+    expect(changes).toEqual([true, false, true]);
+  });
+
+  test('a step that fails keeps it shut until it succeeds', async () => {
+    const { gate, changes } = createGate();
+    let attempts = 0;
+    gate.beforeOpening(() => {
+      attempts += 1;
+      return attempts < 3 ? Promise.reject(new Error('connection lost')) : Promise.resolve();
+    });
+    await untilOpen(gate);
+    expect(attempts).toBe(3);
+    expect(changes).toEqual([true]);
+  });
+});
+
+test('a closed gate asks no more', async () => {
+  const { gate, redis } = createGate();
+  gate.close();
+  await sleep(250);
+  expect(redis.pings).toBe(0);
+  expect(gate.open).toBe(false);
+});

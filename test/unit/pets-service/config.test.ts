@@ -1,0 +1,128 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, loadConfig } from '../../../pets-service/config.ts';
+
+function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+  try {
+    loadConfig(env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const defaults = {
+  host: '127.0.0.1',
+  port: 3001,
+  databaseUrl: undefined,
+  databasePoolSize: 10,
+  dataDirectory: resolve('.data'),
+  logLevel: 'info',
+  publicKeyFiles: [],
+  timeouts: { headersTimeoutMs: 10_000, requestTimeoutMs: 300_000, keepAliveTimeoutMs: 65_000 },
+  shutdownDelayMs: 2000,
+  shutdownTimeoutMs: 30_000,
+  demo: false,
+};
+
+describe('settings', () => {
+  test('all have a default', () => {
+    expect(loadConfig({})).toEqual(defaults);
+  });
+
+  test('that are empty count as unset', () => {
+    const names = ['PETS_SERVICE_PORT', 'DATABASE_URL', 'INTERNAL_TOKEN_PUBLIC_KEY_FILES', 'DEMO'];
+    expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
+  });
+
+  test('can all be set', () => {
+    expect(
+      loadConfig({
+        PETS_SERVICE_HOST: '0.0.0.0',
+        PETS_SERVICE_PORT: '0',
+        DATABASE_URL: 'postgresql://user:secret@db:5432/pets',
+        DATABASE_POOL_SIZE: '1000',
+        DATA_DIR: '/var/lib/pets',
+        LOG_LEVEL: 'silent',
+        INTERNAL_TOKEN_PUBLIC_KEY_FILES: '/run/old.pem, /run/new.pem',
+        PETS_SERVICE_HEADERS_TIMEOUT_MS: '1',
+        PETS_SERVICE_REQUEST_TIMEOUT_MS: '2',
+        PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: '3',
+        SHUTDOWN_DELAY_MS: '0',
+        SHUTDOWN_TIMEOUT_MS: '1',
+        DEMO: 'true',
+      }),
+    ).toEqual({
+      host: '0.0.0.0',
+      port: 0,
+      databaseUrl: 'postgresql://user:secret@db:5432/pets',
+      databasePoolSize: 1000,
+      dataDirectory: '/var/lib/pets',
+      logLevel: 'silent',
+      publicKeyFiles: ['/run/old.pem', '/run/new.pem'],
+      timeouts: { headersTimeoutMs: 1, requestTimeoutMs: 2, keepAliveTimeoutMs: 3 },
+      shutdownDelayMs: 0,
+      shutdownTimeoutMs: 1,
+      demo: true,
+    });
+  });
+
+  test("can't be changed afterwards", () => {
+    expect(Object.isFrozen(loadConfig({}))).toBe(true);
+  });
+});
+
+describe('a bad value is named with what is wrong', () => {
+  test.each([
+    ['PETS_SERVICE_PORT', '65536', 'is not a whole number from 0 to 65535'],
+    ['PETS_SERVICE_PORT', '-1', 'is not a whole number from 0 to 65535'],
+    ['DATABASE_POOL_SIZE', '0', 'is not a whole number from 1 to 1000'],
+    ['DATABASE_POOL_SIZE', '1001', 'is not a whole number from 1 to 1000'],
+    ['PETS_SERVICE_HEADERS_TIMEOUT_MS', '0', 'is not a whole number from 1 to 9999999'],
+    ['PETS_SERVICE_REQUEST_TIMEOUT_MS', '5m', 'is not a whole number from 1 to 9999999'],
+    ['PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS', '-1', 'is not a whole number from 1 to 9999999'],
+    ['SHUTDOWN_TIMEOUT_MS', '1.5', 'is not a whole number from 1 to 9999999'],
+    ['LOG_LEVEL', 'INFO', 'is none of fatal, error, warn, info, debug, trace, silent'],
+    ['DEMO', 'yes', 'is neither true nor false'],
+    ['PETS_SERVICE_HOST', ' ', 'is blank'],
+    ['PETS_SERVICE_HOST', '0', 'is neither an IP address nor a name'],
+    ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a name'],
+    ['DATA_DIR', '\t', 'is blank'],
+  ])('%s=%s', (name, value, wrong) => {
+    expect(faultsOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${wrong}`]);
+  });
+
+  test.each([
+    'mysql://user:secret@db/pets',
+    'file:./pets.db',
+    'user:secret@db',
+    'postgresql:secret',
+    'postgresql://u:secret@db:0/pets',
+  ])('DATABASE_URL=%s, but never repeated: it may hold a password', (value) => {
+    expect(faultsOf({ DATABASE_URL: value })).toEqual([
+      'DATABASE_URL is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
+    ]);
+  });
+
+  test('INTERNAL_TOKEN_PUBLIC_KEY_FILES without a key that was put there', () => {
+    expect(faultsOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
+      'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key and not the name of a file',
+    ]);
+  });
+
+  test('DATABASE_URL with a schema, which the tables would not be in', () => {
+    const [fault = ''] = faultsOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
+    expect(fault).toMatch(/^DATABASE_URL has the parameter schema/);
+    expect(fault).not.toContain('secret');
+  });
+
+  test('along with all others', () => {
+    expect(() => loadConfig({ PETS_SERVICE_PORT: 'x', DEMO: 'x' })).toThrow(
+      new ConfigError([
+        'PETS_SERVICE_PORT="x" is not a whole number from 0 to 65535',
+        'DEMO="x" is neither true nor false',
+      ]),
+    );
+  });
+});

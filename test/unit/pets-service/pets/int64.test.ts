@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/int64.ts';
+
+const million = 1_000_000;
+const zeros = '0'.repeat(million);
+
+const parse = (text: string): unknown => JSON.parse(text, int64Reviver);
+
+test.each([
+  ['0', 0n],
+  ['-0', 0n],
+  ['1', 1n],
+  ['-7', -7n],
+  ['9007199254740993', 9_007_199_254_740_993n],
+  ['9223372036854775807', 2n ** 63n - 1n],
+  ['-9223372036854775808', -(2n ** 63n)],
+  ['1.0', 1n],
+  ['-1.000', -1n],
+  ['0.0', 0n],
+  ['1e3', 1000n],
+  ['1E+3', 1000n],
+  ['1.5e1', 15n],
+  ['1000e-3', 1n],
+  ['10.50e1', 105n],
+  ['9.223372036854775807e18', 2n ** 63n - 1n],
+  ['9223372036854775807.000', 2n ** 63n - 1n],
+  ['92233720368547758070e-1', 2n ** 63n - 1n],
+  ['1e18', 10n ** 18n],
+  ['0e999999999999', 0n],
+  ['0e-999999999999', 0n],
+])('%s is the integer %s', (source, value) => {
+  expect(parseInt64(source)).toBe(value);
+});
+
+test.each([
+  '1.5',
+  '0.1',
+  '15e-2',
+  '9223372036854775808',
+  '-9223372036854775809',
+  '9223372036854775807.5',
+  '1e19',
+  '-1e19',
+  '1e400',
+  '1e999999999999999999999',
+  '1e-999999999999999999999',
+  '1e-400',
+  '',
+  'one',
+  '0x10',
+  '+1',
+  '1n',
+  ' 1',
+  '1\n',
+])('%j is no int64', (source) => {
+  expect(parseInt64(source)).toBeUndefined();
+});
+
+// Quadratic work on any of these would take minutes.
+describe('a literal of a megabyte is decided on at once', () => {
+  test.each([
+    ['zeros after the point', `1.${zeros}`, 1n],
+    ['a power of ten taken back by its exponent', `1${zeros}e-${million}`, 1n],
+    ['a tiny fraction taken back by its exponent', `0.${zeros}1e${million + 1}`, 1n],
+    ['nothing but zeros', `0.${zeros}`, 0n],
+    ['a huge power of ten', `1${zeros}`, undefined],
+    ['zeros between ones', `1${zeros}1`, undefined],
+    ['zeros between ones after the point', `1.${zeros}1`, undefined],
+    ['nines', '9'.repeat(million), undefined],
+    ['an exponent of nines', `1e${'9'.repeat(million)}`, undefined],
+    ['a negative exponent of nines', `1e-${'9'.repeat(million)}`, undefined],
+    ['what is no number in the end', `${'1'.repeat(million)}x`, undefined],
+  ])('%s', (_name, source, value) => {
+    expect(parseInt64(source)).toBe(value);
+  });
+});
+
+describe('a JSON body', () => {
+  test('has its integers exact, at any depth', () => {
+    expect(parse('{"id":9007199254740993,"list":[-1,{"n":1e3}]}')).toEqual({
+      id: 9_007_199_254_740_993n,
+      list: [-1n, { n: 1000n }],
+    });
+  });
+
+  test('keeps what is no int64 as it is', () => {
+    expect(parse('[1.5,1e19,"7",true,null]')).toEqual([1.5, 1e19, '7', true, null]);
+  });
+
+  test('may be a number alone', () => {
+    expect(parse('42')).toBe(42n);
+  });
+
+  test('with a literal of a megabyte is read', () => {
+    expect(parse(`{"categoryId":1.${zeros}}`)).toEqual({ categoryId: 1n });
+  });
+});
+
+test('integers are written digit for digit, beside all other values', () => {
+  const pet = {
+    id: int64Json(2n ** 63n - 1n),
+    categoryId: int64Json(-(2n ** 63n)),
+    exact: int64Json(2n ** 53n - 1n),
+    beyond: int64Json(2n ** 53n + 1n),
+    name: '1n',
+    price: 1.5,
+    owner: null,
+  };
+  expect(JSON.stringify(pet)).toBe(
+    '{"id":9223372036854775807,"categoryId":-9223372036854775808,"exact":9007199254740991,"beyond":9007199254740993,"name":"1n","price":1.5,"owner":null}',
+  );
+});

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import { PetsError } from '../../../../pets-service/errors.ts';
+import {
+  formatCursor,
+  parseNewPet,
+  parsePetId,
+  parsePetsQuery,
+} from '../../../../pets-service/pets/pet-input.ts';
+
+/** The refusal as a client sees it. */
+function refusal(parse: () => unknown): unknown {
+  try {
+    return { accepted: parse() };
+  } catch (error) {
+    if (error instanceof PetsError) return error.body;
+    throw error;
+  }
+}
+
+const invalid = (message: string) => ({ code: 'invalid_request', message, status: 400 });
+
+describe('a new pet', () => {
+  test('without a status is available', () => {
+    expect(parseNewPet({ name: 'Rex', categoryId: 1n })).toEqual({
+      name: 'Rex',
+      categoryId: 1n,
+      status: 'available',
+    });
+  });
+
+  test.each(['available', 'pending', 'sold'])('may be %s', (status) => {
+    expect(parseNewPet({ name: 'Rex', categoryId: 1n, status })).toEqual({
+      name: 'Rex',
+      categoryId: 1n,
+      status,
+    });
+  });
+
+  test("loses fields that are none of ours, and a client's id", () => {
+    expect(parseNewPet({ id: 7n, name: 'Rex', categoryId: 1n, age: 3n })).toEqual({
+      name: 'Rex',
+      categoryId: 1n,
+      status: 'available',
+    });
+  });
+
+  test.each([2n ** 63n - 1n, -(2n ** 63n), 0n])('may have the category %s', (categoryId) => {
+    expect(parseNewPet({ name: 'Rex', categoryId }).categoryId).toBe(categoryId);
+  });
+
+  test.each([
+    ['without the white space around it', ' \t\r\n\u00a0Rex II\u3000 ', 'Rex II'],
+    ['in any script', 'Жучка 犬 🐕', 'Жучка 犬 🐕'],
+    ['of one character', 'R', 'R'],
+    ['of 255 characters', 'x'.repeat(255), 'x'.repeat(255)],
+    ['of 255 code points outside the basic plane', '🐕'.repeat(255), '🐕'.repeat(255)],
+    ['of 255 characters and white space', ` ${'x'.repeat(255)} `, 'x'.repeat(255)],
+  ])('may have a name %s', (_name, name, stored) => {
+    expect(parseNewPet({ name, categoryId: 1n }).name).toBe(stored);
+  });
+});
+
+describe('a name is refused', () => {
+  test.each([
+    ['missing', undefined, 'name is required.'],
+    ['null', null, 'name must be a string.'],
+    ['a number', 5n, 'name must be a string.'],
+    ['a list', ['Rex'], 'name must be a string.'],
+    ['empty', '', 'name must not be empty.'],
+    ['white space', ' \t\u2003 ', 'name must not be empty.'],
+    ['256 characters long', 'x'.repeat(256), 'name must have at most 255 characters.'],
+    ['256 code points long', '🐕'.repeat(256), 'name must have at most 255 characters.'],
+    ['with a NUL', 'R\u0000x', 'name must not contain control characters.'],
+    ['with a line break', 'Rex\nRex', 'name must not contain control characters.'],
+    ['with an escape', '\u001b[31mRex', 'name must not contain control characters.'],
+    ['with a DEL', 'Rex\u007f', 'name must not contain control characters.'],
+    ['with the first of C1', 'Rex\u0080', 'name must not contain control characters.'],
+    ['with the last of C1', 'Rex\u009f', 'name must not contain control characters.'],
+    ['with half a character', 'Rex\ud83d', 'name must be valid Unicode.'],
+  ])('%s', (_name, name, message) => {
+    expect(refusal(() => parseNewPet({ name, categoryId: 1n }))).toEqual(invalid(message));
+  });
+});
+
+describe('a category is refused', () => {
+  test.each([
+    ['missing', undefined, 'categoryId is required.'],
+    ['null', null, 'categoryId must be an integer of 64 bits.'],
+    ['a text', '1', 'categoryId must be an integer of 64 bits.'],
+    ['a fraction', 1.5, 'categoryId must be an integer of 64 bits.'],
+    ['out of range', 1e19, 'categoryId must be an integer of 64 bits.'],
+    ['a truth value', true, 'categoryId must be an integer of 64 bits.'],
+  ])('%s', (_name, categoryId, message) => {
+    expect(refusal(() => parseNewPet({ name: 'Rex', categoryId }))).toEqual(invalid(message));
+  });
+});
+
+test.each([
+  ['null', null],
+  ['empty', ''],
+  ['in another case', 'Sold'],
+  ['unknown', 'gone'],
+  ['a number', 1n],
+  ['a list', ['sold']],
+])('a status is refused that is %s', (_name, status) => {
+  expect(refusal(() => parseNewPet({ name: 'Rex', categoryId: 1n, status }))).toEqual(
+    invalid('status must be one of available, pending, sold.'),
+  );
+});
+
+test.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['a text', 'Rex'],
+  ['a number', 1n],
+  ['a list', [{ name: 'Rex', categoryId: 1n }]],
+])('a body is refused that is %s', (_name, body) => {
+  expect(refusal(() => parseNewPet(body))).toEqual(invalid('The body must be a JSON object.'));
+});
+
+test('all fields at fault are named at once', () => {
+  expect(refusal(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
+    invalid(
+      'name is required; categoryId must be an integer of 64 bits; status must be one of available, pending, sold.',
+    ),
+  );
+});
+
+describe('a query', () => {
+  test('without parameters asks for the first 20 of any status', () => {
+    expect(parsePetsQuery({})).toEqual({ limit: 20, status: undefined, afterId: undefined });
+  });
+
+  test('has all its parameters read, and others ignored', () => {
+    expect(
+      parsePetsQuery({ limit: '5', status: 'sold', cursor: formatCursor(7n), offset: '3', sort: ['a', 'b'] }),
+    ).toEqual({ limit: 5, status: 'sold', afterId: 7n });
+  });
+
+  test.each([
+    ['1', 1],
+    ['9', 9],
+    ['10', 10],
+    ['99', 99],
+    ['100', 100],
+  ])('may have the limit %s', (text, limit) => {
+    expect(parsePetsQuery({ limit: text }).limit).toBe(limit);
+  });
+
+  test.each([
+    '0',
+    '101',
+    '-1',
+    '1.5',
+    '1e1',
+    '05',
+    '+5',
+    ' 5',
+    '5 ',
+    '5\n',
+    'ten',
+    '',
+    '999999999999999999999',
+  ])('is refused with the limit %j', (limit) => {
+    expect(refusal(() => parsePetsQuery({ limit }))).toEqual(
+      invalid('limit must be an integer from 1 to 100.'),
+    );
+  });
+
+  test.each(['', 'Sold', 'gone', 'sold,pending'])('is refused with the status %j', (status) => {
+    expect(refusal(() => parsePetsQuery({ status }))).toEqual(
+      invalid('status must be one of available, pending, sold.'),
+    );
+  });
+
+  test.each(['limit', 'status', 'cursor'])('is refused with %s given twice', (name) => {
+    expect(refusal(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
+      invalid(`${name} must be given once only.`),
+    );
+  });
+});
+
+describe('a cursor', () => {
+  test.each([1n, 255n, 9_007_199_254_740_993n, 2n ** 63n - 1n])('leads to the pets after %s', (lastId) => {
+    expect(parsePetsQuery({ cursor: formatCursor(lastId) }).afterId).toBe(lastId);
+  });
+
+  test('is the same text for the same id, and needs no escaping in a URL', () => {
+    expect(formatCursor(2n ** 63n - 1n)).toBe('f_________8');
+  });
+
+  test.each([
+    ['empty', ''],
+    ['an id', '20'],
+    ['cut short', formatCursor(20n).slice(0, -1)],
+    ['too long', `${formatCursor(20n)}A`],
+    ['padded', `${formatCursor(20n)}=`],
+    ['with a stray character', `${formatCursor(20n).slice(0, 5)}!${formatCursor(20n).slice(5)}`],
+    ['with other bits at its end', `${formatCursor(20n).slice(0, -1)}B`],
+    ['of another alphabet', 'f/////////8'],
+  ])('is refused where it is %s', (_name, cursor) => {
+    expect(refusal(() => parsePetsQuery({ cursor }))).toEqual(
+      invalid('cursor is not one that this API has given out.'),
+    );
+  });
+});
+
+describe('the id in a path', () => {
+  test.each([
+    ['1', 1n],
+    ['9007199254740993', 9_007_199_254_740_993n],
+    ['9223372036854775807', 2n ** 63n - 1n],
+  ])('is a canonical decimal: %s', (text, id) => {
+    expect(parsePetId(text)).toBe(id);
+  });
+
+  test.each([
+    'abc',
+    '01',
+    '0',
+    '-1',
+    '+1',
+    '1.0',
+    '1e3',
+    '0x1',
+    ' 1',
+    '1\n',
+    '١',
+    '',
+    '9223372036854775808',
+    '9999999999999999999',
+    '10000000000000000000',
+    '1'.repeat(100_000),
+  ])('is of no pet otherwise: %.25s', (text) => {
+    expect(refusal(() => parsePetId(text))).toEqual({
+      code: 'pet_not_found',
+      message: 'This pet does not exist.',
+      status: 404,
+    });
+  });
+});

@@ -1,0 +1,225 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { PetsError } from '../../../../pets-service/errors.ts';
+import { int64Json, int64Reviver, parseInt64 } from '../../../../pets-service/pets/int64.ts';
+import {
+  formatCursor,
+  parseNewPet,
+  parsePetId,
+  parsePetsQuery,
+} from '../../../../pets-service/pets/pet-input.ts';
+import { petStatuses } from '../../../../pets-service/pets/pet.ts';
+
+const min = -(2n ** 63n);
+const max = 2n ** 63n - 1n;
+const int64 = fc.bigInt({ min, max });
+/** Around its ends, and far beyond them. */
+const around = fc.oneof(
+  fc.tuple(fc.constantFrom(min, max), fc.bigInt({ min: -3n, max: 3n })).map(([end, step]) => end + step),
+  fc.bigInt({ min: min * 100n, max: max * 100n }),
+);
+const isInt64 = (value: bigint) => value >= min && value <= max;
+
+/** The result, or the code of the one error that bad input may lead to. */
+function outcomeOf<T>(parse: () => T): { result: T } | { code: string } {
+  try {
+    return { result: parse() };
+  } catch (error) {
+    if (error instanceof PetsError && error.status < 500) return { code: error.code };
+    throw error;
+  }
+}
+
+describe('an integer of 64 bits', () => {
+  test('is read, and written into JSON and read again, digit for digit', () => {
+    fc.assert(
+      fc.property(int64, (value) => {
+        expect(parseInt64(String(value))).toBe(value);
+        const text = JSON.stringify({ value: int64Json(value) });
+        expect(text).toBe(`{"value":${value}}`);
+        expect(JSON.parse(text, int64Reviver)).toEqual({ value });
+      }),
+    );
+  });
+
+  test('ends where int64 ends', () => {
+    fc.assert(
+      fc.property(around, (value) => {
+        expect(parseInt64(String(value))).toBe(isInt64(value) ? value : undefined);
+      }),
+    );
+  });
+
+  test('is one by its value, however it is written', () => {
+    const written = fc.record({
+      sign: fc.constantFrom('', '-'),
+      whole: fc.bigInt({ min: 0n, max: 10n ** 21n }),
+      fraction: fc.option(fc.stringMatching(/^[0-9]{0,4}0{0,20}$/), { nil: '' }),
+      exponent: fc.option(fc.integer({ min: -25, max: 25 }), { nil: 0 }),
+    });
+    fc.assert(
+      fc.property(written, ({ sign, whole, fraction, exponent }) => {
+        const point = fraction === '' ? '' : `.${fraction}`;
+        const source = `${sign}${whole}${point}${exponent === 0 ? '' : `e${exponent}`}`;
+        // The same in exact arithmetic: digits times a power of ten.
+        const digits = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n);
+        const power = exponent - fraction.length;
+        const divisor = power < 0 ? 10n ** BigInt(-power) : 1n;
+        const value = power < 0 ? digits / divisor : digits * 10n ** BigInt(power);
+        const isWhole = digits % divisor === 0n;
+        expect(parseInt64(source)).toBe(isWhole && isInt64(value) ? value : undefined);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('is none of what is only nearly one', () => {
+    const nearly = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[-+0-9.eExX _n]{1,8}$/));
+    fc.assert(
+      fc.property(nearly, (text) => {
+        const value = parseInt64(text);
+        // What JSON would not call a number is none here, either.
+        expect(value === undefined || BigInt(Math.trunc(Number(text))) === value).toBe(true);
+        if (/[^-+0-9.eE]/.test(text)) expect(value).toBeUndefined();
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+test('JSON of any shape comes out of the reviver as it went in, whole numbers as bigint', () => {
+  const exact = (value: unknown): unknown => {
+    if (typeof value === 'bigint') return Number(value);
+    if (Array.isArray(value)) return value.map(exact);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, exact(inner)]));
+  };
+  fc.assert(
+    fc.property(fc.json(), (text) => {
+      // In JSON, -0 is the integer 0.
+      const plain = JSON.stringify(JSON.parse(text));
+      expect(JSON.stringify(exact(JSON.parse(text, int64Reviver)))).toBe(plain);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+describe('the body of a new pet', () => {
+  /** Halves of surrogate pairs among other characters, as an escape in JSON can make them. */
+  const brokenUnicode = fc
+    .array(fc.oneof(fc.integer({ min: 0xd8_00, max: 0xdf_ff }), fc.integer({ min: 32, max: 126 })), {
+      maxLength: 5,
+    })
+    .map((units) => String.fromCharCode(...units));
+  const body = fc.oneof(
+    fc.anything(),
+    fc.record(
+      {
+        name: fc.oneof(fc.string({ unit: 'binary', maxLength: 300 }), brokenUnicode, fc.anything()),
+        categoryId: fc.oneof(int64, fc.anything()),
+        status: fc.oneof(fc.constantFrom(...petStatuses), fc.anything()),
+        id: fc.anything(),
+        // As JSON can have it, where an object literal can't.
+        ['__proto__']: fc.anything(),
+      },
+      { requiredKeys: [] },
+    ),
+    fc.json().map((text): unknown => JSON.parse(text, int64Reviver)),
+  );
+
+  test('makes a pet that keeps to the rules, or an error of the client, whatever it is', () => {
+    fc.assert(
+      fc.property(body, (body) => {
+        const outcome = outcomeOf(() => parseNewPet(body));
+        if ('code' in outcome) {
+          expect(outcome.code).toBe('invalid_request');
+          return;
+        }
+        const { name, categoryId, status, ...others } = outcome.result;
+        expect(others).toEqual({});
+        expect(name).toBe(name.trim());
+        expect(name).not.toMatch(/\p{Cc}/u);
+        expect(name.isWellFormed()).toBe(true);
+        const { length } = Array.from(name);
+        expect(length >= 1 && length <= 255).toBe(true);
+        expect(typeof categoryId).toBe('bigint');
+        expect(petStatuses).toContain(status);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('that is right is taken as it is, without the space around the name', () => {
+    const name = fc
+      .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
+      .filter((text) => text.trim() !== '' && !/\p{Cc}/u.test(text));
+    const status = fc.option(fc.constantFrom(...petStatuses), { nil: undefined });
+    fc.assert(
+      fc.property(name, int64, status, (name, categoryId, status) => {
+        const given = { name: ` ${name} `, categoryId, ...(status === undefined ? {} : { status }) };
+        expect(parseNewPet(given)).toEqual({ name: name.trim(), categoryId, status: status ?? 'available' });
+      }),
+    );
+  });
+});
+
+describe('the query of a list', () => {
+  test('is one that the store can answer, or an error of the client, whatever it is', () => {
+    /** What decodes to the same bytes, or to one more or less. */
+    const nearlyCursor = fc
+      .tuple(int64.map(formatCursor), fc.stringMatching(/^[A-Za-z0-9+/=_-]{0,2}$/), fc.boolean())
+      .map(([cursor, end, shortened]) => (shortened ? cursor.slice(0, -1) : cursor) + end);
+    const value = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.integer({ min: -5, max: 200 }).map(String),
+      fc.constantFrom<string>(...petStatuses),
+      int64.map(formatCursor),
+      nearlyCursor,
+      fc.array(fc.string()),
+    );
+    const query = fc.dictionary(fc.constantFrom('limit', 'status', 'cursor', 'other', 'toString'), value);
+    fc.assert(
+      fc.property(query, (query) => {
+        const outcome = outcomeOf(() => parsePetsQuery(query));
+        if ('code' in outcome) {
+          expect(outcome.code).toBe('invalid_request');
+          return;
+        }
+        const { limit, status, afterId } = outcome.result;
+        expect(Number.isInteger(limit) && limit >= 1 && limit <= 100).toBe(true);
+        expect(query['limit'] ?? '20').toBe(String(limit));
+        expect(query['status']).toBe(status);
+        if (afterId === undefined) expect(query['cursor']).toBeUndefined();
+        else expect(query['cursor']).toBe(formatCursor(afterId));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('goes on where its cursor says', () => {
+    fc.assert(
+      fc.property(int64, (id) => {
+        expect(parsePetsQuery({ cursor: formatCursor(id) }).afterId).toBe(id);
+        expect(formatCursor(id)).toMatch(/^[\w-]{11}$/);
+      }),
+    );
+  });
+});
+
+test('an id in a path is one of a pet, or there is no such pet', () => {
+  const text = fc.oneof(around.map(String), fc.string({ unit: 'binary' }));
+  fc.assert(
+    fc.property(text, (text) => {
+      const outcome = outcomeOf(() => parsePetId(text));
+      if ('code' in outcome) {
+        expect(outcome.code).toBe('pet_not_found');
+        const canonical = /^[1-9]\d*$/.test(text) && BigInt(text) <= max;
+        expect(canonical).toBe(false);
+      } else {
+        expect(String(outcome.result)).toBe(text);
+        expect(outcome.result > 0n && outcome.result <= max).toBe(true);
+      }
+    }),
+    { numRuns: 1000 },
+  );
+});
