@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
-/** One path of the API and what may be done there. */
+/** One path of the API and its methods. */
 export interface ApiRoute {
-  /** As the OpenAPI document writes it, base path included: /v1/pets/{petId}. */
+  /** Path as in the OpenAPI document, with the base path: /v1/pets/{petId}. */
   pattern: string;
   /** Value of the Allow header. */
   allow: readonly string[];
@@ -15,9 +15,9 @@ export interface ApiDescription {
   json: string;
   /** Base path of all operations, such as /v1. */
   basePath: string;
-  /** Stands for the server as a whole: all that can be done somewhere. */
+  /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
-  /** The route that a path (without query) belongs to. Case-sensitive, no trailing slash, nothing decoded. */
+  /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
   match(path: string): ApiRoute | undefined;
 }
 
@@ -26,12 +26,12 @@ const documentSchema = z.looseObject({
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
 
-/** Route of the OpenAPI document itself. It needs no key and costs nothing. */
+/** Route of the OpenAPI document itself. It needs no key and costs no quota. */
 const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
 
 /**
- * The API as openapi.yaml describes it. What is proxied is what is documented: the gateway has no other list of
- * routes, and so knows nothing of pets beyond the document.
+ * Loads openapi.yaml. Only documented routes are proxied: the gateway has no other list of routes, and knows nothing of
+ * pets beyond the document.
  */
 export function loadApiDescription(): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
@@ -52,7 +52,7 @@ export function loadApiDescription(): ApiDescription {
   };
 }
 
-/** Every GET is a HEAD too (RFC 9110 section 9.1), and OPTIONS is answered everywhere. */
+/** Every path with GET has HEAD, too (RFC 9110 section 9.1), and every path has OPTIONS. */
 function allowedMethods(operations: string[]): string[] {
   const methods = ['get', 'post', 'put', 'patch', 'delete'].filter((method) => operations.includes(method));
   return [

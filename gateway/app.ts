@@ -5,38 +5,34 @@ import type { Logger } from 'pino';
 import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
 import { loadApiDescription } from './api-description.ts';
-import { createApiKeys } from './api-keys/api-key-cache.ts';
+import { createApiKeyCache } from './api-keys/api-key-cache.ts';
 import type { GatewayError } from './errors.ts';
-import { ambiguityOf } from './http/ambiguous-request.ts';
-import type { MakeCounts } from './http/in-use-counters.ts';
-import { createMessageClasses, type MessageClasses } from './http/message-classes.ts';
-import { normalizeTarget } from './http/normalize-target.ts';
-import { setSecurityHeaders } from './http/security-headers.ts';
+import { findAmbiguity } from './http/ambiguous-request.ts';
+import type { CreateCounter } from './http/in-use-counters.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
 import { authenticate } from './journey/authenticate.ts';
-import { holdBody } from './journey/buffer-body.ts';
-import { below, inOrder } from './journey/compose.ts';
+import { bufferBody } from './journey/buffer-body.ts';
+import { compose, underPath } from './journey/compose.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
+import { matchRoute } from './journey/match-route.ts';
 import { proxyToPets } from './journey/proxy-to-pets.ts';
-import { recordAccess, recordRawAnswer } from './journey/record-access.ts';
+import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
-import {
-  matchRoute,
-  rejectLargeBody,
-  rejectMalformed,
-  rejectUnknownRoute,
-} from './journey/reject-request.ts';
+import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
-import type { LogRequest } from './observability/log.ts';
+import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { createAnonymousLimit } from './quota/address-limit.ts';
+import type { LogRequest } from './observability/request-log.ts';
+import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
 import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
-import { createMintToken } from './upstream/internal-token.ts';
+import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
+import { normalizeTarget } from './runtime/normalize-target.ts';
+import { createAuthorize } from './upstream/internal-token.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
 export interface GatewayDependencies extends RedisState {
@@ -44,10 +40,10 @@ export interface GatewayDependencies extends RedisState {
   upstreams: Upstreams;
   upstreamTimeoutMs: number;
   privateKey: KeyObject;
-  /** Addresses and networks of our own proxies, as proxy-addr writes them. */
+  /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
-  /** For what the limits of the whole gateway count. */
-  makeCounts: MakeCounts;
+  /** Creates the counters that limits of the whole gateway need. */
+  createCounter: CreateCounter;
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;
@@ -55,34 +51,34 @@ export interface GatewayDependencies extends RedisState {
 }
 
 export interface Gateway {
-  /** Handles a request: the first step, then Express with all others. */
+  /** Handles a request: normalizes its target, and then Express runs all steps. */
   app: RequestListener;
-  /** What its requests and their answers are to be made of. */
+  /** Classes for the HTTP server's requests and responses. */
   messageClasses: MessageClasses;
-  /** Methods that there are somewhere. */
+  /** All methods of the API. */
   allow: readonly string[];
-  /** Whether an address is that of one of our own proxies. */
+  /** Whether an address belongs to a trusted proxy. */
   isProxy(address: string): boolean;
-  /** Charges an address for something that never became a request, and returns the headers of the answer. */
+  /** Charges an address for something that became no request. @returns headers for the response */
   chargeAddress(address: string): Promise<RateLimitHeaders>;
-  /** Logs and counts the answer to it. */
-  recordRawAnswer(error: GatewayError, address: string): void;
+  /** Logs and counts the response to it. */
+  recordRawResponse(error: GatewayError, address: string): void;
 }
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, busyKeys, faults, log, metrics, now } = dependencies;
+  const { redis, gate, plans, hotKeys, invalidValues, log, metrics, now } = dependencies;
   const api = loadApiDescription();
   const { basePath } = api;
-  const apiKeys = createApiKeys({ redis, gate, faults, plans, now });
+  const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const quota = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
   });
-  const anonymousLimit = createAnonymousLimit({ redis, gate, limit: plans.anonymousMinute });
-  const refuseAnonymous = createRefuseAnonymous({ anonymousLimit, now });
+  const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
+  const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);
-  const mintToken = createMintToken(dependencies.privateKey, now);
+  const authorize = createAuthorize(dependencies.privateKey, now);
 
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -92,40 +88,40 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
 
   // Order matters: each step may rely on every step above it.
   app.use(
-    inOrder(
+    compose(
       assignRequestId(),
       setSecurityHeaders(),
       matchRoute(api),
       recordAccess(dependencies),
       serveDescription(api),
-      answerOptions({ api, anonymousLimit, now }),
-      below(basePath, authenticate({ apiKeys, refuseAnonymous })),
+      answerOptions({ api, addressLimit, now }),
+      underPath(basePath, authenticate({ apiKeys, refuseAnonymous })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      below(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, busyKeys, metrics })),
+      underPath(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, hotKeys, metrics })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),
-      holdBody(dependencies.makeCounts),
-      proxyToPets({ ...dependencies, mintToken, trustsPeer }),
+      bufferBody(dependencies.createCounter),
+      proxyToPets({ ...dependencies, authorize, trustsPeer }),
     ),
   );
-  app.use(renderError({ basePath, anonymousLimit, log, now }));
+  app.use(renderError({ basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));
 
   return {
     app(req, res) {
-      // Before Express, whose router takes down the target at the start and is confused by a change of it.
+      // Before Express, whose router reads the target first and must not see it change.
       normalizeTarget(req);
-      // Nothing after it is served: what it would be is uncertain.
-      if (ambiguityOf(req) !== undefined) res.shouldKeepAlive = false;
+      // No request after an ambiguous one is served: its beginning is uncertain.
+      if (findAmbiguity(req) !== undefined) res.shouldKeepAlive = false;
       app(req, res);
     },
     messageClasses: createMessageClasses(app),
     allow: api.everything.allow,
     isProxy: (address) => trustsPeer(address, 0),
-    recordRawAnswer: (error, address) => recordRawAnswer({ log, metrics }, error, address),
+    recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address) {
-      const { window } = await anonymousLimit.charge(address);
+      const { window } = await addressLimit.charge(address);
       return addressLimitHeaders(window, now());
     },
   };

@@ -1,6 +1,8 @@
+import { StacklessError } from './runtime/stackless-error.ts';
+
 /**
- * The closed list of errors that the gateway itself can answer with. Clients switch on the code, so a code is
- * never renamed; status and message belong to it. Listed in README.md and openapi.yaml too.
+ * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in
+ * API.md and openapi.yaml.
  */
 const catalogue = {
   missing_api_key: [401, 'An API key is required: send it as "Authorization: Bearer <API_KEY>".'],
@@ -26,8 +28,8 @@ const catalogue = {
   payload_too_large: [413, 'The request body is larger than 1 MiB.'],
   request_timeout: [408, 'The request did not arrive in time.'],
   upstream_unavailable: [503, 'The service behind the gateway cannot be reached. Retry shortly.'],
-  upstream_timeout: [504, 'The service behind the gateway did not answer in time.'],
-  upstream_error: [502, 'The service behind the gateway gave a broken answer.'],
+  upstream_timeout: [504, 'The service behind the gateway did not respond in time.'],
+  upstream_error: [502, 'The service behind the gateway sent an invalid response.'],
   service_unavailable: [503, 'The gateway cannot check this request at the moment. Retry shortly.'],
   internal_error: [500, 'Something went wrong inside the gateway.'],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
@@ -44,33 +46,26 @@ export interface ErrorBody {
 }
 
 interface GatewayErrorOptions {
-  /** Extra response headers, such as Retry-After. */
+  /** Further response headers, such as Retry-After. */
   headers?: Record<string, string>;
-  /** What led here: logged, never sent. */
+  /** Logged, but never sent. */
   cause?: unknown;
-  /** Replaces the catalogue's message where more can be said safely. */
+  /** Replaces the catalogue's message if more can be said safely. */
   message?: string;
-  /** Replaces the catalogue's status: 417 for an unknown Expect is a bad_request too. */
+  /** Replaces the catalogue's status: 417 for an unknown Expect is a bad_request, too. */
   status?: number;
 }
 
-/** Of whatever was thrown. */
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-/** An expected refusal. Thrown anywhere in the journey, rendered by one handler (error-handler.ts). */
-export class GatewayError extends Error {
+/** An expected refusal. Thrown anywhere in the journey, and rendered by renderError. */
+export class GatewayError extends StacklessError {
+  override readonly name = 'GatewayError';
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, options: GatewayErrorOptions = {}) {
     const [status, message] = catalogue[code];
-    const { stackTraceLimit } = Error;
-    // Nobody looks at where a refusal came from, and to find out would cost a refused client's request the most.
-    Error.stackTraceLimit = 0;
     super(options.message ?? message, { cause: options.cause });
-    Error.stackTraceLimit = stackTraceLimit;
-    this.name = 'GatewayError';
     this.code = code;
     this.status = options.status ?? status;
     this.headers = options.headers ?? {};

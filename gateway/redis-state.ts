@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
-import { createFaultReport, type FaultReport } from './observability/invalid-values.ts';
+import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans, seedPlans, type Plans } from './plans/plans.ts';
-import { createBanPolicy, seedBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
-import { createBusyKeys, type BusyKeys } from './quota/hot-keys.ts';
+import { createLiveBanPolicy, seedBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { createDayUsage, type DayUsage } from './quota/outage-usage.ts';
+import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
-import { riskySettings } from './redis/risky-settings.ts';
+import { findRiskySettings } from './redis/risky-settings.ts';
 
-/** Redis, what is read from it all the time, and what stands in for it while it is away. */
+/** Redis, what is read from it continually, and what replaces it during an outage. */
 export interface RedisState {
   redis: RedisClient;
   gate: RedisGate;
@@ -21,25 +21,25 @@ export interface RedisState {
   banPolicy: LiveBanPolicy;
   instances: Instances;
   local: LocalQuota;
-  dayUsage: DayUsage;
-  busyKeys: BusyKeys;
-  faults: FaultReport;
-  /** Resolves when Redis answers, or after the given time; says which. */
-  untilOpen(timeoutMs: number): Promise<boolean>;
-  /** Reports what is left to report and disconnects. */
+  outageUsage: OutageUsage;
+  hotKeys: HotKeys;
+  invalidValues: InvalidValues;
+  /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
+  waitUntilOpen(timeoutMs: number): Promise<boolean>;
+  /** Reports pending counts and disconnects. */
   close(): Promise<void>;
 }
 
-/** Plans, ban policy and the list of instances are read this often: a change is in force within a second. */
+/** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
 const refreshMs = 500;
-/** How far `ops top` is behind, at the most. */
-const busyReportMs = 2000;
-/** No request depends on these: only operators do. */
+/** Maximum delay of `ops top`. */
+const hotKeysReportMs = 2000;
+/** No request depends on the indexes, only operators do. */
 const indexCheckMs = 5000;
 
 interface RedisStateDependencies {
   url: string;
-  /** Whether the gateway runs it itself, and has said already how it keeps its data. */
+  /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
   isPrivate: boolean;
   log: Logger;
   metrics: Metrics;
@@ -48,12 +48,15 @@ interface RedisStateDependencies {
 
 export function createRedisState({ url, isPrivate, log, metrics, now }: RedisStateDependencies): RedisState {
   const redis = createRedis(url, log);
-  const faults = createFaultReport({ log, gauge: (key, count) => metrics.badSettings.set({ key }, count) });
+  const invalidValues = createInvalidValues({
+    log,
+    setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
+  });
   const local = createLocalQuota({ now });
-  const dayUsage = createDayUsage({ redis, log, now });
-  const plans = createPlans({ redis, faults, now });
-  const banPolicy = createBanPolicy({ redis, faults });
-  const busyKeys = createBusyKeys({ redis, now });
+  const outageUsage = createOutageUsage({ redis, log, now });
+  const plans = createPlans({ redis, invalidValues, now });
+  const banPolicy = createLiveBanPolicy({ redis, invalidValues });
+  const hotKeys = createHotKeys({ redis, now });
   const instances = createInstances({ redis, now });
 
   metrics.localMode.set(1);
@@ -62,44 +65,45 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => metrics.localMode.set(open ? 0 : 1),
-    onAnswer: (ms) => metrics.redisSeconds.observe(ms / 1000),
+    onCommand: (ms) => metrics.redisSeconds.observe(ms / 1000),
   });
 
   async function refresh(): Promise<void> {
     await Promise.all([plans.refresh(), banPolicy.refresh(), instances.announce()]);
   }
 
-  const toldRisks = new Set<string>();
-  async function tellRisks(): Promise<void> {
-    for (const risk of await riskySettings(redis).catch(() => [])) {
-      if (!toldRisks.has(risk)) log.warn(`Redis: ${risk}`);
-      toldRisks.add(risk);
+  const loggedRisks = new Set<string>();
+  async function logRisks(): Promise<void> {
+    for (const risk of await findRiskySettings(redis).catch(() => [])) {
+      if (!loggedRisks.has(risk)) log.warn(`Redis: ${risk}`);
+      loggedRisks.add(risk);
     }
   }
 
   gate.beforeOpening(async () => {
-    // Scripts ask for the time, which the user may not be allowed to.
+    // The scripts use TIME, which the Redis user may not be allowed to run.
     await Promise.all([seedPlans(redis), seedBanPolicy(redis), redis.time()]);
     await refresh();
-    await dayUsage.report();
-    if (!isPrivate) void tellRisks();
+    await outageUsage.report();
+    if (!isPrivate) void logRisks();
   });
 
   const refresher = setInterval(() => {
     if (!gate.open) return;
-    // Without traffic, nobody else would notice that Redis is gone.
+    // Notices an outage without traffic.
     void gate.check();
     void refresh();
-    // What was decided locally in the very moment in which Redis came back.
-    if (dayUsage.pending() > 0) void dayUsage.report().catch(() => {});
+    // Requests may have been decided locally at the very moment in which Redis came back.
+    if (outageUsage.pending() > 0) void outageUsage.report().catch(() => {});
   }, refreshMs);
 
   async function checkIndexes(): Promise<void> {
     try {
-      for (const { key, fault } of await checkTypes(redis))
-        faults.report(key, fault === undefined ? [] : [fault]);
+      for (const { key, issue } of await checkTypes(redis)) {
+        invalidValues.report(key, issue === undefined ? [] : [issue]);
+      }
     } catch {
-      // Redis is away, and that is told elsewhere.
+      // Redis is unavailable, which the gate reports.
     }
   }
 
@@ -107,10 +111,10 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (gate.open) void checkIndexes();
   }, indexCheckMs);
 
-  const busyReporter = setInterval(() => {
-    if (gate.open) void busyKeys.report();
-    else busyKeys.forget();
-  }, busyReportMs);
+  const hotKeysReporter = setInterval(() => {
+    if (gate.open) void hotKeys.report();
+    else hotKeys.clear();
+  }, hotKeysReportMs);
 
   return {
     redis,
@@ -119,25 +123,26 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     banPolicy,
     instances,
     local,
-    dayUsage,
-    busyKeys,
-    faults,
-    async untilOpen(timeoutMs) {
+    outageUsage,
+    hotKeys,
+    invalidValues,
+    async waitUntilOpen(timeoutMs) {
       const deadline = now() + timeoutMs;
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
       return gate.open;
     },
     async close() {
       clearInterval(refresher);
-      clearInterval(busyReporter);
+      clearInterval(hotKeysReporter);
       clearInterval(indexChecker);
       if (gate.open) {
         await instances.leave();
-        await dayUsage.report().catch(() => {});
+        await outageUsage.report().catch(() => {});
       }
-      const lost = dayUsage.pending();
-      if (lost > 0)
-        log.error({ requests: lost }, 'Requests served without Redis are lost to the day counters');
+      const lost = outageUsage.pending();
+      if (lost > 0) {
+        log.error({ requests: lost }, 'requests served without Redis are lost to the day counters');
+      }
       gate.close();
       redis.disconnect();
     },

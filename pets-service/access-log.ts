@@ -1,12 +1,12 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
 
-/** As the gateway makes them. Anything else could be an attempt to write into the log. */
+/** The form of the gateway's request ids. Anything else could be an attempt to write into the log. */
 const wellFormedRequestId = /^[A-Za-z0-9._-]{1,128}$/;
 
 /**
- * One line for each request, when its response is finished or cut off: who asked, or why the token was refused, under
- * the request id that the gateway logs too. Never a token or a body.
+ * Logs each request when its response is complete or cut off: its caller, or why the token was refused, with the request
+ * id that the gateway logs, too. Never logs a token or a body.
  */
 export function recordAccess(log: Logger): RequestHandler {
   return function recordAccess(req, res, next) {
@@ -16,7 +16,7 @@ export function recordAccess(log: Logger): RequestHandler {
       const { tokenCaller, tokenRefusal } = res.locals;
       log.info(
         {
-          requestId: requestIdOf(req.headers['x-request-id']),
+          requestId: parseRequestId(req.headers['x-request-id']),
           method,
           status: res.headersSent ? res.statusCode : clientClosedRequest,
           issuer: tokenCaller?.issuer,
@@ -32,10 +32,10 @@ export function recordAccess(log: Logger): RequestHandler {
   };
 }
 
-/** In logs alone: the caller went away before it was answered. The number is nginx's. */
+/** nginx's status for a caller that left before the response began. In logs only. */
 const clientClosedRequest = 499;
 
-/** @returns undefined for a header that is none of ours */
-export function requestIdOf(header: string | string[] | undefined): string | undefined {
+/** @returns undefined for a header that is not a request id */
+export function parseRequestId(header: string | string[] | undefined): string | undefined {
   return typeof header === 'string' && wellFormedRequestId.test(header) ? header : undefined;
 }

@@ -13,44 +13,62 @@ import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import { petRoutes } from './pets/pet-routes.ts';
 import type { Drain } from './runtime/drain.ts';
 
-/** Orchestrators wait for a second or two; a database that is slow is not their business. */
-const pingTimeoutMs = 500;
+/** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
+const healthTimeoutMs = 500;
 
 export interface PetsServiceDependencies {
   store: PetStore;
-  health: Pick<DatabaseHealth, 'ask' | 'proven'>;
+  health: Pick<DatabaseHealth, 'check' | 'everHealthy'>;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
   log: Logger;
   now: () => number;
 }
 
+export interface PetsService {
+  /** Until `open`, responds to /livez, and to everything else with 503. */
+  app: Express;
+  /** Serves from now on. */
+  open(dependencies: PetsServiceDependencies): void;
+}
+
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
-export function createPetsService(dependencies: PetsServiceDependencies): Express {
-  const { store, health, verifyToken, drain, log, now } = dependencies;
+export function createPetsService(): PetsService {
+  let isOpen = false;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
-  // As Express does, but without a limit on their number, beyond which the one that counts would be overlooked.
+  // As Express does, but without its limit on the number of parameters, beyond which one would be ignored.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
   app.use(setSecurityHeaders());
-
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });
-  // Later trouble with the database shows in the body and not in the status: it must not take every instance out at once.
-  app.get('/readyz', async (_req, res) => {
-    const database = await Promise.race([health.ask(), sleep(pingTimeoutMs, 'unavailable', { ref: false })]);
-    const status = drain.draining ? 'draining' : health.proven ? 'ok' : 'starting';
-    res.status(status === 'ok' ? 200 : 503).json({ status, database });
+  app.use(function rejectWhileStarting(_req, res, next) {
+    if (isOpen) return next();
+    const { body, status } = new PetsError('service_unavailable', { message: 'The service is starting.' });
+    res.status(status).set('Retry-After', '1').json(body);
   });
-  app.use(recordAccess(log));
-  app.use(rejectMalformed());
-  app.use(requireInternalToken(verifyToken));
-  app.use(petRoutes({ store, now }));
-  app.use(function notFound() {
-    throw new PetsError('not_found');
-  });
-  app.use(renderError({ log }));
-  return app;
+
+  function open({ store, health, verifyToken, drain, log, now }: PetsServiceDependencies): void {
+    // The database shows in the body, and not in the status once the service has started: an outage must not take every
+    // instance out at once.
+    app.get('/readyz', async (_req, res) => {
+      const timeout = sleep(healthTimeoutMs, 'unavailable', { ref: false });
+      const database = await Promise.race([health.check(), timeout]);
+      const status = drain.draining ? 'draining' : health.everHealthy ? 'ok' : 'starting';
+      res.status(status === 'ok' ? 200 : 503).json({ status, database });
+    });
+    app.use(recordAccess(log));
+    app.use(rejectMalformed());
+    app.use(requireInternalToken(verifyToken));
+    app.use(petRoutes({ store, now }));
+    app.use(function notFound() {
+      throw new PetsError('not_found');
+    });
+    app.use(renderError({ log }));
+    isOpen = true;
+  }
+
+  return { app, open };
 }

@@ -9,8 +9,8 @@ const demoPets: NewPet[] = [
   { name: 'Żółw', categoryId: 5n, status: 'available' },
 ];
 
-/** A few pets to look at, in an empty database only. @returns how many were added */
-export async function seedDemoPets(store: PetStore): Promise<number> {
+/** Adds a few pets to an empty database. @returns the number of added pets */
+export async function addDemoPets(store: PetStore): Promise<number> {
   const { pets } = await store.list({ limit: 1, status: undefined, afterId: undefined });
   if (pets.length > 0) return 0;
   for (const pet of demoPets) await store.create(pet);

@@ -1,15 +1,15 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { requestIdOf } from './access-log.ts';
+import { parseRequestId } from './access-log.ts';
 import { PetsError } from './errors.ts';
-import { brokenUtf8, tooManyValues } from './pets/pet-routes.ts';
+import { invalidUtf8, tooManyValues } from './pets/pet-routes.ts';
 
-/** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
+/** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   return function renderError(thrown, req, res, _next) {
-    const error = expectedError(thrown);
+    const error = toPetsError(thrown);
     if (error.status >= 500) {
-      const requestId = requestIdOf(req.headers['x-request-id']);
+      const requestId = parseRequestId(req.headers['x-request-id']);
       log.error({ requestId, code: error.code, err: error.cause }, error.message);
     }
     if (res.headersSent) {
@@ -20,12 +20,12 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   };
 }
 
-/** Errors of body-parser by their `type`; anything unknown is a bug, whose detail is logged and never sent. */
-function expectedError(thrown: unknown): PetsError {
+/** Translates body-parser's errors by their `type`. Anything unknown is a bug, whose detail is logged and never sent. */
+function toPetsError(thrown: unknown): PetsError {
   if (thrown instanceof PetsError) return thrown;
   const type = thrown instanceof Error && 'type' in thrown ? thrown.type : undefined;
   switch (type) {
-    case brokenUtf8:
+    case invalidUtf8:
       return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     case tooManyValues:
       return new PetsError('invalid_request', { message: 'The request body holds too many values.' });

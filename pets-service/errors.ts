@@ -1,4 +1,4 @@
-/** The closed list of errors that the pets service answers with. A code is never renamed. */
+/** The closed list of the pets service's errors. A code is never renamed. */
 const catalogue = {
   unauthorized: [401, 'A valid internal token is required.'],
   invalid_json: [400, 'The request body is not valid JSON.'],
@@ -32,22 +32,22 @@ export type ErrorCode = keyof typeof catalogue;
 export const errorCodes: readonly string[] = Object.keys(catalogue);
 
 interface PetsErrorOptions {
-  /** Replaces the catalogue's message where more can be said. */
+  /** Replaces the catalogue's message if more can be said. */
   message?: string;
   headers?: Record<string, string>;
-  /** What led here: logged, never sent. */
+  /** Logged, but never sent. */
   cause?: unknown;
 }
 
-/** An expected refusal. Rendered as the Error of the specification, section 2.5, by error-handler.ts. */
+/** An expected refusal, rendered by error-handler.ts. */
 export class PetsError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, { message, headers = {}, cause }: PetsErrorOptions = {}) {
-    const [status, standardMessage] = catalogue[code];
-    super(message ?? standardMessage, { cause });
+    const [status, defaultMessage] = catalogue[code];
+    super(message ?? defaultMessage, { cause });
     this.name = 'PetsError';
     this.code = code;
     this.status = status;

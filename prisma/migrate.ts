@@ -13,10 +13,10 @@ import { SchemaEngine } from '@prisma/schema-engine-wasm';
 const directory = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * Applies the migrations that the database does not have yet, as `prisma migrate deploy` does and into the same
- * table, but with the engine's WebAssembly build: nothing is downloaded, and the embedded database is reached too.
- * @returns names of the migrations that were applied
- * @throws Error of the database or of the adapter where they can't be applied
+ * Applies pending migrations as `prisma migrate deploy` does, and records them in the same table, but with the engine's
+ * WebAssembly build: nothing is downloaded, and it works for the embedded database, too.
+ * @returns names of the applied migrations
+ * @throws Error of the database or the adapter
  */
 export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): Promise<string[]> {
   const connections: SqlDriverAdapter[] = [];
@@ -24,11 +24,11 @@ export async function migrate(adapter: SqlMigrationAwareDriverAdapterFactory): P
   try {
     return await applyMigrations(bound);
   } catch (error) {
-    // The engine knows errors of JavaScript, such as of a certificate that is not there, by their number alone.
+    // The engine refers to errors of JavaScript, such as of a missing certificate, by a number.
     const [, id] = /^External error id#(\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
     throw bound.errorRegistry.consumeError(Number(id))?.error ?? error;
   } finally {
-    // The engine locks the database against other migrations for as long as its connection lasts, and never ends it.
+    // The engine holds its lock against other migrations until its connection ends, and never ends it.
     await Promise.all(connections.map((connection) => connection.dispose()));
   }
 }

@@ -1,149 +1,142 @@
 import { LRUCache } from 'lru-cache';
-import type { FaultReport } from '../observability/invalid-values.ts';
+import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { quotaKeys, redisKeys, type QuotaKeys } from '../redis/redis-keys.ts';
 import { apiKeyState, parseApiKeyRecord, type ApiKeyRecord } from './api-key-record.ts';
 
-/** Stands for every rev: consume.lua and read-usage-5.lua then do not compare. */
+/** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
 export const anyRev = -1;
 
-/** Who makes a request: the record of a valid API key and the hash it is stored under. */
+/** Who makes a request: the record of a valid API key, and the Redis keys that belong to it. */
 export interface Caller extends ApiKeyRecord {
   /** Hexadecimal SHA-256 of the API key. */
-  sha: string;
+  keyHash: string;
+  /** Made once, when the record is read: five strings for each request are measurable. */
+  quotaKeys: QuotaKeys;
+}
+
+export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
+  return { ...record, keyHash, quotaKeys: quotaKeys(keyHash) };
 }
 
 export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
   | { outcome: 'unknown' | 'expired' | 'revoked' }
-  /** Redis can't be asked, or holds a record that can't be read, and nothing recent is remembered. */
+  /** Redis is unavailable, or holds an invalid record, and nothing recent is cached. */
   | { outcome: 'unavailable' };
 
-export interface ApiKeys {
-  /** Whose key it is by memory alone, where that is fresh enough to be proven by its `rev`. */
-  recall(sha: string): Caller | undefined;
-  /** The key's record as it is in Redis now, or as it is remembered while Redis is away. */
-  find(sha: string): Promise<ApiKeyLookup>;
+export interface ApiKeyCache {
+  /** The cached caller, if it is fresh enough that a comparison of its `rev` suffices. */
+  getCached(keyHash: string): Caller | undefined;
+  /** The key's record as it is in Redis now, or the cached one while Redis is unavailable. */
+  find(keyHash: string): Promise<ApiKeyLookup>;
   /** The key's record as it is in Redis now. */
-  reread(sha: string): Promise<ApiKeyLookup>;
+  reread(keyHash: string): Promise<ApiKeyLookup>;
 }
 
-interface ApiKeysDependencies {
+interface ApiKeyCacheDependencies {
   redis: RedisClient;
   gate: RedisGate;
-  faults: FaultReport;
-  /** Told of each record that is read, so that its plan is known before limits are asked for. */
-  plans: Pick<Plans, 'learn' | 'limitsOf'>;
+  invalidValues: InvalidValues;
+  /** The plan of each record that is read is loaded before its limits are needed. */
+  plans: Pick<Plans, 'ensureLoaded' | 'limitsOf'>;
   now: () => number;
 }
 
-const rememberedKeys = 100_000;
-/** A remembered record is only a hint, proven by its rev; older than this it is not even tried. */
-const hintMs = 10_000;
-/** How long a remembered record serves while Redis is away. */
+const maxCachedKeys = 100_000;
+/** A cached record is only a hint that its rev confirms. An older one is not even tried. */
+const freshMs = 10_000;
+/** Maximum age of a cached record that serves while Redis is unavailable. */
 const outageMs = 15 * 60_000;
 
-interface Remembered {
+interface CacheEntry {
   caller: Caller;
   readAtMs: number;
-  /** What the caller was made of. */
-  fields: Record<string, string> | undefined;
 }
 
-export function createApiKeys({ redis, gate, faults, plans, now }: ApiKeysDependencies): ApiKeys {
-  const remembered = new LRUCache<string, Remembered>({ max: rememberedKeys });
+export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
+  const { redis, gate, invalidValues, plans, now } = dependencies;
+  const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
-  async function read(sha: string): Promise<ApiKeyLookup> {
-    const key = redisKeys.apiKey(sha);
+  async function read(keyHash: string): Promise<ApiKeyLookup> {
+    const key = redisKeys.apiKey(keyHash);
     let fields: Record<string, string>;
     try {
       fields = await gate.send(() => redis.hgetall(key));
     } catch (error) {
-      if (!(error instanceof RedisUnavailable)) faults.report(key, [String(error)]);
-      return duringOutage(sha);
-    }
-    const last = remembered.get(sha);
-    if (last?.fields !== undefined && isSame(last.fields, fields)) {
-      faults.report(key, []);
-      // The same object, since others keep what they make of a caller for as long as it is the same.
-      return remember(last.caller, fields);
+      if (!(error instanceof RedisUnavailable)) invalidValues.report(key, [String(error)]);
+      return findWithoutRedis(keyHash);
     }
     const parsed = parseApiKeyRecord(fields);
-    faults.report(key, parsed.outcome === 'broken' ? parsed.faults : []);
+    invalidValues.report(key, parsed.outcome === 'invalid' ? parsed.issues : []);
     switch (parsed.outcome) {
       case 'absent':
-        remembered.delete(sha);
+        cache.delete(keyHash);
         return { outcome: 'unknown' };
-      case 'broken':
-        return parsed.revoked ? { outcome: 'revoked' } : lastGoodUnderNewRev(sha, fields['rev']);
+      case 'invalid':
+        return parsed.revoked ? { outcome: 'revoked' } : keepLastValid(keyHash, fields['rev']);
       case 'record':
-        return remember({ ...parsed.record, sha }, fields);
+        return store(createCaller(parsed.record, keyHash));
     }
   }
 
-  /** Once its plan is known: whoever finds it by memory does not wait for that. */
-  async function remember(caller: Caller, fields: Record<string, string>): Promise<ApiKeyLookup> {
-    // An outage in between shows when its limits are asked for.
-    await gate.send(() => plans.learn(caller.plan)).catch(() => {});
-    remembered.set(caller.sha, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld(), fields });
-    return judge(caller);
+  /** Stores the caller when its plan is loaded, since requests that find it in the cache do not wait for that. */
+  async function store(caller: Caller): Promise<ApiKeyLookup> {
+    // An outage at this moment shows when the limits are needed.
+    await gate.send(() => plans.ensureLoaded(caller.plan)).catch(() => {});
+    cache.set(caller.keyHash, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld() });
+    return lookupOf(caller);
   }
 
-  /** For a record that would not get to be proven by its rev: it is read anew for each request. */
-  const tooOld = () => now() - hintMs - 1;
+  /** Age of a record whose rev could not confirm it: it is read again for each request. */
+  const tooOld = () => now() - freshMs - 1;
 
-  function judge(caller: Caller): ApiKeyLookup {
+  function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
     return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state };
   }
 
-  /** A record that was edited into nonsense does not lock its owner out: the last good one goes on serving. */
-  function lastGoodUnderNewRev(sha: string, rev: string | undefined): ApiKeyLookup {
-    const last = remembered.get(sha);
+  /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */
+  function keepLastValid(keyHash: string, rev: string | undefined): ApiKeyLookup {
+    const last = cache.get(keyHash);
     if (last === undefined) return { outcome: 'unavailable' };
     const comparable = /^\d{1,15}$/.test(rev ?? '0');
     last.caller = { ...last.caller, rev: comparable ? Number(rev ?? '0') : anyRev };
-    // It may have been revoked, and no rev would tell.
+    // Without a comparable rev, a revocation would go unnoticed.
     last.readAtMs = comparable ? now() : tooOld();
-    last.fields = undefined;
-    return judge(last.caller);
+    return lookupOf(last.caller);
   }
 
-  function duringOutage(sha: string): ApiKeyLookup {
-    const last = remembered.get(sha);
+  function findWithoutRedis(keyHash: string): ApiKeyLookup {
+    const last = cache.get(keyHash);
     if (last === undefined || now() - last.readAtMs > outageMs) return { outcome: 'unavailable' };
-    return judge(last.caller);
+    return lookupOf(last.caller);
   }
 
-  /** However many requests of one key wait for its record, Redis is asked once. */
-  function reread(sha: string): Promise<ApiKeyLookup> {
-    let pending = reading.get(sha);
+  /** All requests that wait for one key's record share one read. */
+  function reread(keyHash: string): Promise<ApiKeyLookup> {
+    let pending = reading.get(keyHash);
     if (pending === undefined) {
-      pending = read(sha).finally(() => reading.delete(sha));
-      reading.set(sha, pending);
+      pending = read(keyHash).finally(() => reading.delete(keyHash));
+      reading.set(keyHash, pending);
     }
     return pending;
   }
 
   return {
-    recall(sha) {
+    getCached(keyHash) {
       if (!gate.open) return undefined;
-      const last = remembered.get(sha);
-      if (last === undefined || now() - last.readAtMs > hintMs) return undefined;
-      // Only what is valid is proven by its rev later on: a key that has expired may have been given more time.
+      const last = cache.get(keyHash);
+      if (last === undefined || now() - last.readAtMs > freshMs) return undefined;
+      // A rev confirms only a valid key: an expired one may have been given more time.
       return apiKeyState(last.caller, now()) === 'valid' ? last.caller : undefined;
     },
-    async find(sha) {
-      return gate.open ? reread(sha) : duringOutage(sha);
+    async find(keyHash) {
+      return gate.open ? reread(keyHash) : findWithoutRedis(keyHash);
     },
     reread,
   };
-}
-
-function isSame(fields: Record<string, string>, others: Record<string, string>): boolean {
-  const names = Object.keys(fields);
-  return names.length === Object.keys(others).length && names.every((name) => fields[name] === others[name]);
 }

@@ -2,8 +2,8 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 /*
- * An API key is "pets_", 32 random base62 characters and 6 base62 characters of the CRC32 of all that precedes.
- * The fixed prefix lets secret scanners find leaked keys; the checksum lets a typo be refused without a look-up.
+ * An API key is "pets_", 32 random base62 characters and 6 base62 characters of the CRC32 of everything before them. The
+ * prefix lets secret scanners find leaked keys; the checksum lets a typo be refused without a look-up.
  */
 const prefix = 'pets_';
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -11,14 +11,14 @@ const randomLength = 32;
 const checksumLength = 6;
 const pattern = /^pets_[0-9A-Za-z]{38}$/;
 
-/** A new key: 32 characters from the system's secure random source, about 190 bits. */
+/** Generates a key with 32 characters from the system's secure random source, about 190 bits. */
 export function generateApiKey(): string {
   let body = prefix;
   for (let index = 0; index < randomLength; index += 1) body += alphabet[randomInt(alphabet.length)];
   return body + checksum(body);
 }
 
-/** Whether the text has the form and the checksum of an API key. Says nothing about whether it exists. */
+/** Whether the text has the form and the checksum of an API key. It says nothing about whether the key exists. */
 export function isWellFormedApiKey(text: string): boolean {
   if (!pattern.test(text)) return false;
   const body = text.slice(0, -checksumLength);
@@ -30,7 +30,7 @@ export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex');
 }
 
-/** The first characters of a key, enough for a person to recognise it and useless to anyone else. */
+/** First characters of a key: enough for a person to recognise it, and useless to anyone else. */
 export function apiKeyHint(key: string): string {
   return `${key.slice(0, prefix.length + 4)}…`;
 }

@@ -1,22 +1,20 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { HttpLimits } from '../http/http-server.ts';
 import {
-  bytes,
-  count,
+  boolean,
+  ConfigError,
   host,
-  isPem,
+  logLevel,
   milliseconds,
-  originList,
+  parseEnvironment,
   port,
-  proxyList,
-  redisUrl,
   text,
-  workers,
-} from './env-schemas.ts';
+  wholeNumber,
+} from '../runtime/environment.ts';
+import { originList, proxyList, redisUrl } from './env-schemas.ts';
 
-/** Everything that can be set from outside. The table in README.md says what each setting means. */
+/** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {
   /** Undefined: all interfaces. */
   host: string | undefined;
@@ -33,90 +31,73 @@ export interface Config {
   logLevel: string;
   trustProxy: string[];
   privateKeyFile: string | undefined;
-  /** Where the public half of the key is written at each start, for the pets service to read. */
+  /** File that the public key is written to at each start, for the pets service to read. */
   publicKeyOutput: string | undefined;
   upstreamTimeoutMs: number;
   upstreamConnections: number;
   limits: HttpLimits;
-  /** Between SIGTERM and the first connection that is refused. */
+  /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
 }
 
-/** Settings that can't be used, each named with what is wrong with it. */
-export class ConfigError extends Error {
-  readonly faults: readonly string[];
-
-  constructor(faults: readonly string[]) {
-    super(faults.join('\n'));
-    this.name = 'ConfigError';
-    this.faults = faults;
-  }
+/** What one client may take of the HTTP server. */
+export interface HttpLimits {
+  /** Bytes of a request's target and headers together. */
+  maxHeaderBytes: number;
+  /** Time for the headers of a request to arrive. */
+  headersTimeoutMs: number;
+  /** Time for a request as a whole to arrive. */
+  requestTimeoutMs: number;
+  /** Time for a response to be read. */
+  responseTimeoutMs: number;
+  /** Time that a connection may stay open between two requests. */
+  keepAliveTimeoutMs: number;
+  maxRequestsPerConnection: number;
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
 }
 
 const maxWorkers = 256;
 
-const settings = z.object({
+const count = wholeNumber(1, 99_999);
+
+const schema = z.object({
   GATEWAY_HOST: host.optional(),
-  GATEWAY_PORT: port(8080),
+  GATEWAY_PORT: port.default(8080),
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
-  GATEWAY_ADMIN_PORT: port(9090),
-  GATEWAY_WORKERS: workers(1, 1, maxWorkers),
-  PETS_SERVICE_PORT: port(3001),
+  GATEWAY_ADMIN_PORT: port.default(9090),
+  GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
+  PETS_SERVICE_PORT: port.default(3001),
   PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: redisUrl.optional(),
   DATA_DIR: text.default('.data'),
-  LOG_LEVEL: z
-    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-      error: 'is none of fatal, error, warn, info, debug, trace, silent',
-    })
-    .default('info'),
+  LOG_LEVEL: logLevel.default('info'),
   TRUST_PROXY: proxyList,
   INTERNAL_TOKEN_PRIVATE_KEY_FILE: text.optional(),
   INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: text.optional(),
-  UPSTREAM_TIMEOUT_MS: milliseconds(10_000),
-  HEADERS_TIMEOUT_MS: milliseconds(10_000),
+  UPSTREAM_TIMEOUT_MS: milliseconds().default(10_000),
+  HEADERS_TIMEOUT_MS: milliseconds().default(10_000),
   // Less than the pets service allows for the same request.
-  REQUEST_TIMEOUT_MS: milliseconds(30_000, 1, 240_000),
-  // Longer than the idle time of common load balancers, which is 60 s, lest one meets our closing.
-  KEEP_ALIVE_TIMEOUT_MS: milliseconds(65_000),
-  RESPONSE_TIMEOUT_MS: milliseconds(60_000),
-  // The pets service takes 80 KiB: these and what the gateway adds.
-  MAX_HEADER_BYTES: bytes(16_384, 2048, 65_536),
-  MAX_REQUESTS_PER_CONNECTION: count(10_000),
-  MAX_CONNECTIONS: count(10_000),
-  MAX_CONNECTIONS_PER_ADDRESS: count(2000),
-  UPSTREAM_CONNECTIONS: count(256),
-  SHUTDOWN_DELAY_MS: milliseconds(2000, 0),
-  SHUTDOWN_TIMEOUT_MS: milliseconds(30_000),
-  DEMO: z
-    .enum(['true', 'false'], { error: 'is neither true nor false' })
-    .default('false')
-    .transform((text) => text === 'true'),
+  REQUEST_TIMEOUT_MS: milliseconds(1, 240_000).default(30_000),
+  // Longer than the idle timeout of common load balancers, 60 s, so that they do not use a connection being closed.
+  KEEP_ALIVE_TIMEOUT_MS: milliseconds().default(65_000),
+  RESPONSE_TIMEOUT_MS: milliseconds().default(60_000),
+  // The pets service accepts 80 KiB, for these and the headers that the gateway adds.
+  MAX_HEADER_BYTES: wholeNumber(2048, 65_536, 'bytes').default(16_384),
+  MAX_REQUESTS_PER_CONNECTION: count.default(10_000),
+  MAX_CONNECTIONS: count.default(10_000),
+  MAX_CONNECTIONS_PER_ADDRESS: count.default(2000),
+  UPSTREAM_CONNECTIONS: count.default(256),
+  SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
+  SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
+  DEMO: boolean.default(false),
 });
 
-/**
- * Reads the environment. An empty variable counts as unset, as compose files pass them on.
- * @throws ConfigError with every fault at once. It repeats no URL, which may hold a password, and no key.
- */
+/** @throws ConfigError with every invalid setting */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
-  const given = {
-    ...standardsOf(env),
-    ...Object.fromEntries(Object.entries(env).filter(([, value]) => value !== '')),
-  };
-  const parsed = settings.safeParse(given);
-  if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) => {
-        const name = String(issue.path[0]);
-        const value = given[name] ?? '';
-        const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
-        return `${name}${shown} ${issue.message}`;
-      }),
-    );
-  }
-  const values = parsed.data;
+  const values = parseEnvironment(schema, env, environmentDefaults(env));
   if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
@@ -156,8 +137,8 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
 const isEverywhere = (host: string | undefined) => host === undefined || ['0.0.0.0', '::'].includes(host);
 
 /**
- * For who listens, which ops does not.
- * @throws ConfigError where two servers would have one port: a gateway would even take itself for the pets service
+ * For the gateway, not for the ops command, which does not listen.
+ * @throws ConfigError if two servers would have the same port: a gateway could even take itself for the pets service
  */
 export function assertPortsDiffer({ host, port, adminHost, adminPort, petsServiceUrls }: Config): void {
   const endpoints = [
@@ -172,20 +153,19 @@ export function assertPortsDiffer({ host, port, adminHost, adminPort, petsServic
         port: Number(url.port),
       })),
   ];
-  const faults = endpoints.flatMap((one, index) =>
+  const issues = endpoints.flatMap((one, index) =>
     endpoints
       .slice(index + 1)
       .filter((other) => other.port === one.port && other.port !== 0)
       .filter((other) => isEverywhere(one.host) || isEverywhere(other.host) || one.host === other.host)
       .map((other) => `${one.name} and ${other.name} are both ${one.port}`),
   );
-  if (faults.length > 0) throw new ConfigError(faults);
+  if (issues.length > 0) throw new ConfigError(issues);
 }
 
-/** Settings whose default depends on where the gateway runs. */
-function standardsOf({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  // As many as this process may use: fewer than the machine has, where its affinity or its cgroup says so.
-  if (NODE_ENV === 'production')
-    return { GATEWAY_WORKERS: String(Math.min(availableParallelism(), maxWorkers)) };
-  return {};
+/** Settings whose default depends on the environment. */
+function environmentDefaults({ NODE_ENV }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  if (NODE_ENV !== 'production') return {};
+  // The cores that this process may use: affinity or a cgroup limit may leave fewer than the machine has.
+  return { GATEWAY_WORKERS: String(Math.min(availableParallelism(), maxWorkers)) };
 }

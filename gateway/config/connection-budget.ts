@@ -1,35 +1,35 @@
 import type { Logger } from 'pino';
-import type { InstanceConfig } from '../instance.ts';
+import { ConfigError } from '../runtime/environment.ts';
 import { openFileLimit } from '../runtime/open-file-limit.ts';
-import { ConfigError, type Config } from './config.ts';
+import type { Config } from './config.ts';
+import type { InstanceConfig } from './instance-config.ts';
 
-/** Open files that a process needs for the log, Redis, probes, the admin port and what else there is. */
-const reserved = 100;
+/** Open files that a process needs for the log, Redis, probes and the admin port. */
+const reservedFiles = 100;
 
-/** Of clients' connections to one process: with fewer, a gateway would look healthy and refuse nearly everybody. */
-const fewest = 50;
+/** Minimum of client connections for one process. With fewer, a gateway would look healthy and refuse nearly everyone. */
+const minConnections = 50;
 
 /**
- * What one process may have of what the settings allow the gateway, and fewer connections of clients where the system
- * would not let its processes have as many: beyond, it would refuse connections without a word, those of the admin
- * port among them.
- * @throws ConfigError where so few would be left that nobody were served by it
+ * Divides the connections that the settings allow the gateway among its processes. Lowers MAX_CONNECTIONS to what the
+ * limit of open files allows: beyond it the system refuses connections silently, those of the admin port included.
+ * @throws ConfigError if too few client connections would be left
  */
-export function shareLimits(
+export function divideConnections(
   config: Config,
   log: Logger,
-): Omit<InstanceConfig, 'redisUrl' | 'redisIsPrivate'> {
+): Pick<InstanceConfig, 'upstreamConnections' | 'maxOwnConnections' | 'limits'> {
   const { workers, limits, petsServiceUrls } = config;
   const wanted = limits.maxConnections;
   const upstreamConnections = Math.ceil(config.upstreamConnections / workers);
   const taken = upstreamConnections * petsServiceUrls.length;
   const openFiles = openFileLimit() ?? Infinity;
-  const left = Math.max(0, openFiles - taken - reserved);
-  if (left < Math.min(Math.ceil(wanted / workers), fewest)) {
+  const left = Math.max(0, openFiles - taken - reservedFiles);
+  if (left < Math.min(Math.ceil(wanted / workers), minConnections)) {
     throw new ConfigError([
       `MAX_CONNECTIONS=${wanted} does not fit into the limit of open files (ulimit -n) of ${openFiles}, ` +
-        `which leaves ${left} for connections of clients ${workers > 1 ? 'to each worker ' : ''}` +
-        `after ${reserved} and UPSTREAM_CONNECTIONS to each address in PETS_SERVICE_URL, ` +
+        `which leaves ${left} for client connections ${workers > 1 ? 'to each worker ' : ''}` +
+        `after ${reservedFiles} and UPSTREAM_CONNECTIONS to each address in PETS_SERVICE_URL, ` +
         `which are ${upstreamConnections} x ${petsServiceUrls.length}: raise ulimit -n or lower UPSTREAM_CONNECTIONS`,
     ]);
   }
@@ -41,5 +41,5 @@ export function shareLimits(
       'MAX_CONNECTIONS is lowered to what the limit of open files (ulimit -n) leaves beside UPSTREAM_CONNECTIONS',
     );
   }
-  return { ...config, upstreamConnections, maxOwnConnections, limits: { ...limits, maxConnections } };
+  return { upstreamConnections, maxOwnConnections, limits: { ...limits, maxConnections } };
 }

@@ -1,6 +1,6 @@
 import type { ZodError } from 'zod';
 
-/** What is wrong with a value, fault by fault, each beginning with the field. */
-export function faultsOf(error: ZodError): string[] {
+/** Describes what is wrong with a value, one text for each issue, which begins with the field. */
+export function describeIssues(error: ZodError): string[] {
   return error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`.trim());
 }

@@ -4,54 +4,9 @@ import { z } from 'zod';
 import { parseRedisUrl, redisUrlExamples } from './redis-url.ts';
 
 /*
- * What a setting may look like. Each says of a value that can't be used what is wrong with it, in words that follow the
- * name of the setting.
+ * Settings of the gateway alone, as schemas. The message of each says what is wrong with a value, and follows the name of
+ * the setting.
  */
-
-export const port = (standard: number) =>
-  z
-    .string()
-    .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, {
-      error: 'is not a port number from 0 to 65535',
-    })
-    .transform(Number)
-    .default(standard);
-
-/** A key that was put where the name of its file belongs. It must not be shown. */
-export const isPem = (text: string) => text.includes('-----BEGIN');
-
-/** A host or a path: nearly anything, but a blank one is a slip. */
-export const text = z
-  .string()
-  .refine((text) => text.trim() !== '', { error: 'is blank' })
-  .refine((text) => !isPem(text), { error: 'is a key and not the name of a file' });
-
-/** What the resolver takes for an address though it is none in full: 0 is all interfaces, to everybody's surprise. */
-const isShortAddress = (text: string) => /^(0x[\da-f]+|[\d.]+)$/i.test(text) && isIP(text) === 0;
-
-export const host = text.refine((text) => !isShortAddress(text), 'is neither an IP address nor a name');
-
-const wholeNumberOf =
-  (unit: string) =>
-  (standard: number, min = 1, max = 9_999_999) =>
-    z
-      .string()
-      .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
-        error: `is not a whole number of ${unit} from ${min} to ${max}`,
-      })
-      .transform(Number)
-      .default(standard);
-
-export const milliseconds = wholeNumberOf('milliseconds');
-export const bytes = wholeNumberOf('bytes');
-export const workers = wholeNumberOf('workers');
-
-export const count = (standard: number) =>
-  z
-    .string()
-    .refine((text) => /^[1-9]\d{0,4}$/.test(text), { error: 'is not a whole number from 1 to 99999' })
-    .transform(Number)
-    .default(standard);
 
 const url = (protocols: string[], example: string) =>
   z.string().refine(
@@ -67,24 +22,24 @@ const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
   .refine((text) => new URL(text).port !== '0', 'has port 0, on which nobody can listen')
   .transform((text) => new URL(text).origin);
 
-/** Each bad address has a fault of its own, which says where it is and not what it is. */
+/** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
 export const originList = z.string().transform((text, context) => {
   const parts = text.split(',').map((part) => part.trim());
   const origins: string[] = [];
   for (const [index, part] of parts.entries()) {
     const parsed = origin.safeParse(part);
-    const faults = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
-    if (parsed.success && origins.includes(parsed.data)) faults.push('is there twice');
+    const issues = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
+    if (parsed.success && origins.includes(parsed.data)) issues.push('is there twice');
     if (parsed.success) origins.push(parsed.data);
-    const place = parts.length === 1 ? '' : ` (address ${index + 1} of ${parts.length})`;
-    for (const fault of faults) context.addIssue({ code: 'custom', message: `${fault}${place}` });
+    const ordinal = parts.length === 1 ? '' : ` (address ${index + 1} of ${parts.length})`;
+    for (const issue of issues) context.addIssue({ code: 'custom', message: `${issue}${ordinal}` });
   }
   return origins;
 });
 
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
-/** What proxy-addr understands; not a number of hops, which would trust any peer. */
+/** What proxy-addr accepts, except a number of hops, which would trust any peer. */
 function isProxy(text: string): boolean {
   return proxyNames.has(text) || isIP(text) !== 0 || isNetwork(text);
 }
@@ -93,7 +48,7 @@ function isNetwork(text: string): boolean {
   const [, address = '', bits] = /^(.+)\/([1-9]\d{0,2})$/.exec(text) ?? [];
   const family = isIP(address);
   if (family === 0 || Number(bits) > (family === 4 ? 32 : 128)) return false;
-  // In IPv6 notation, a network of IPv4 has 96 bits more. With just these it is all of IPv4, with fewer nothing at all.
+  // In IPv6 notation, an IPv4 network has 96 bits more. With exactly 96 it is all of IPv4, with fewer it matches nothing.
   const isMapped = family === 6 && ipaddr.IPv6.parse(address).isIPv4MappedAddress();
   return !isMapped || Number(bits) > 96;
 }

@@ -1,4 +1,4 @@
-/** A server as people write it, such as redis.internal:6379. */
+/** A server, such as redis.internal:6379. */
 export interface RedisHost {
   host: string;
   port: number;
@@ -11,10 +11,10 @@ interface Access {
   tls: boolean;
 }
 
-/** Where Redis is, whichever way it is run. */
+/** Address of Redis, however it is deployed. */
 export type RedisAddress =
   | (Access & { kind: 'single'; database: number })
-  /** `hosts` are Sentinels, which know the master of that name. */
+  /** `hosts` are Sentinels, which name the master. */
   | (Access & {
       kind: 'sentinel';
       masterName: string;
@@ -22,10 +22,10 @@ export type RedisAddress =
       sentinelUsername: string | undefined;
       sentinelPassword: string | undefined;
     })
-  /** `hosts` are some of the nodes; the others are learnt from them. A cluster has database 0 alone. */
+  /** `hosts` are some of the nodes, which name the others. A cluster has database 0 only. */
   | (Access & { kind: 'cluster' });
 
-/** What REDIS_URL may look like, for messages and help. */
+/** Forms of REDIS_URL, for messages and help. */
 export const redisUrlExamples = [
   'redis://127.0.0.1:6379',
   'redis+sentinel://host1:26379,host2:26379/mymaster',
@@ -38,7 +38,7 @@ const pattern =
 const defaultPorts = { single: 6379, sentinel: 26_379, cluster: 6379 };
 const maxDatabase = 999;
 
-/** @returns undefined for a text that is none of the forms of {@link redisUrlExamples} */
+/** @returns undefined for a text that has none of the forms of {@link redisUrlExamples} */
 export function parseRedisUrl(text: string): RedisAddress | undefined {
   const {
     tls,
@@ -91,7 +91,7 @@ export function parseRedisUrl(text: string): RedisAddress | undefined {
   }
 }
 
-/** The address for people: without what may be a password. */
+/** Describes the address for people, without a password. */
 export function describeRedis(address: RedisAddress): string {
   const list = address.hosts
     .map(({ host, port }) => `${host.includes(':') ? `[${host}]` : host}:${port}`)
@@ -106,7 +106,7 @@ export function describeRedis(address: RedisAddress): string {
   }
 }
 
-/** `user:password`, `:password`, or, as old clients write it, nothing. */
+/** Parses `user:password`, `:password` or an empty text, which old clients write. */
 function parseAccess(text: string): [username: string, password: string | undefined] | undefined {
   const [user = '', ...rest] = text.split(':');
   try {
@@ -119,7 +119,7 @@ function parseAccess(text: string): [username: string, password: string | undefi
 function parseHosts(text: string, defaultPort: number): RedisHost[] | undefined {
   const hosts: RedisHost[] = [];
   for (const part of text.split(',')) {
-    // A scheme that the URL parser gives no port of its own.
+    // The URL parser knows no default port for this scheme.
     const parsed = /^[^\s:]+(:\d+)?$|^\[[\da-f:.]+\](:\d+)?$/i.test(part)
       ? URL.parse(`redis://${part}`)
       : null;

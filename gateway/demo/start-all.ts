@@ -3,18 +3,18 @@ import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 
 /*
- * `npm start`: both services on this machine, with demo data and a key to try them with. Each is a process of its
- * own, as in production; this one starts them, says how to use them, and stops them together.
+ * `npm start`: runs both services on this machine, with demo data and a key to try them. Each is a process of its own, as
+ * in production; this one starts them, prints how to use them, and stops them together.
  */
 
-/** For a person on this machine: a wildcard address is not one that a browser can open. */
-function shown(host: string | undefined): string {
+/** Host that a browser on this machine can open. A wildcard address is not. */
+function browserHost(host: string | undefined): string {
   if (host === undefined || ['', '0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost';
   return host.includes(':') ? `[${host}]` : host;
 }
 
 const messageSchema = z.discriminatedUnion('type', [
-  /** The settings are fine. */
+  /** The settings are valid. */
   z.object({ type: z.literal('configured') }),
   z.object({
     type: z.literal('ready'),
@@ -26,24 +26,24 @@ const messageSchema = z.discriminatedUnion('type', [
 
 type Ready = Extract<z.infer<typeof messageSchema>, { type: 'ready' }>;
 
-interface Service {
+interface ChildService {
   child: ChildProcess;
-  /** Resolves once it has read its settings, or has ended over them. */
+  /** Resolves when it has read its settings, or has exited because of them. */
   configured: Promise<void>;
   exited: Promise<void>;
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-const services = new Map<string, Service>();
+const services = new Map<string, ChildService>();
 let stopping = false;
 
-/** Runs a service; resolves when it serves. */
+/** Starts a service. Resolves when it serves. */
 function launch(name: string, script: string): Promise<Ready> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     cwd: root,
     env: { DEMO: 'true', ...process.env },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-    // A process group of its own: Ctrl-C in the terminal comes to us alone, and we stop the services in order.
+    // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
     detached: true,
   });
   const configured = Promise.withResolvers<void>();
@@ -60,22 +60,22 @@ function launch(name: string, script: string): Promise<Ready> {
     exited.resolve();
     services.delete(name);
     if (stopping) return;
-    // With exit code 1 it has said why.
+    // With exit code 1 the service itself has printed the reason.
     if (code !== 1) process.stderr.write(`${name} ended unexpectedly (${signal ?? `exit code ${code}`})\n`);
     void stopAll(1);
   });
   return ready.promise;
 }
 
-/** The gateway first: requests that it has in flight still need the pets service. */
+/** Stops the gateway first: its requests in flight still need the pets service. */
 async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Promise<void> {
   if (stopping) {
-    // Asked again: then requests in flight are not waited for.
+    // A second signal: the services stop waiting for requests in flight.
     for (const { child } of services.values()) child.kill(signal);
     return;
   }
   stopping = true;
-  // Where settings are wrong, each service gets to say so before it is stopped.
+  // Each service prints its invalid settings before it is stopped.
   await Promise.all(Array.from(services.values(), ({ configured }) => configured));
   for (const name of ['gateway', 'pets-service']) {
     const service = services.get(name);
@@ -93,13 +93,13 @@ const [pets, gateway] = await Promise.all([
   launch('gateway', 'gateway/server.ts'),
 ]);
 
-const api = `http://${shown(process.env['GATEWAY_HOST'])}:${gateway.port}`;
-const admin = `http://${shown(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
-const petsService = `http://${shown(process.env['PETS_SERVICE_HOST'])}:${pets.port}`;
+const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
+const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
+const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets.port}`;
 const tryIt =
   gateway.demoKey === undefined
     ? [
-        '  There is no key to show, see above. With a Redis that works:',
+        '  There is no demo key; the log above says why. When Redis is available:',
         '',
         '  npm run --silent ops -- keys issue --plan free --name me',
       ]

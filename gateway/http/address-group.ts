@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * What shares one limit: an IPv4 address, or an IPv6 network of 56 bits, which is what one customer of an
- * access provider is commonly given (RIPE-690).
+ * What shares one limit: an IPv4 address, or an IPv6 network of 56 bits, which access providers commonly assign to one
+ * customer (RIPE-690).
  */
 export function addressGroup(address: string): string {
   if (!ipaddr.isValid(address)) return 'unknown';

@@ -1,26 +1,25 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
-import { hasBrokenTarget } from './normalize-target.ts';
+import { hasInvalidTarget } from '../runtime/normalize-target.ts';
 
 /**
- * What Node's parser lets pass although another server might see something else in it: another end of the request, or
- * another target. Such a request is refused, and nothing that follows it on its connection is served (RFC 9112
- * sections 3.2, 6.1 and 11.2).
+ * Finds what Node's parser accepts although another server may read it differently: another end of the request, or
+ * another target. Such a request is refused, and nothing after it on its connection is served (RFC 9112 sections 3.2, 6.1
+ * and 11.2).
  * @param req after normalizeTarget
- * @returns why it is refused
  */
-export function ambiguityOf(req: IncomingMessage): GatewayError | undefined {
+export function findAmbiguity(req: IncomingMessage): GatewayError | undefined {
   const coding = req.headers['transfer-encoding'];
   if (req.httpVersion !== '1.1' && req.httpVersion !== '1.0') {
-    return badRequest('This version of HTTP is not spoken here.');
+    return badRequest('This HTTP version is not supported. Use HTTP/1.1 or HTTP/1.0.');
   }
   if (coding !== undefined && req.httpVersion === '1.0') {
-    return badRequest('There is no transfer coding in HTTP/1.0.');
+    return badRequest('HTTP/1.0 has no Transfer-Encoding. Use Content-Length.');
   }
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return badRequest('No transfer coding but chunked is understood.');
+    return badRequest('The only supported Transfer-Encoding is chunked.');
   }
-  if (hasBrokenTarget(req)) return badRequest('The target must be a path, without a fragment.');
+  if (hasInvalidTarget(req)) return badRequest('The request target must be a path without a fragment.');
   return undefined;
 }
 

@@ -1,51 +1,51 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { peerAddress } from '../journey/request-context.ts';
 import { addressGroup } from './address-group.ts';
-import type { MakeCounts } from './in-use-counters.ts';
+import type { CreateCounter } from './in-use-counters.ts';
+import { peerAddress } from './peer-address.ts';
 
-/** Which limit a connection is beyond: that of all together, or that of its address. */
+/** The limit that a connection exceeds: that of all connections, or that of its address. */
 export type ConnectionLimit = 'total' | 'address';
 
 interface ConnectionLimitsOptions {
   maxConnections: number;
   maxConnectionsPerAddress: number;
-  /** That this process can have, however many the whole gateway may have. */
+  /** Limit of this process, whatever the whole gateway may have. */
   maxOwnConnections: number;
-  makeCounts: MakeCounts;
-  /** Whether an address is that of one of our own proxies, behind which many clients share it. */
+  createCounter: CreateCounter;
+  /** Whether an address belongs to a trusted proxy, whose clients share its address. */
   isProxy: (address: string) => boolean;
-  /** Told how many connections of this process are open. */
+  /** Called with the number of open connections of this process. */
   onOpen: (count: number) => void;
-  /** Told of each refusal, and of the address or IPv6 network that the connection was from. */
+  /** Called for each refusal, with the address or IPv6 network of the connection. */
   onRefused: (limit: ConnectionLimit, group: string) => void;
 }
 
-/** How long a connection too many may take to send a request, and to read why it is refused. */
-const patienceMs = 1000;
-/** More connections than this are not told why: they are closed at once, and so cost next to nothing. */
-const maxTold = 100;
+/** Time for a refused connection to send a request and read why it is refused. */
+const refusalTimeoutMs = 1000;
+/** Refused connections beyond this number are closed at once, and so cost next to nothing. */
+const maxOpenRefused = 100;
 
 /**
- * Counts connections. One too many is not served, but is left open for a moment, so that its request can be answered.
- * @returns the limit that a connection is beyond, if any
+ * Counts connections. One beyond a limit is not served, but stays open for a moment so that its request gets a response.
+ * @returns a function that tells the limit that a connection exceeds
  */
 export function limitConnections(
   server: Server,
   options: ConnectionLimitsOptions,
 ): (socket: Socket) => ConnectionLimit | undefined {
-  const { maxConnections, maxConnectionsPerAddress, maxOwnConnections, makeCounts } = options;
+  const { maxConnections, maxConnectionsPerAddress, maxOwnConnections, createCounter } = options;
   const { isProxy, onOpen, onRefused } = options;
-  const all = makeCounts('connections', maxConnections);
-  const perAddress = makeCounts('connections of an address', maxConnectionsPerAddress);
+  const all = createCounter('connections', maxConnections);
+  const perAddress = createCounter('connections of an address', maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
   let open = 0;
-  let told = 0;
+  let openRefused = 0;
 
-  function limitBefore(group: string, address: string): ConnectionLimit | undefined {
-    if (all.of('') >= maxConnections || open >= maxOwnConnections) return 'total';
+  function exceededLimit(group: string, address: string): ConnectionLimit | undefined {
+    if (all.count('') >= maxConnections || open >= maxOwnConnections) return 'total';
     if (isProxy(address)) return undefined;
-    return perAddress.of(group) >= maxConnectionsPerAddress ? 'address' : undefined;
+    return perAddress.count(group) >= maxConnectionsPerAddress ? 'address' : undefined;
   }
 
   function admit(socket: Socket, group: string): void {
@@ -62,14 +62,14 @@ export function limitConnections(
   function refuse(socket: Socket, limit: ConnectionLimit, group: string): void {
     onRefused(limit, group);
     refused.set(socket, limit);
-    if (told >= maxTold) {
+    if (openRefused >= maxOpenRefused) {
       socket.destroy();
       return;
     }
-    told += 1;
-    const timer = setTimeout(() => socket.destroy(), patienceMs);
+    openRefused += 1;
+    const timer = setTimeout(() => socket.destroy(), refusalTimeoutMs);
     socket.once('close', () => {
-      told -= 1;
+      openRefused -= 1;
       clearTimeout(timer);
     });
   }
@@ -77,7 +77,7 @@ export function limitConnections(
   server.on('connection', (socket: Socket) => {
     const address = peerAddress({ socket });
     const group = addressGroup(address);
-    const limit = limitBefore(group, address);
+    const limit = exceededLimit(group, address);
     if (limit === undefined) admit(socket, group);
     else refuse(socket, limit, group);
   });

@@ -6,71 +6,54 @@ import {
   type Server,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
-import type { RateLimitHeaders } from '../quota/rate-limit-headers.ts';
+import type { MessageClasses } from '../runtime/message-classes.ts';
 import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
-import type { MakeCounts } from './in-use-counters.ts';
-import type { MessageClasses } from './message-classes.ts';
+import type { CreateCounter } from './in-use-counters.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
-import { raiseRequestFault } from './request-error.ts';
+import { raiseRequestError } from './request-error.ts';
 import { securityHeaders } from './security-headers.ts';
-import { cutOffSlowReaders } from './slow-readers.ts';
-
-/** What one client may take of the server. */
-export interface HttpLimits {
-  /** Names and values of a request's headers and its target, all together. */
-  maxHeaderBytes: number;
-  /** Time for the headers of a request to arrive. */
-  headersTimeoutMs: number;
-  /** Time for a request as a whole to arrive. */
-  requestTimeoutMs: number;
-  /** Time for an answer to be read. */
-  responseTimeoutMs: number;
-  /** Time that a connection may stay open between two requests. */
-  keepAliveTimeoutMs: number;
-  maxRequestsPerConnection: number;
-  maxConnections: number;
-  maxConnectionsPerAddress: number;
-}
+import { closeSlowReaders } from './slow-readers.ts';
 
 interface HttpServerOptions {
   app: RequestListener;
   messageClasses: MessageClasses;
-  /** Methods that there are somewhere, for the answer to CONNECT. */
+  /** All methods of the API, for the response to CONNECT. */
   allow: readonly string[];
   limits: HttpLimits;
-  /** Connections that this process can have, however many `limits` allow the whole gateway. */
+  /** Connections that this process can have; `limits` are those of the whole gateway. */
   maxOwnConnections: number;
-  makeCounts: MakeCounts;
-  /** Whether an address is that of one of our own proxies. */
+  createCounter: CreateCounter;
+  /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
-  /** Rate headers for an answer to something that is no request yet; draws on the limit of the address. */
-  chargeAddress: (address: string) => Promise<RateLimitHeaders>;
-  /** Told of each such answer, which no step of the journey sees, and of the address it goes to. */
-  onRawAnswer: (error: GatewayError, address: string) => void;
-  /** Told how many connections of this process are open. */
+  /** Charges the address for something that became no request. @returns rate limit headers for the response */
+  chargeAddress: (address: string) => Promise<Record<string, string>>;
+  /** Called for each such response, which no step of the journey sees, with the client's address. */
+  onRawResponse: (error: GatewayError, address: string) => void;
+  /** Called with the number of open connections of this process. */
   onOpenConnections: (count: number) => void;
-  /** Told of each connection that is refused, and of the address or IPv6 network it was from. */
+  /** Called for each refused connection, with its address or IPv6 network. */
   onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
 const lingerMs = 1000;
 
 /**
- * Node's HTTP server with its own bare answers replaced, so that a client reads the same Error shape whether a
- * step of the journey or the HTTP parser refuses it.
+ * Creates Node's HTTP server with its own bare responses replaced: a client gets the Error shape whether a step of the
+ * journey or the HTTP parser refuses its request.
  */
 export function createHttpServer(options: HttpServerOptions): Server {
-  const { app, allow, limits, chargeAddress, onRawAnswer } = options;
+  const { app, allow, limits, chargeAddress, onRawResponse } = options;
   const { headersTimeoutMs, requestTimeoutMs } = limits;
   const failed = new WeakSet<Socket>();
   const pipelines = createPipelines(app, limits);
 
   const server = createServer({
     ...options.messageClasses,
-    // Without Host, Node answers a bare 400; rejectMalformed does better.
+    // Node would send a bare 400; rejectMalformed sends an Error.
     requireHostHeader: false,
-    // Most requests have no body, and the life of a stream that nobody reads is one of the dearer parts of a request.
+    // A stream that nobody reads is 4 % of a request without a body, 13 % of a refused one.
     optimizeEmptyRequests: true,
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
@@ -78,72 +61,72 @@ export function createHttpServer(options: HttpServerOptions): Server {
     connectionsCheckingInterval: Math.min(1000, headersTimeoutMs),
     keepAliveTimeout: limits.keepAliveTimeoutMs,
   });
-  // Node would leave out what is beyond its count without a word: its parser might go by a Content-Length that no
-  // step of the journey sees. The number is limited by rejectMalformed.
+  // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
+  // rejectMalformed limits the number.
   server.maxHeadersCount = 0;
   const limitOf = limitConnections(server, {
     ...limits,
     maxOwnConnections: options.maxOwnConnections,
-    makeCounts: options.makeCounts,
+    createCounter: options.createCounter,
     isProxy: options.isProxy,
     onOpen: options.onOpenConnections,
     onRefused: options.onRefusedConnection,
   });
-  cutOffSlowReaders(server, limits.responseTimeoutMs);
+  closeSlowReaders(server, limits.responseTimeoutMs);
   const serve: RequestListener = (req, res) => {
     const limit = limitOf(req.socket);
     if (limit === undefined) pipelines.serve(req, res);
     else refuseConnection(req, limit);
   };
   server.on('request', serve);
-  // The journey decides on Expect too: a request that is refused never gets its 100 Continue.
+  // The journey decides on Expect, too: a refused request gets no 100 Continue.
   server.on('checkContinue', serve);
   server.on('checkExpectation', serve);
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (failed.has(socket)) return;
     failed.add(socket);
-    const fault = parserFault(error);
+    const requestError = parserError(error);
     const last = pipelines.last(socket);
     if (!socket.writable || error.code === 'ECONNRESET') {
       socket.destroy();
     } else if (last === undefined) {
-      void answerRaw(socket, fault);
+      void respondRaw(socket, requestError);
     } else if (last.req.complete) {
-      // The fault is in what follows a request: where that is still being answered, its answer goes first.
-      pipelines.whenIdle(socket, () => void answerRaw(socket, fault));
+      // The error is in what follows a request, whose own response goes first.
+      pipelines.whenIdle(socket, () => void respondRaw(socket, requestError));
     } else {
-      failUnfinished(last, fault);
+      failUnfinished(last, requestError);
     }
   });
 
   server.on('connect', (_req, socket: Socket) => {
-    // Node has taken all its listeners away: a reset would end the process, and the answer that is being sent would
-    // wait for ever once it is too large for the connection's buffer.
+    // Node has removed its listeners from the socket. Without these, a reset would end the process, and a response
+    // larger than the connection's buffer would wait forever.
     socket.on('error', () => {});
     socket.on('drain', () => pipelines.serving(socket)?.res.emit('drain'));
     if (failed.has(socket)) return;
     failed.add(socket);
     const headers = { Allow: allow.join(', ') };
-    // Requests before it may still be waiting for their answers.
+    // Earlier requests may still wait for their responses.
     pipelines.whenIdle(
       socket,
-      () => void answerRaw(socket, new GatewayError('method_not_allowed', { headers })),
+      () => void respondRaw(socket, new GatewayError('method_not_allowed', { headers })),
     );
   });
 
   function refuseConnection({ socket, method }: IncomingMessage, limit: ConnectionLimit): void {
-    // Further requests of the connection are not answered.
+    // Further requests of the connection get no response.
     if (failed.has(socket)) return;
     failed.add(socket);
-    void answerRaw(socket, tooManyConnections(limit), method);
+    void respondRaw(socket, tooManyConnections(limit), method);
   }
 
-  /** @param method of the request, where it became one */
-  async function answerRaw(socket: Socket, error: GatewayError, method?: string): Promise<void> {
+  /** @param method of the request, if it became one */
+  async function respondRaw(socket: Socket, error: GatewayError, method?: string): Promise<void> {
     const address = socket.remoteAddress ?? '';
-    onRawAnswer(error, address);
-    // Should even these fail, the answer matters more.
+    onRawResponse(error, address);
+    // The response matters more than its rate limit headers.
     const headers = await chargeAddress(address).catch(() => ({}));
     if (!socket.writable) return;
     const body = JSON.stringify(error.body);
@@ -159,7 +142,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     socket.end(
       `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${method === 'HEAD' ? '' : body}`,
     );
-    // What the client is still sending is read for a moment, lest a reset destroys the answer.
+    // The rest of what the client sends is read for a moment: a reset could destroy the response.
     socket.resume();
     setTimeout(() => socket.destroy(), lingerMs).unref();
   }
@@ -167,16 +150,16 @@ export function createHttpServer(options: HttpServerOptions): Server {
   return server;
 }
 
-/** The body of a request is broken or late. */
-function failUnfinished({ req, res }: Exchange, fault: GatewayError): void {
+/** Ends a request whose body is invalid or late. */
+function failUnfinished({ req, res }: Exchange, error: GatewayError): void {
   if (res.writableFinished) {
-    // Answered already: a second answer would be taken for that to the next request.
+    // A second response would be taken for that to the next request.
     req.socket.destroy();
   } else if (res.headersSent) {
     res.once('finish', () => req.socket.destroy());
   } else {
     res.shouldKeepAlive = false;
-    raiseRequestFault(req, fault);
+    raiseRequestError(req, error);
   }
 }
 
@@ -185,7 +168,7 @@ function tooManyConnections(limit: ConnectionLimit): GatewayError {
   switch (limit) {
     case 'total':
       return new GatewayError('service_unavailable', {
-        message: 'The gateway has no connection to spare. Retry shortly.',
+        message: 'The gateway has too many connections. Retry shortly.',
         headers,
       });
     case 'address':
@@ -196,8 +179,8 @@ function tooManyConnections(limit: ConnectionLimit): GatewayError {
   }
 }
 
-/** What Node's parser and timers find, by the code of their error. */
-function parserFault(error: NodeJS.ErrnoException): GatewayError {
+/** Translates an error of Node's parser or timers by its code. */
+function parserError(error: NodeJS.ErrnoException): GatewayError {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return new GatewayError('headers_too_large');

@@ -1,27 +1,28 @@
-/** How many there are of each name. Takes memory for those of which there are any. */
-export interface Counts {
-  of(name: string): number;
+/** Named counters. A name uses memory only while its count is above zero. */
+export interface InUseCounter {
+  count(name: string): number;
   add(name: string): void;
   /** Undoes one `add`. */
   remove(name: string): void;
 }
 
-export function createCounts(): Counts {
+/**
+ * Creates a counter of one kind of thing, which counts for the whole gateway.
+ * @param kind unique name, such as `connections`
+ * @param limit number that the counts are compared with
+ */
+export type CreateCounter = (kind: string, limit: number) => InUseCounter;
+
+/** A counter of this process alone. */
+export function createCounter(): InUseCounter {
   const counts = new Map<string, number>();
-  const of = (name: string) => counts.get(name) ?? 0;
+  const count = (name: string) => counts.get(name) ?? 0;
   return {
-    of,
-    add: (name) => void counts.set(name, of(name) + 1),
+    count,
+    add: (name) => void counts.set(name, count(name) + 1),
     remove(name) {
-      if (of(name) > 1) counts.set(name, of(name) - 1);
+      if (count(name) > 1) counts.set(name, count(name) - 1);
       else counts.delete(name);
     },
   };
 }
-
-/**
- * Makes counts of one kind of thing for the whole gateway.
- * @param kind such as `connections`, made once
- * @param limit that they are compared with
- */
-export type MakeCounts = (kind: string, limit: number) => Counts;

@@ -1,19 +1,20 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** A request on a connection, and its response. */
 export interface Exchange {
   req: IncomingMessage;
   res: ServerResponse;
 }
 
 export interface Pipelines {
-  /** Listener for requests, whichever of Node's events they come by. */
+  /** Listener for requests, whatever event of Node's they come with. */
   serve: RequestListener;
-  /** The request that came last on this connection, answered or not. */
+  /** The last request that arrived on this connection, answered or not. */
   last(socket: Socket): Exchange | undefined;
-  /** The request that is being answered. */
+  /** The request that is being served. */
   serving(socket: Socket): Exchange | undefined;
-  /** Runs the step when all requests of the connection have been answered, unless it is closed before. */
+  /** Runs the step when all requests of the connection have a response, unless it is closed before. */
   whenIdle(socket: Socket, step: () => void): void;
 }
 
@@ -25,12 +26,12 @@ interface Pipeline {
   idleStep: (() => void) | undefined;
 }
 
-/** More requests that wait for the answers to earlier ones than any honest client sends ahead. */
+/** Maximum number of pipelined requests that wait for earlier ones. No honest client sends as many. */
 const maxWaiting = 100;
 
 /**
- * Serves the requests of one connection one after another. Node hands over all that are pipelined (RFC 9112 section
- * 9.3.2) at once, and one client could then keep thousands of upstream connections busy through a single one.
+ * Serves the requests of one connection one after another. Node passes on all pipelined requests (RFC 9112 section 9.3.2)
+ * at once, so one client could keep thousands of upstream connections busy through one connection.
  */
 export function createPipelines(
   app: RequestListener,
@@ -42,7 +43,7 @@ export function createPipelines(
     pipeline.serving = exchange;
     exchange.res.on('close', () => {
       pipeline.serving = undefined;
-      // What follows an answer with Connection: close is not served (RFC 9112 section 9.6).
+      // Requests after a response with Connection: close are not served (RFC 9112 section 9.6).
       if (!exchange.res.shouldKeepAlive || socket.destroyed) return;
       const next = pipeline.waiting.shift();
       if (next === undefined) pipeline.idleStep?.();
@@ -60,11 +61,11 @@ export function createPipelines(
         pipeline = { last: undefined, requests: 0, serving: undefined, waiting: [], idleStep: undefined };
         pipelines.set(socket, pipeline);
       }
-      // A request after one that asked for the connection to be closed.
+      // An earlier request asked for the connection to be closed.
       if (pipeline.last?.res.shouldKeepAlive === false) return;
       pipeline.last = exchange;
       pipeline.requests += 1;
-      // Clients that stay for ever would never come to an instance that was added later.
+      // Clients that never reconnect would never use an instance that was added later.
       if (pipeline.requests >= maxRequestsPerConnection) res.shouldKeepAlive = false;
       if (pipeline.serving === undefined) begin(socket, pipeline, exchange);
       else if (pipeline.waiting.length < maxWaiting) pipeline.waiting.push(exchange);

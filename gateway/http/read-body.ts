@@ -1,25 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import { maxBodyBytes } from './request-body.ts';
-import { onRequestFault } from './request-error.ts';
+import { onRequestError } from './request-error.ts';
 
-interface CollectBodyOptions {
-  /** Told of the number of bytes so far; throws where they are too many for now. */
+interface ReadBodyOptions {
+  /** Called with the number of bytes so far; throws a GatewayError if they are too many for now. */
   onBytes: (bytes: number) => void;
-  /** Called once: with the whole body, or with why there is none. Not at all where the client goes away. */
+  /** Called once, with the body or an error. Not called if the client closes the connection. */
   done: (outcome: Buffer | GatewayError) => void;
 }
 
 const firstBytes = 4096;
 
 /**
- * Reads a body into one buffer that grows with it. Kept as the chunks in which it comes, each of which is an object of
- * its own, a body sent byte by byte would take hundreds of times its size.
+ * Reads a body into one growing buffer. A list of chunks would take hundreds of times the size of a body that is sent
+ * byte by byte, since each chunk is an object.
  *
- * After a failure, payload_too_large or what the HTTP server finds wrong with the rest of the request, the remainder
- * is read and dropped, so that the client can finish and read the answer.
+ * After an error the rest of the body is read and dropped, so that the client can finish and read the response.
  */
-export function collectBody(req: IncomingMessage, { onBytes, done }: CollectBodyOptions): void {
+export function readBody(req: IncomingMessage, { onBytes, done }: ReadBodyOptions): void {
   let buffer = Buffer.allocUnsafe(firstBytes);
   let bytes = 0;
   let settled = false;
@@ -56,5 +55,5 @@ export function collectBody(req: IncomingMessage, { onBytes, done }: CollectBody
 
   req.on('data', onData);
   req.on('end', onEnd);
-  onRequestFault(req, settle);
+  onRequestError(req, settle);
 }

@@ -1,32 +1,32 @@
 import type { Logger } from 'pino';
-import { createOnceAMinute } from '../observability/log-throttle.ts';
+import type { HttpLimits } from '../config/config.ts';
+import { createLogThrottle } from '../observability/log-throttle.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
-import type { HttpLimits } from './http-server.ts';
 
-/** Tells operators of connections that are refused: each is counted, and the first of a minute is logged. */
-export function createRefusalReport({
-  log,
-  metrics,
-  limits,
-}: {
+interface RefusedConnectionReportDependencies {
   log: Logger;
   metrics: Pick<Metrics, 'refusedConnections'>;
   limits: HttpLimits;
-}): (limit: ConnectionLimit, address: string) => void {
-  const isDue = createOnceAMinute();
-  return function reportRefusal(limit, address) {
+}
+
+/** Counts each refused connection, and logs the first one of a minute. */
+export function createRefusedConnectionReport({
+  log,
+  metrics,
+  limits,
+}: RefusedConnectionReportDependencies): (limit: ConnectionLimit, address: string) => void {
+  const isDue = createLogThrottle();
+  return function reportRefusedConnection(limit, address) {
     metrics.refusedConnections.inc({ limit });
     if (!isDue(limit)) return;
+    const { maxConnections, maxConnectionsPerAddress } = limits;
     if (limit === 'total') {
-      log.warn(
-        { maxConnections: limits.maxConnections },
-        'Connections are refused: MAX_CONNECTIONS are open',
-      );
+      log.warn({ maxConnections }, 'connections are refused: MAX_CONNECTIONS are open');
     } else {
       log.warn(
-        { address, maxConnectionsPerAddress: limits.maxConnectionsPerAddress },
-        'Connections of an address are refused: MAX_CONNECTIONS_PER_ADDRESS are open',
+        { address, maxConnectionsPerAddress },
+        'connections of an address are refused: MAX_CONNECTIONS_PER_ADDRESS are open',
       );
     }
   };

@@ -2,21 +2,21 @@ import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 
 /*
- * The HTTP server finds some faults of a request only after it has been handed over: a broken chunk, a body that
- * does not arrive in time. Whoever reads the body learns of them here and ends the request as usual.
+ * The HTTP server finds some errors of a request only after the journey has begun: an invalid chunk, or a body that does
+ * not arrive in time. Whoever reads the body is notified here, and ends the request as usual.
  */
-const faults = new WeakMap<IncomingMessage, GatewayError>();
-const raised = Symbol('request fault');
+const errors = new WeakMap<IncomingMessage, GatewayError>();
+const raised = Symbol('request error');
 
-export function raiseRequestFault(req: IncomingMessage, fault: GatewayError): void {
-  faults.set(req, fault);
-  req.emit(raised, fault);
+export function raiseRequestError(req: IncomingMessage, error: GatewayError): void {
+  errors.set(req, error);
+  req.emit(raised, error);
 }
 
-/** Calls the listener with the fault, at once where it has been found already. */
-export function onRequestFault(req: IncomingMessage, listener: (fault: GatewayError) => void): void {
-  // Not in a WeakMap: one that every request is put into makes V8 keep them all for a while.
+/** Calls the listener with the error, at once if it was raised before. */
+export function onRequestError(req: IncomingMessage, listener: (error: GatewayError) => void): void {
+  // A listener and not a WeakMap entry: V8 keeps the keys of a WeakMap alive for a while, and this is every request.
   req.once(raised, listener);
-  const fault = faults.get(req);
-  if (fault !== undefined) listener(fault);
+  const error = errors.get(req);
+  if (error !== undefined) listener(error);
 }

@@ -1,24 +1,24 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseHeaders } from './response-headers.ts';
 
-/** Up to this size, copying a body costs less than handing two pieces to the system. */
-const copiedBytes = 16 * 1024;
+/** Up to this size, copying a body costs less than passing two buffers to the system. */
+const maxCopiedBytes = 16 * 1024;
 
 /**
- * Ends an answer of which nothing has been sent but perhaps its head. Node writes a string together with the head, and a
- * buffer after it; of strings, Latin-1 is what it writes fastest, so bytes travel as characters.
+ * Ends a response whose body has not been started. Node writes a string together with the headers, but a buffer after
+ * them. Latin-1 is the encoding that Node writes fastest, so each byte travels as one character.
  */
-export function endTogether(res: ServerResponse, body: Buffer): void {
-  if (body.length <= copiedBytes) res.end(body.toString('latin1'), 'latin1');
+export function endInOneWrite(res: ServerResponse, body: Buffer): void {
+  if (body.length <= maxCopiedBytes) res.end(body.toString('latin1'), 'latin1');
   else res.end(body);
 }
 
-/** Sends an answer as a whole. To HEAD, Node leaves the body out. */
+/** Sends a complete response. Node omits the body for HEAD. */
 export function sendJson(res: ServerResponse, status: number, headers: ResponseHeaders, json: string): void {
-  endTogether(res, beginJson(res, status, headers, json));
+  endInOneWrite(res, beginJson(res, status, headers, json));
 }
 
-/** @returns the body, which is still to be sent */
+/** Sends the headers only. @returns the body, which is still to be sent */
 export function beginJson(
   res: ServerResponse,
   status: number,

@@ -2,11 +2,11 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Cuts off clients that do not read their answers. What counts is how long bytes have been waiting without a break,
- * not whether any move: a client that reads a few at a time would otherwise hold on to its answer for hours.
- * Connections are looked at in turn rather than timed one by one, which costs a request nothing.
+ * Closes connections of clients that do not read their responses. The limit is for the time that bytes wait without a
+ * break, and not for progress: a client that reads a few bytes at a time could keep its response for hours. One interval
+ * checks all connections, which costs a request nothing.
  */
-export function cutOffSlowReaders(server: Server, timeoutMs: number): void {
+export function closeSlowReaders(server: Server, timeoutMs: number): void {
   const waitingSince = new Map<Socket, number | undefined>();
 
   server.on('connection', (socket: Socket) => {

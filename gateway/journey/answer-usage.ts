@@ -1,31 +1,31 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { ApiKeys } from '../api-keys/api-key-cache.ts';
+import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { sendJson } from '../http/send-response.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
 import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { UsedWindow } from '../quota/usage.ts';
-import { callerOf } from './authenticate.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
+import { callerOf } from './request-context.ts';
 
 interface AnswerUsageDependencies {
-  /** Such as /v1/usage. */
+  /** Path of the resource, such as /v1/usage. */
   path: string;
-  apiKeys: ApiKeys;
+  apiKeys: ApiKeyCache;
   lookUpUsage: LookUpUsage;
   refuseAnonymous: RefuseAnonymous;
 }
 
-/** GET: tells a client its plan and what it has used. Costs no quota, so that it can be asked for even after a 429. */
+/** Responds to GET with a client's plan and usage. Costs no quota, so that it works even after a 429. */
 export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandler {
   const { path, apiKeys, lookUpUsage, refuseAnonymous } = dependencies;
   return function answerUsage(req, res, next) {
     if (req.path !== path || (req.method !== 'GET' && req.method !== 'HEAD')) return next();
-    return answer(req, res);
+    return respond(req, res);
   };
 
-  async function answer(req: Request, res: Response): Promise<void> {
+  async function respond(req: Request, res: Response): Promise<void> {
     res.locals.decision = 'free';
     const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
     if (current.outcome === 'refused') {
@@ -36,20 +36,20 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     const { minute, day, banMs, nowMs } = usage;
     res.locals.caller = caller;
     res.locals.headers.setAll(usageHeaders(usage));
-    // What is wrong with the request is told with the caller's own limits, as everywhere.
+    // An error about the request carries the caller's own limits, as everywhere.
     assertWellFormed(req);
     assertSmallBody(req);
-    const shown = {
+    const body = {
       plan: caller.plan,
-      minute: shownWindow(minute, nowMs),
-      day: shownWindow(day, nowMs),
+      minute: windowJson(minute, nowMs),
+      day: windowJson(day, nowMs),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
     };
-    sendJson(res, 200, res.locals.headers, JSON.stringify(shown));
+    sendJson(res, 200, res.locals.headers, JSON.stringify(body));
   }
 }
 
-function shownWindow({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
+function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
   return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };
 }
 

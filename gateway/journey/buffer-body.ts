@@ -1,29 +1,30 @@
 import type { RequestHandler } from 'express';
 import { GatewayError } from '../errors.ts';
-import type { MakeCounts } from '../http/in-use-counters.ts';
-import { collectBody } from '../http/read-body.ts';
+import type { CreateCounter } from '../http/in-use-counters.ts';
+import { readBody } from '../http/read-body.ts';
 import { awaitsContinue, carriesBody, hasBody } from '../http/request-body.ts';
-import { callerOf } from './authenticate.ts';
+import { callerOf } from './request-context.ts';
 
-/** What nearly every body is smaller than. */
+/** Nearly every body is smaller. */
 const smallBodyBytes = 16 * 1024;
-/** Larger bodies that are held at once: 64 MiB of them at the most. */
+/** Maximum number of larger bodies in memory: together 64 MiB. */
 const maxLargeBodies = 64;
-/** Of one caller, so that nobody takes all of them. */
+/** The same for one caller, so that nobody takes all of them. */
 const maxLargeBodiesOfCaller = 8;
 
 /**
- * Waits until a body is here as a whole. Passed on while it comes in, it would occupy a connection to the upstream
- * for as long as its client likes: a few hundred that take their time would leave none for others.
+ * Waits until the body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
+ * likes: a few hundred slow clients would leave none for others.
  */
-export function holdBody(makeCounts: MakeCounts): RequestHandler {
-  const all = makeCounts('large bodies', maxLargeBodies);
-  const perCaller = makeCounts('large bodies of a caller', maxLargeBodiesOfCaller);
+export function bufferBody(createCounter: CreateCounter): RequestHandler {
+  const all = createCounter('large bodies', maxLargeBodies);
+  const perCaller = createCounter('large bodies of a caller', maxLargeBodiesOfCaller);
 
-  /** A larger body begins. @returns what undoes it */
+  /** Counts a body that has become large. @returns a function that undoes it */
   function takeSlot(caller: string): () => void {
-    if (all.of('') >= maxLargeBodies || perCaller.of(caller) >= maxLargeBodiesOfCaller)
+    if (all.count('') >= maxLargeBodies || perCaller.count(caller) >= maxLargeBodiesOfCaller) {
       throw tooManyLargeBodies();
+    }
     all.add('');
     perCaller.add(caller);
     return () => {
@@ -32,20 +33,20 @@ export function holdBody(makeCounts: MakeCounts): RequestHandler {
     };
   }
 
-  return function holdBody(req, res, next) {
+  return function bufferBody(req, res, next) {
     if (!hasBody(req)) return next();
     if (awaitsContinue(req)) res.writeContinue();
     if (!carriesBody(req)) {
       req.resume();
       return next();
     }
-    let large = false;
-    collectBody(req, {
+    let isLarge = false;
+    readBody(req, {
       onBytes(bytes) {
-        if (large || bytes <= smallBodyBytes) return;
-        // Held until the exchange is over, however it ends.
+        if (isLarge || bytes <= smallBodyBytes) return;
+        // The body stays in memory until the response is sent, or the connection is closed.
         res.once('close', takeSlot(callerOf(res.locals).id));
-        large = true;
+        isLarge = true;
       },
       done(outcome) {
         if (outcome instanceof GatewayError) return next(outcome);

@@ -1,37 +1,37 @@
 import type { RequestHandler } from 'express';
 
 /**
- * Several steps as one. Express' router matches the path against every layer that a request passes, and restores the
- * target after it: for a journey of a dozen steps that all requests take, that costs more than most of the steps.
+ * Combines steps into one middleware. Express' router would match the path for each layer that a request passes, and
+ * restore the target after it, which costs more than most of the steps (test/bench/README.md).
  *
  * A step behaves as under Express: it ends the request, or calls `next` once, or throws or rejects.
  */
-export function inOrder(...steps: readonly RequestHandler[]): RequestHandler {
-  return function inOrder(req, res, next) {
+export function compose(...steps: readonly RequestHandler[]): RequestHandler {
+  return function compose(req, res, next) {
     let index = 0;
-    function takeNext(fault?: unknown): void {
+    function runNext(thrown?: unknown): void {
       const step = steps[index];
       index += 1;
-      if (fault !== undefined || step === undefined) return next(fault);
+      if (thrown !== undefined || step === undefined) return next(thrown);
       try {
-        const result: unknown = step(req, res, takeNext);
-        if (result instanceof Promise) result.catch(giveUp);
-      } catch (thrown) {
-        giveUp(thrown);
+        const result: unknown = step(req, res, runNext);
+        if (result instanceof Promise) result.catch(fail);
+      } catch (error) {
+        fail(error);
       }
     }
-    function giveUp(thrown: unknown): void {
+    function fail(thrown: unknown): void {
       next(thrown);
     }
-    takeNext();
+    runNext();
   };
 }
 
-/** A step for the paths at and below one, such as /v1. Other than Express' own mounting, it leaves the target alone. */
-export function below(path: string, step: RequestHandler): RequestHandler {
+/** Restricts a step to a path, such as /v1, and the paths under it. Unlike Express' mounting it keeps the target. */
+export function underPath(path: string, step: RequestHandler): RequestHandler {
   const prefix = `${path}/`;
-  return function below(req, res, next) {
-    const isBelow = req.path === path || req.path.startsWith(prefix);
-    return isBelow ? step(req, res, next) : next();
+  return function underPath(req, res, next) {
+    const isUnder = req.path === path || req.path.startsWith(prefix);
+    return isUnder ? step(req, res, next) : next();
   };
 }

@@ -1,32 +1,32 @@
 import type { RequestHandler } from 'express';
-import type { ApiKeys, Caller } from '../api-keys/api-key-cache.ts';
+import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { BusyKeys } from '../quota/hot-keys.ts';
+import type { HotKeys } from '../quota/hot-keys.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
-import { callerOf } from './authenticate.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
+import { callerOf } from './request-context.ts';
 
 interface EnforceQuotaDependencies {
-  apiKeys: ApiKeys;
+  apiKeys: ApiKeyCache;
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
-  busyKeys: BusyKeys;
+  hotKeys: HotKeys;
   metrics: Metrics;
 }
 
-/** The same for all: to make one is dear, and banned clients may send a great many requests. */
+/** One error for all banned requests, of which there may be very many. */
 const keyBanned = new GatewayError('api_key_banned');
 
-/** Counts the request against the caller's quotas and sends the rate headers; ends it where they are used up. */
+/** Counts the request against the caller's quotas and sets the rate limit headers. Refuses it if a quota is used up. */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, busyKeys, metrics } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, hotKeys, metrics } = dependencies;
 
-  /** Undefined where it says that the caller's record is not the one in Redis. */
+  /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
     const decision = await quota.decide(caller);
     return decision.outcome === 'stale' ? undefined : decision;
@@ -45,17 +45,17 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.caller = caller;
     }
     observeDecision(metrics, caller.plan, decision);
-    busyKeys.note(caller.id, decision.outcome !== 'allowed');
+    hotKeys.count(caller.id, decision.outcome !== 'allowed');
     res.locals.decision = decision.outcome;
     res.locals.headers.setAll(rateLimitHeaders(decision));
-    // Refusals are handed on, not thrown: V8's search for who catches them would be a sixth of a banned client's request.
+    // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {
       case 'allowed':
         return next();
       case 'limited':
         return next(
           new GatewayError('rate_limit_exceeded', {
-            message: `The limit of ${limitText(decision)} is used up. Retry after the time given in the Retry-After header.`,
+            message: `The limit of ${describeLimit(decision)} is used up. Retry after the time given in the Retry-After header.`,
           }),
         );
       case 'banned':
@@ -64,11 +64,6 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   };
 }
 
-function limitText({ violated, minute, day }: { violated: 'minute' | 'day' } & Windows): string {
+function describeLimit({ violated, minute, day }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
   return violated === 'minute' ? `${minute.limit} requests a minute` : `${day.limit} requests a day`;
-}
-
-interface Windows {
-  minute: { limit: number };
-  day: { limit: number };
 }

@@ -1,12 +1,12 @@
 import type { Metrics } from '../observability/metrics.ts';
 import type { QuotaDecision, WindowState } from '../quota/quota-decision.ts';
 
-/** Counts a decision for operators: refusals, keys that come near their limit, bans. */
+/** Counts a decision for operators: refusals, keys near their limit, bans. */
 export function observeDecision(metrics: Metrics, plan: string, decision: QuotaDecision): void {
   switch (decision.outcome) {
     case 'allowed':
-      if (isNear(decision.minute)) metrics.nearLimit.inc({ plan, window: 'minute' });
-      if (isNear(decision.day)) metrics.nearLimit.inc({ plan, window: 'day' });
+      if (isNearLimit(decision.minute)) metrics.nearLimit.inc({ plan, window: 'minute' });
+      if (isNearLimit(decision.day)) metrics.nearLimit.inc({ plan, window: 'day' });
       return;
     case 'limited':
       metrics.quotaRefusals.inc({ plan, window: decision.violated });
@@ -19,7 +19,7 @@ export function observeDecision(metrics: Metrics, plan: string, decision: QuotaD
   }
 }
 
-/** A tenth of the window remains, or less. */
-function isNear({ limit, remaining }: WindowState): boolean {
+/** Whether a tenth of the window or less remains. */
+function isNearLimit({ limit, remaining }: WindowState): boolean {
   return remaining * 10 <= limit;
 }

@@ -1,33 +1,32 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
-import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import { peerAddress } from '../http/peer-address.ts';
 import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { withoutContent, type UpstreamHeaders } from '../upstream/buffered-response.ts';
+import { statusesWithoutContent, type UpstreamHeaders } from '../upstream/buffered-response.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
-import type { MintToken } from '../upstream/internal-token.ts';
-import { undiciTransport, whicheverTurnItIs } from '../upstream/undici-transport.ts';
+import type { Authorize } from '../upstream/internal-token.ts';
+import { placeholderTarget, undiciTransport } from '../upstream/undici-transport.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
-import { callerOf } from './authenticate.ts';
-import { peerAddress } from './request-context.ts';
+import { callerOf } from './request-context.ts';
 
 interface ProxyToPetsDependencies {
   upstreams: Upstreams;
   dispatcher: Dispatcher;
   upstreamTimeoutMs: number;
-  mintToken: MintToken;
-  /** Whether an address belongs to one of our own proxies. */
+  authorize: Authorize;
+  /** Whether an address belongs to a trusted proxy. */
   trustsPeer: (address: string, hop: number) => boolean;
 }
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamTimeoutMs: timeoutMs, mintToken, trustsPeer } = dependencies;
+  const { upstreamTimeoutMs: timeoutMs, authorize, trustsPeer } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
-    target: whicheverTurnItIs,
-    // What comes here has a route. A path would be looked over for wildcards at each request.
+    target: placeholderTarget,
+    // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
     pathFilter: () => true,
     plugins: [
       undiciTransport<Request, Response>({
@@ -39,33 +38,22 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
         onSettled(res, ms) {
           res.locals.upstreamMs = ms;
         },
-        checkResponse: checkAnswer,
+        checkResponse,
       }),
     ],
     on: {
-      // Without a listener of ours, the middleware would answer in plain text. The error handler answers.
+      // Without a listener the middleware would respond in plain text. renderError responds.
       error: () => {},
     },
   });
 
-  const authorizations = new WeakMap<Caller, { token: string; authorization: string }>();
-
-  /** Put together once for each token: V8 copies text that is new before it sends it. */
-  function authorizationOf(caller: Caller): string {
-    const token = mintToken(caller);
-    const known = authorizations.get(caller);
-    if (known?.token === token) return known.authorization;
-    const authorization = `Bearer ${token}`;
-    authorizations.set(caller, { token, authorization });
-    return authorization;
-  }
-
   function requestHeaders(req: Request, res: Response): string[] {
+    const address = peerAddress(req);
     return upstreamRequestHeaders({
       rawHeaders: req.rawHeaders,
-      peerAddress: peerAddress(req),
-      peerIsTrusted: trustsPeer(peerAddress(req), 0),
-      authorization: authorizationOf(callerOf(res.locals)),
+      peerAddress: address,
+      peerIsTrusted: trustsPeer(address, 0),
+      authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
     });
@@ -77,24 +65,24 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
 }
 
 function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
-  // A copy: should it turn out that the answer can't be sent, none of it belongs to the error that is.
-  const answer = res.locals.headers.copy();
-  addClientHeaders(answer, headers);
-  return answer;
+  // A copy: if the response can't be sent, none of its headers may appear on the error.
+  const response = res.locals.headers.copy();
+  addClientHeaders(response, headers);
+  return response;
 }
 
 /**
- * An answer that the pets service could not mean for a client: it refused our own token, or did not answer in
- * JSON, as something between it and us might.
+ * Rejects a response that is not meant for a client: the pets service refused the gateway's own token, or something
+ * between it and the gateway responded, which shows in a body that is not JSON.
  */
-function checkAnswer(status: number, headers: UpstreamHeaders): void {
+function checkResponse(status: number, headers: UpstreamHeaders): void {
   if (status > 599) {
-    throw new GatewayError('upstream_error', { cause: `the upstream answered with status ${status}` });
+    throw new GatewayError('upstream_error', { cause: `the upstream responded with status ${status}` });
   }
   if (status === 401) {
     throw new GatewayError('upstream_error', { cause: 'the upstream refused the internal token' });
   }
   const type = String(headers['content-type'] ?? '');
-  if (withoutContent.has(status) || /^application\/json\b/i.test(type)) return;
-  throw new GatewayError('upstream_error', { cause: `the upstream answered ${status} as "${type}"` });
+  if (statusesWithoutContent.has(status) || /^application\/json\b/i.test(type)) return;
+  throw new GatewayError('upstream_error', { cause: `the upstream responded with ${status} as "${type}"` });
 }

@@ -2,22 +2,21 @@ import type { RequestHandler, Response } from 'express';
 import type { Logger } from 'pino';
 import type { GatewayError } from '../errors.ts';
 import { addressGroup } from '../http/address-group.ts';
-import type { LogRequest } from '../observability/log.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { LogRequest } from '../observability/request-log.ts';
 import { clientAddress } from './request-context.ts';
 
-/** One line and one count for each request, when its response is finished or cut off. Never a key, token or body. */
-export function recordAccess({
-  logRequest,
-  metrics,
-}: {
+interface RecordAccessDependencies {
   logRequest: LogRequest;
   metrics: Metrics;
-}): RequestHandler {
+}
+
+/** Logs and counts each request when its response is complete or cut off. Never logs a key, a token or a body. */
+export function recordAccess({ logRequest, metrics }: RecordAccessDependencies): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method, socket } = req;
-    // Requests of one connection are served one after another, so all it writes until the end is this answer.
+    // Requests of one connection are served one after another, so all further bytes belong to this response.
     const bytesBefore = socket.bytesWritten;
     res.on('close', () => {
       const { requestId, caller, decision, errorCode, upstreamMs } = res.locals;
@@ -27,7 +26,7 @@ export function recordAccess({
       const countedMethod = knownMethods.has(method) ? method : 'other';
       metrics.requests.count(route, countedMethod, outcomeOf(res), caller?.plan ?? 'none');
       metrics.requests.observe(route, countedMethod, durationMs / 1000);
-      if (upstreamMs !== undefined) metrics.upstreamSeconds.add(upstreamMs / 1000);
+      if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
       if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
       logRequest({
         requestId,
@@ -35,7 +34,7 @@ export function recordAccess({
         route,
         status,
         keyId: caller?.id,
-        // Who floods us without a key is known by nothing else.
+        // Nothing else identifies a client without a key.
         address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
         plan: caller?.plan,
         decision,
@@ -50,31 +49,31 @@ export function recordAccess({
   };
 }
 
-/** The same for an answer to something that never became a request. */
-export function recordRawAnswer(
+/** Logs and counts the response to something that became no request. */
+export function recordRawResponse(
   { log, metrics }: { log: Logger; metrics: Metrics },
   error: GatewayError,
   address: string,
 ): void {
   const { code, status } = error;
-  metrics.requests.count('none', 'other', classOf(status), 'none');
+  metrics.requests.count('none', 'other', statusClass(status), 'none');
   metrics.errors.inc({ code });
   log.info({ status, code, address: addressGroup(address) }, 'not a request');
 }
 
-/** In logs and metrics alone: the client went away before it was answered. The number is nginx's. */
+/** nginx's status for a client that left before the response began. In logs and metrics only. */
 const clientClosedRequest = 499;
 
-/** A client may invent methods, and a metric must not grow with them. */
+/** Clients can invent methods, and the metric must not grow with them. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** Class of the status; or aborted by the client, or cut off by us, since what was behind us broke off. */
+/** Class of the status; or `aborted` by the client, or `cut_off` by the gateway because the upstream broke off. */
 function outcomeOf(res: Response): string {
-  if (res.writableFinished) return classOf(res.statusCode);
+  if (res.writableFinished) return statusClass(res.statusCode);
   return res.locals.errorCode === undefined ? 'aborted' : 'cut_off';
 }
 
-function classOf(status: number): string {
+function statusClass(status: number): string {
   return `${Math.floor(status / 100)}xx`;
 }
 

@@ -1,30 +1,30 @@
 import type { Request, Response } from 'express';
 import { GatewayError } from '../errors.ts';
-import type { AnonymousLimit } from '../quota/address-limit.ts';
+import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './request-context.ts';
 
 /**
- * Ends a request that has no valid key: draws on the limit of its address and throws the given error, or
- * rate_limit_exceeded where that limit is used up, so that keys can't be guessed at leisure.
+ * Refuses a request without a valid key: counts it against its address and throws the given error, or
+ * rate_limit_exceeded if the address' limit is used up, so that keys can't be guessed at leisure.
  */
 export type RefuseAnonymous = (req: Request, res: Response, error: GatewayError) => Promise<never>;
 
 interface RefuseAnonymousDependencies {
-  anonymousLimit: AnonymousLimit;
+  addressLimit: AddressLimit;
   now: () => number;
 }
 
-export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
+export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
   return async function refuseAnonymous(req, res, error) {
     const { headers } = res.locals;
     if (error.status === 503) {
-      // The key may well be valid: nobody could tell. The limit is shown, and not drawn on.
+      // The key may be valid, so the limit is shown but nothing is counted.
       res.locals.decision = 'undecided';
-      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+      headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
       throw error;
     }
-    const { allowed, window } = await anonymousLimit.charge(clientAddress(req));
+    const { allowed, window } = await addressLimit.charge(clientAddress(req));
     headers.setAll(addressLimitHeaders(window, now()));
     res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
     if (!allowed) {
@@ -34,7 +34,7 @@ export function createRefuseAnonymous({ anonymousLimit, now }: RefuseAnonymousDe
       });
     }
     // RFC 6750 section 3: a 401 names the scheme to use.
-    if (error.status === 401) headers.setAll({ 'WWW-Authenticate': 'Bearer' });
+    if (error.status === 401) headers.set('WWW-Authenticate', 'Bearer');
     throw error;
   };
 }

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import type { ApiDescription } from '../api-description.ts';
 import { GatewayError } from '../errors.ts';
-import { ambiguityOf } from '../http/ambiguous-request.ts';
+import { findAmbiguity } from '../http/ambiguous-request.ts';
 import { maxBodyBytes } from '../http/request-body.ts';
 
 /**
- * What is valid to Node's parser and still no valid request. Comes after the quota, so that these answers carry
- * the rate headers like all others.
+ * Rejects what Node's parser accepts although it is no valid request. Comes after the quota, so that these responses have
+ * the rate limit headers of the key.
  */
 export function rejectMalformed(): RequestHandler {
   return function rejectMalformed(req, _res, next) {
@@ -16,16 +15,16 @@ export function rejectMalformed(): RequestHandler {
   };
 }
 
-/** More than any honest client sends, also through proxies. */
+/** No honest client sends as many, not even through proxies. */
 const maxHeaders = 200;
 
-/** Characters of a host and port (RFC 3986 section 3.2). What is passed on as X-Forwarded-Host ends up in links. */
+/** Characters of a host and port (RFC 3986 section 3.2). The upstream gets them as X-Forwarded-Host. */
 const wellFormedHost = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/;
 
-/** @throws GatewayError bad_request or headers_too_large; steps that answer before the quota call it themselves */
+/** For steps that respond before the quota. @throws GatewayError bad_request or headers_too_large */
 export function assertWellFormed(req: IncomingMessage): void {
   const { httpVersion, headers, rawHeaders } = req;
-  const ambiguity = ambiguityOf(req);
+  const ambiguity = findAmbiguity(req);
   if (ambiguity !== undefined) throw ambiguity;
   if (rawHeaders.length / 2 > maxHeaders) throw new GatewayError('headers_too_large');
   const hosts = countHeader(rawHeaders, 'host');
@@ -33,23 +32,17 @@ export function assertWellFormed(req: IncomingMessage): void {
     // RFC 9112 section 3.2: exactly one valid Host, or 400.
     throw new GatewayError('bad_request', { message: 'The request needs exactly one valid Host header.' });
   }
-  // Expect means nothing in HTTP/1.0.
+  // HTTP/1.0 has no Expect.
   if (httpVersion !== '1.1') return;
   if (headers.expect !== undefined && headers.expect.toLowerCase() !== '100-continue') {
-    throw new GatewayError('bad_request', { status: 417, message: 'This Expect header cannot be met.' });
+    throw new GatewayError('bad_request', {
+      status: 417,
+      message: 'The only supported Expect is 100-continue.',
+    });
   }
 }
 
-/** Notes which route of the OpenAPI document is asked for. First of all, so that refusals are counted by route too. */
-export function matchRoute(api: ApiDescription): RequestHandler {
-  return function matchRoute(req, res, next) {
-    // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
-    res.locals.route = req.url === '*' ? api.everything : api.match(req.path);
-    next();
-  };
-}
-
-/** 404 and 405, by the OpenAPI document. */
+/** Rejects paths (404) and methods (405) that the OpenAPI document does not have. */
 export function rejectUnknownRoute(): RequestHandler {
   return function rejectUnknownRoute(req, res, next) {
     const { route } = res.locals;
@@ -61,7 +54,7 @@ export function rejectUnknownRoute(): RequestHandler {
   };
 }
 
-/** A body that says itself that it is too large is refused before any of it is read. */
+/** Rejects a body by its Content-Length, before any of it is read. */
 export function rejectLargeBody(): RequestHandler {
   return function rejectLargeBody(req, _res, next) {
     assertSmallBody(req);

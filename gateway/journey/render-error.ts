@@ -4,43 +4,44 @@ import { GatewayError } from '../errors.ts';
 import { awaitsContinue, hasBody, maxBodyBytes } from '../http/request-body.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
 import { beginJson, sendJson } from '../http/send-response.ts';
-import type { AnonymousLimit } from '../quota/address-limit.ts';
+import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
   basePath: string;
-  anonymousLimit: AnonymousLimit;
+  addressLimit: AddressLimit;
   log: Logger;
   now: () => number;
 }
 
-/** Every refusal and every fault ends here, in the Error shape of the specification, section 2.5. */
+/** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
-  const { basePath, anonymousLimit, log, now } = dependencies;
+  const { basePath, addressLimit, log, now } = dependencies;
   return async function renderError(thrown, req, res, _next) {
-    const error = expectedError(thrown);
+    const error = toGatewayError(thrown);
     logCause(error, res);
     res.locals.errorCode = error.code;
     if (res.headersSent) {
       res.destroy();
       return;
     }
-    const underBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
+    const isUnderBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
     headers.setAll(error.headers);
-    if (underBasePath && !headers.has('X-RateLimit-Limit')) {
-      headers.setAll(addressLimitHeaders(await anonymousLimit.peek(clientAddress(req)), now()));
+    if (isUnderBasePath && !headers.has('X-RateLimit-Limit')) {
+      headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }
     sendError(req, res, error);
   };
 
   function logCause(error: GatewayError, res: Response): void {
     const { requestId } = res.locals;
-    if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'Unexpected error');
-    // Without a cause there is nothing to tell that the access log does not.
-    else if (error.status >= 500 && error.cause !== undefined)
+    if (error.code === 'internal_error') log.error({ requestId, err: error.cause }, 'unexpected error');
+    // An error without a cause has nothing to add to the access log.
+    else if (error.status >= 500 && error.cause !== undefined) {
       log.warn({ requestId, code: error.code, err: error.cause }, error.message);
+    }
   }
 }
 
@@ -59,8 +60,8 @@ export function renderFallback({ log }: { log: Logger }): ErrorRequestHandler {
   };
 }
 
-/** Anything else than an expected refusal is a bug: its detail is logged and never sent. */
-function expectedError(thrown: unknown): GatewayError {
+/** Anything but an expected refusal is a bug: its detail is logged and never sent. */
+function toGatewayError(thrown: unknown): GatewayError {
   return thrown instanceof GatewayError ? thrown : new GatewayError('internal_error', { cause: thrown });
 }
 
@@ -69,13 +70,12 @@ const lingerMs = 2000;
 function sendError(req: Request, res: Response, error: GatewayError): void {
   const body = JSON.stringify(error.body);
   const { headers } = res.locals;
-  if (req.complete || !hasBody(req) || fewBytesLeft(req)) {
+  if (req.complete || !hasBody(req) || isShortRest(req)) {
     sendJson(res, error.status, headers, body);
     return;
   }
-  // More of the request may come than we care to read. Closing at once would reset the connection and could
-  // destroy the answer before a client that is still sending has read it (RFC 9112 section 9.6), so we go on
-  // reading for a while.
+  // More of the body may come than is worth reading. Closing at once would reset the connection, and could destroy the
+  // response before a client that still sends has read it (RFC 9112 section 9.6), so reading goes on for a while.
   res.shouldKeepAlive = false;
   headers.set('Connection', 'close');
   res.write(beginJson(res, error.status, headers, body));
@@ -88,7 +88,7 @@ function sendError(req: Request, res: Response, error: GatewayError): void {
   req.once('end', finish).once('close', finish);
 }
 
-/** Node reads and drops a small rest of a body by itself, and the connection stays usable. */
-function fewBytesLeft(req: Request): boolean {
+/** Node itself reads and drops a short rest of a body, and the connection stays usable. */
+function isShortRest(req: Request): boolean {
   return !awaitsContinue(req) && Number(req.headers['content-length'] ?? Number.NaN) <= maxBodyBytes;
 }

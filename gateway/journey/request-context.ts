@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import type { Request } from 'express';
 import type { ApiRoute } from '../api-description.ts';
 import type { Caller } from '../api-keys/api-key-cache.ts';
@@ -7,38 +6,39 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
 
 declare module 'express-serve-static-core' {
-  /** What the steps of the journey tell those that follow. */
+  /** What the steps of the journey pass on to later steps. */
   interface Locals {
     requestId: string;
-    /** Headers of the answer, whichever step makes it. */
+    /** Headers of the response, whichever step sends it. */
     headers: ResponseHeaders;
     /** Set by authenticate. */
     caller?: Caller;
     /**
-     * What was decided about the quota, for the access log:
-     * - allowed, limited, banned: of a valid key
-     * - unauthenticated: no valid key; address_limited: too often from this address
-     * - undecided: nobody could tell whether the key is valid
+     * Decision on the quota, for the access log:
+     * - allowed, limited, banned: for a valid key
+     * - unauthenticated: no valid key; address_limited: too many such requests from this address
+     * - undecided: it is unknown whether the key is valid
      * - free: costs no quota
      */
     decision?: QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
-    /** Undefined for a path that the API does not have. Its pattern is logged, never the path itself. */
+    /** Undefined for a path that the API does not have. Logs contain its pattern, and never the path itself. */
     route?: ApiRoute | undefined;
-    /** The request's body, where it has one that is passed on. Set by holdBody. */
+    /** The request's body, if it has one that is forwarded. Set by bufferBody. */
     body?: Buffer;
-    /** Code of the error that was answered. */
+    /** Code of the error that was sent. */
     errorCode?: ErrorCode;
-    /** Milliseconds from sending the request upstream to the end of its answer. */
+    /** Milliseconds from sending the request upstream to its outcome. */
     upstreamMs?: number;
   }
 }
 
-/** Address of the peer that the connection is from. An IPv4 one that came in over IPv6 is written as IPv4. */
-export function peerAddress({ socket }: Pick<IncomingMessage, 'socket'>): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d+\.)/i, '');
-}
-
-/** Address of the client, as far as trusted proxies can vouch for it. */
+/** Address of the client, as far as trusted proxies report it. */
 export function clientAddress(req: Request): string {
   return req.ip ?? '';
+}
+
+/** The caller that authenticate found. For steps that come after it. */
+export function callerOf(locals: { caller?: Caller }): Caller {
+  if (locals.caller === undefined) throw new Error('authenticate has not run before this step');
+  return locals.caller;
 }

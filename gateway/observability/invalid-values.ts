@@ -1,54 +1,54 @@
 import type { Logger } from 'pino';
 
-/** Tells operators of values in Redis that can't be used, each once per change and not once per read. */
-export interface FaultReport {
+/** Reports invalid values in Redis to operators, once for each change and not for each read. */
+export interface InvalidValues {
   /**
-   * @param key the Redis key that holds the value
-   * @param faults what is wrong with it; an empty list when all is well (again)
+   * @param key Redis key that holds the value
+   * @param issues what is wrong with it; an empty list if it is valid (again)
    */
-  report(key: string, faults: readonly string[]): void;
-  /** Takes back what is wrong with a value that nobody uses any more. */
+  report(key: string, issues: readonly string[]): void;
+  /** Withdraws the report of a value that nobody uses any more. */
   forget(key: string): void;
 }
 
-interface FaultReportDependencies {
+interface InvalidValuesDependencies {
   log: Logger;
-  /** Sets the metric gateway_bad_settings. The label of all records together is gw:key, lest it grows with them. */
-  gauge: (label: string, faults: number) => void;
+  /** Sets the metric gateway_bad_settings. All records share the label gw:key, so that it does not grow with them. */
+  setGauge: (label: string, issues: number) => void;
 }
 
-export function createFaultReport({ log, gauge }: FaultReportDependencies): FaultReport {
+export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies): InvalidValues {
   const known = new Map<string, readonly string[]>();
 
-  function countFaults(label: string): number {
+  function countIssues(label: string): number {
     return Array.from(known).reduce(
-      (sum, [key, faults]) => sum + (labelOf(key) === label ? faults.length : 0),
+      (sum, [key, issues]) => sum + (labelOf(key) === label ? issues.length : 0),
       0,
     );
   }
 
   function forget(key: string): void {
-    if (known.delete(key)) gauge(labelOf(key), countFaults(labelOf(key)));
+    if (known.delete(key)) setGauge(labelOf(key), countIssues(labelOf(key)));
   }
 
   return {
     forget,
-    report(key, faults) {
-      const text = faults.join('; ');
+    report(key, issues) {
+      const text = issues.join('; ');
       if (text === (known.get(key) ?? []).join('; ')) return;
       if (text === '') {
         forget(key);
-        log.info({ key }, 'Redis value is usable again');
+        log.info({ key }, 'Redis value is valid again');
       } else {
-        known.set(key, faults);
-        gauge(labelOf(key), countFaults(labelOf(key)));
-        log.error({ key, faults }, 'Redis value is unusable: the last good one stays in force');
+        known.set(key, issues);
+        setGauge(labelOf(key), countIssues(labelOf(key)));
+        log.error({ key, issues }, 'Redis value is invalid; the last valid one stays in force');
       }
     },
   };
 }
 
-/** The Redis key up to its hash tag, which names one API key. */
+/** The Redis key up to its hash tag, which identifies one API key. */
 function labelOf(key: string): string {
   return key.replace(/:\{.*$/, '');
 }

@@ -1,15 +1,15 @@
 const minuteMs = 60_000;
 
 /**
- * For log lines that would otherwise come with each attempt.
- * @returns whether it is a minute or more since the same was last said to be due
+ * Limits log lines that would otherwise repeat with each attempt.
+ * @returns a function that returns true at most once a minute for the same subject
  */
-export function createOnceAMinute(): (what: string) => boolean {
+export function createLogThrottle(): (subject: string) => boolean {
   const dueAtMs = new Map<string, number>();
-  return function isDue(what) {
+  return function isDue(subject) {
     const now = performance.now();
-    if (now < (dueAtMs.get(what) ?? 0)) return false;
-    dueAtMs.set(what, now + minuteMs);
+    if (now < (dueAtMs.get(subject) ?? 0)) return false;
+    dueAtMs.set(subject, now + minuteMs);
     return true;
   };
 }

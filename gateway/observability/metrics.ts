@@ -1,45 +1,45 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { QuickHistogram, type Observations } from './prelabelled-histogram.ts';
-import { createRequestCounts, type RequestCounts } from './request-metrics.ts';
+import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
+import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
 /**
- * What one instance counts. Labels are bounded: patterns of routes, never paths; plans, never keys. Plans are
- * operators' own and few.
+ * Metrics of one instance. Labels are bounded: patterns of routes and never paths, plans and never keys. Operators make
+ * few plans.
  */
 export interface Metrics {
   registry: Registry;
-  /** Answered requests and how long they took. */
-  requests: RequestCounts;
-  /** From sending a command or script that a request waits for to its answer, or to giving it up. */
+  /** Requests and their duration. */
+  requests: RequestMetrics;
+  /** Time from sending a command that requests wait for to its reply, or to the timeout. */
   redisSeconds: Histogram;
-  /** From the pets service having a request to the end of its answer. */
-  upstreamSeconds: Observations;
-  /** 1 while an instance of the pets service is ready; 0 while it is away, drains or starts. Instances are few. */
+  /** Time from sending a request to the pets service to the end of its response. */
+  upstreamSeconds: HistogramChild;
+  /** 1 while an instance of the pets service is ready; 0 while it is down, drains or starts. Instances are few. */
   upstreamUp: Gauge<'upstream'>;
-  /** Error answers by their code, those of the gateway itself. */
+  /** The gateway's own error responses, by code. */
   errors: Counter<'code'>;
-  /** Connections of clients that are open. */
+  /** Open client connections. */
   connections: Gauge;
   /** Processes that serve requests. */
   workers: Gauge;
-  /** Workers that ended before the gateway did. */
+  /** Workers that exited unexpectedly. */
   workerRestarts: Counter;
-  /** Connections beyond a limit: that of all together, or that of an address. */
+  /** Connections refused because of the limit of all connections, or of an address. */
   refusedConnections: Counter<'limit'>;
   /** Requests refused because a window was used up. */
   quotaRefusals: Counter<'plan' | 'window'>;
   /** Requests served with a tenth of the window or less remaining. */
   nearLimit: Counter<'plan' | 'window'>;
-  /** Bans that a request on this instance led to. */
+  /** Bans caused by a request on this instance. */
   bans: Counter<'plan'>;
   /** Requests refused during a ban. */
   bannedRequests: Counter<'plan'>;
-  /** 1 while Redis does not answer and decisions are local. */
+  /** 1 while Redis is unavailable and decisions are local. */
   localMode: Gauge;
   localDecisions: Counter<'plan'>;
-  /** Faults found in a Redis value that operators set, by Redis key; one label for all records of API keys. */
-  badSettings: Gauge<'key'>;
-  /** Log lines given up since their reader did not keep up. */
+  /** Issues of a Redis value that operators set, by Redis key; one label for all records of API keys. */
+  invalidSettings: Gauge<'key'>;
+  /** Log lines that were dropped because their reader did not keep up. */
   droppedLogLines: Counter;
 }
 
@@ -51,35 +51,35 @@ const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 /**
- * Metrics in Prometheus' format, for the admin port. gateway/observability/grafana-dashboard.json shows them. Of several workers each
- * has its own; what is told of them together is a sum, or what `aggregator` says.
+ * Creates the metrics for the admin port, which grafana-dashboard.json shows. Each worker has its own; the gateway shows
+ * their sum, or what `aggregator` says.
  */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
-  // Among them nodejs_eventloop_lag_*: how long this instance leaves its requests waiting.
+  // Among them nodejs_eventloop_lag_*, the time that requests wait for a busy process.
   collectDefaultMetrics({ register: registry });
   for (const metric of registry.getMetricsAsArray()) {
-    // An average would hide the one process that keeps its requests waiting.
+    // An average would hide one slow process.
     if (metric.aggregator === 'average') metric.aggregator = 'max';
-    // When the first process started; the library would leave it out.
+    // The start time of the first process; the library would omit it.
     if (metric.aggregator === 'omit') metric.aggregator = 'min';
   }
   const registers = [registry];
   return {
     registry,
-    requests: createRequestCounts(registry, requestBuckets),
+    requests: createRequestMetrics(registry, requestBuckets),
     redisSeconds: new Histogram({
       name: 'gateway_redis_duration_seconds',
-      help: 'Time that a command took that requests waited for',
+      help: 'Duration of Redis commands that requests wait for',
       buckets: redisBuckets,
       registers,
     }),
-    upstreamSeconds: new QuickHistogram({
+    upstreamSeconds: new PrelabelledHistogram({
       name: 'gateway_upstream_duration_seconds',
-      help: 'Time that the pets service took once it had a request, answer included',
+      help: 'Time from sending a request to the pets service to the end of its response',
       buckets: requestBuckets,
       registers,
-    }).observationsOf({}),
+    }).child({}),
     upstreamUp: new Gauge({
       name: 'gateway_upstream_up',
       help: '1 while this instance of the pets service is ready for requests',
@@ -89,13 +89,13 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     errors: new Counter({
       name: 'gateway_errors_total',
-      help: "Error answers of the gateway's own, by error code",
+      help: "The gateway's own error responses, by error code",
       labelNames: ['code'],
       registers,
     }),
     connections: new Gauge({
       name: 'gateway_connections',
-      help: 'Open connections of clients',
+      help: 'Open client connections',
       registers,
     }),
     workers: new Gauge({
@@ -105,12 +105,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     workerRestarts: new Counter({
       name: 'gateway_worker_restarts_total',
-      help: 'Workers that ended by themselves, or hung and were ended',
+      help: 'Workers that exited unexpectedly, or hung and were killed',
       registers,
     }),
     refusedConnections: new Counter({
       name: 'gateway_refused_connections_total',
-      help: 'Connections refused because there were too many in total or from their address',
+      help: 'Connections refused because of the limit of all connections or of an address',
       labelNames: ['limit'],
       registers,
     }),
@@ -128,7 +128,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     bans: new Counter({
       name: 'gateway_bans_total',
-      help: 'Keys that were banned for going on after 429',
+      help: 'Bans of keys that went on after 429',
       labelNames: ['plan'],
       registers,
     }),
@@ -140,26 +140,26 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     localMode: new Gauge({
       name: 'gateway_local_mode',
-      help: '1 while Redis does not answer and quotas are counted by this instance alone',
+      help: '1 while Redis is unavailable and this instance decides alone',
       aggregator: 'max',
       registers,
     }),
     localDecisions: new Counter({
       name: 'gateway_local_decisions_total',
-      help: 'Requests decided on without Redis',
+      help: 'Requests decided without Redis',
       labelNames: ['plan'],
       registers,
     }),
-    badSettings: new Gauge({
+    invalidSettings: new Gauge({
       name: 'gateway_bad_settings',
-      help: 'Unusable fields in a Redis value that operators set; the last good value stays in force',
+      help: 'Invalid fields in a Redis value that operators set; the last valid value stays in force',
       labelNames: ['key'],
       aggregator: 'max',
       registers,
     }),
     droppedLogLines: new Counter({
       name: 'gateway_log_lines_dropped_total',
-      help: 'Log lines given up because too many were waiting for their reader or for room on the disk',
+      help: 'Log lines dropped because too many were waiting for their reader or for space on the disk',
       registers,
       collect() {
         this.reset();

@@ -1,9 +1,9 @@
 import { Histogram, type HistogramConfiguration, type LabelValues } from 'prom-client';
 
-/** What was observed under one set of labels. */
-export class Observations {
+/** Observations with one set of labels. */
+export class HistogramChild {
   readonly #bounds: readonly number[];
-  /** By bucket, that beyond the last bound included. */
+  /** Observations in each bucket, with the one beyond the last bound. */
   readonly #counts: number[];
   #sum = 0;
   #count = 0;
@@ -13,7 +13,7 @@ export class Observations {
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);
   }
 
-  add(value: number): void {
+  observe(value: number): void {
     let bucket = 0;
     while (bucket < this.#bounds.length && value > (this.#bounds[bucket] ?? 0)) bucket += 1;
     this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
@@ -21,12 +21,12 @@ export class Observations {
     this.#count += 1;
   }
 
-  /** In Prometheus' terms: each bucket counts those below it too. */
+  /** Values in Prometheus' terms: each bucket includes the ones below it. */
   values(name: string, labels: LabelValues<string>) {
-    let below = 0;
+    let cumulative = 0;
     const buckets = [...this.#bounds, '+Inf'].map((le, bucket) => {
-      below += this.#counts[bucket] ?? 0;
-      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: below };
+      cumulative += this.#counts[bucket] ?? 0;
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value: cumulative };
     });
     return [
       ...buckets,
@@ -36,41 +36,41 @@ export class Observations {
   }
 }
 
-interface QuickHistogramOptions extends HistogramConfiguration<string> {
+interface PrelabelledHistogramOptions extends HistogramConfiguration<string> {
   buckets: number[];
 }
 
 /**
- * A histogram for what every request is observed by. prom-client's own takes its labels, and the bound of the bucket, as
- * text that is put together anew and looked up, which costs a request more than its access log; whoever observes here
- * keeps what belongs to its labels. The registry shows it like any other.
+ * A histogram for values of every request. prom-client builds and looks up a text from the labels and the bound at each
+ * observation, which costs more than the access log; here the caller keeps the child of its labels. The registry shows
+ * it like any other histogram.
  */
-export class QuickHistogram extends Histogram {
-  readonly #options: QuickHistogramOptions;
-  /** Never observes anything: it knows how the library describes a histogram. */
+export class PrelabelledHistogram extends Histogram {
+  readonly #options: PrelabelledHistogramOptions;
+  /** Never observes anything. Supplies the library's description of the histogram. */
   readonly #empty: Histogram;
-  readonly #observed: { labels: LabelValues<string>; observations: Observations }[] = [];
+  readonly #children: { labels: LabelValues<string>; child: HistogramChild }[] = [];
 
-  constructor(options: QuickHistogramOptions) {
+  constructor(options: PrelabelledHistogramOptions) {
     super(options);
     this.#options = options;
     this.#empty = new Histogram({ ...options, registers: [] });
   }
 
-  /** To be asked for once for the same labels. */
-  observationsOf(labels: LabelValues<string>): Observations {
-    const observations = new Observations(this.#options.buckets);
-    this.#observed.push({ labels, observations });
-    return observations;
+  /** Creates the child of a set of labels. To be called once for each set. */
+  child(labels: LabelValues<string>): HistogramChild {
+    const child = new HistogramChild(this.#options.buckets);
+    this.#children.push({ labels, child });
+    return child;
   }
 
   override async get(): ReturnType<Histogram['get']> {
     const { name } = this.#options;
-    const values = this.#observed.flatMap(({ labels, observations }) => observations.values(name, labels));
+    const values = this.#children.flatMap(({ labels, child }) => child.values(name, labels));
     return { ...(await this.#empty.get()), values };
   }
 
-  /** What the registry asks for where it writes text. */
+  /** Called by the registry when it renders text. */
   getForPromString(): ReturnType<Histogram['get']> {
     return this.get();
   }

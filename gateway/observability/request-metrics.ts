@@ -1,30 +1,30 @@
 import { Counter, type Registry } from 'prom-client';
-import { QuickHistogram, type Observations } from './prelabelled-histogram.ts';
+import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
 
-/** What is counted of every request. Labels are bounded, see Metrics. */
-export interface RequestCounts {
-  /** `status` is a class such as 2xx; aborted where the client went away first, cut_off where we broke off. */
+/** Metrics of every request. Labels are bounded, see Metrics. */
+export interface RequestMetrics {
+  /** `status` is a class such as 2xx; aborted if the client left first, cut_off if the gateway broke off. */
   count(route: string, method: string, status: string, plan: string): void;
-  /** @param seconds from the first step of the journey to the last byte of the answer being written */
+  /** @param seconds from the first step of the journey to the last byte of the response */
   observe(route: string, method: string, seconds: number): void;
 }
 
-interface Count {
+interface RequestCount {
   labels: { route: string; method: string; status: string; plan: string };
-  /** Since it was last told. */
+  /** Requests since the counter was last collected. */
   requests: number;
 }
 
 /**
- * Counts requests in objects of their own and tells prom-client when it is asked: its own way from labels to a counter
- * is one of the longer ones of a request.
+ * Counts requests in own objects, and adds them to prom-client's counter when that is collected. prom-client's way from
+ * labels to a counter is one of the longer parts of a request.
  */
-export function createRequestCounts(registry: Registry, buckets: number[]): RequestCounts {
-  const counts: Count[] = [];
-  const countOf = byText((route: string) =>
-    byText((method: string) =>
-      byText((status: string) =>
-        byText((plan: string) => {
+export function createRequestMetrics(registry: Registry, buckets: number[]): RequestMetrics {
+  const counts: RequestCount[] = [];
+  const countOf = memoizeByString((route) =>
+    memoizeByString((method) =>
+      memoizeByString((status) =>
+        memoizeByString((plan) => {
           const count = { labels: { route, method, status, plan }, requests: 0 };
           counts.push(count);
           return count;
@@ -34,7 +34,7 @@ export function createRequestCounts(registry: Registry, buckets: number[]): Requ
   );
   const requests = new Counter({
     name: 'gateway_requests_total',
-    help: 'Answered requests, by class of status; aborted by the client, or cut off by us',
+    help: 'Requests by class of status; aborted by the client, or cut off by the gateway',
     labelNames: ['route', 'method', 'status', 'plan'],
     registers: [],
     collect() {
@@ -45,35 +45,35 @@ export function createRequestCounts(registry: Registry, buckets: number[]): Requ
     },
   });
   registry.registerMetric(requests);
-  const seconds = new QuickHistogram({
+  const seconds = new PrelabelledHistogram({
     name: 'gateway_request_duration_seconds',
-    help: 'Time from a request to the end of its answer',
+    help: 'Time from a request to the end of its response',
     labelNames: ['route', 'method'],
     buckets,
     registers: [registry],
   });
-  const observationsOf = byText((route: string) =>
-    byText((method: string): Observations => seconds.observationsOf({ route, method })),
+  const histogramOf = memoizeByString((route) =>
+    memoizeByString((method): HistogramChild => seconds.child({ route, method })),
   );
   return {
     count(route, method, status, plan) {
       countOf(route)(method)(status)(plan).requests += 1;
     },
     observe(route, method, value) {
-      observationsOf(route)(method).add(value);
+      histogramOf(route)(method).observe(value);
     },
   };
 }
 
-/** Made once for each text. */
-function byText<Made>(make: (text: string) => Made): (text: string) => Made {
-  const made = new Map<string, Made>();
+/** Calls `create` once for each text. */
+function memoizeByString<Value>(create: (text: string) => Value): (text: string) => Value {
+  const values = new Map<string, Value>();
   return function get(text) {
-    let known = made.get(text);
-    if (known === undefined) {
-      known = make(text);
-      made.set(text, known);
+    let value = values.get(text);
+    if (value === undefined) {
+      value = create(text);
+      values.set(text, value);
     }
-    return known;
+    return value;
   };
 }

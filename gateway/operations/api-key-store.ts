@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { apiKeyHint, generateApiKey, hashApiKey } from '../api-keys/api-key-format.ts';
 import {
-  expiryOf,
   formatApiKeyRecord,
   keptSeconds,
   parseApiKeyRecord,
+  recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
 import type { RecordChange } from './audit-log.ts';
-import { findUnindexed } from './found-keys.ts';
-import { StoreRefusal } from './invalid-operation.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { rotateKey } from './rotate-key.ts';
-import { createStoredKeys, maxAttempts, type StoredApiKey } from './stored-keys.ts';
+import { findUnindexed } from './scan-records.ts';
+import { createStoredKeys, maxAttempts, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
 
 export interface NewApiKey {
   name: string;
@@ -25,7 +25,7 @@ export interface NewApiKey {
   day?: number | undefined;
 }
 
-/** Undefined leaves a field as it is; null takes it away. */
+/** Undefined leaves a field unchanged; null removes it. */
 export interface ApiKeyChange {
   name?: string | undefined;
   plan?: string | undefined;
@@ -34,56 +34,56 @@ export interface ApiKeyChange {
   day?: number | null | undefined;
 }
 
-/** What an id in the index leads to. */
+/** A key as the list shows it. */
 export type ListedApiKey =
-  /** With the hash that all its Redis keys are named after. */
-  | (Extract<StoredApiKey, { outcome: 'record' }> & { sha: string })
-  | Extract<StoredApiKey, { outcome: 'broken' }>
-  /** Half of the index knows the id only, so its record can't be found. */
+  | (Extract<StoredApiKey, { outcome: 'record' }> & { keyHash: string })
+  | Extract<StoredApiKey, { outcome: 'invalid' }>
+  /** Only gw:keys has the id, so its record can't be found. */
   | { outcome: 'lost'; id: string }
-  /** No record any more: it ended long ago, or was deleted by hand. */
+  /** There is no record: it expired long ago, or was deleted by hand. */
   | { outcome: 'gone'; id: string };
 
 export interface IssuedApiKey {
-  /** Nowhere else from now on than with whoever gets this. */
+  /** Not stored anywhere: only the caller has it. */
   key: string;
   record: ApiKeyRecord;
 }
 
 export interface ApiKeyStore {
   /**
-   * Makes a key and its record.
-   * @param key a key that exists already and is to be known here too; made where absent
-   * @throws StoreRefusal for an expiry in the past, an unknown plan, or Enterprise without both limits
+   * Issues a key.
+   * @param key an existing key to store; generated if absent
+   * @throws InvalidOperation for an expiry in the past, an unknown plan, or Enterprise without both limits
    */
   issue(wanted: NewApiKey, key?: string): Promise<IssuedApiKey>;
-  /** Throws what `issue` would throw, and makes nothing. */
+  /** Throws what `issue` would throw, and changes nothing. */
   check(wanted: NewApiKey): Promise<void>;
   /**
-   * Makes a key in place of another one, which works until the grace ends or its own expiry, whichever is earlier.
-   * @throws StoreRefusal as `issue` and `show` do, and for a key that is not valid or has been replaced already
+   * Issues a key that replaces another one, which works until the grace period or its own expiry ends, whichever is
+   * earlier.
+   * @throws InvalidOperation as `issue` and `show` do, and for a key that is not valid or was replaced before
    */
   rotate(id: string, graceMs: number): Promise<IssuedApiKey & { old: ApiKeyRecord }>;
   /**
-   * All keys by time of creation, a page at a time; none that is being issued this moment. Changes nothing, whatever
-   * is wrong with the index: that is for reindexKeys to mend.
-   * @throws StoreRefusal where there is no key with the id `after`
+   * All keys by time of creation, in pages, without those that are being issued. Changes nothing, whatever is wrong with
+   * the index: reindexKeys repairs it.
+   * @throws InvalidOperation if there is no key with the id `after`
    */
   list(after?: string, pageSize?: number): AsyncGenerator<ListedApiKey[]>;
   /** See ApiKeyIndex.sizes. */
   indexSizes(): Promise<{ listed: number; hashed: number }>;
-  /** See findUnindexed of found-keys.ts. */
+  /** See scan-records.ts. */
   findUnindexed(): Promise<string | undefined>;
-  /** @throws StoreRefusal where there is no such key, or its record can't be read */
-  show(id: string): Promise<{ sha: string; record: ApiKeyRecord }>;
-  /** @throws StoreRefusal as `issue` and `show` do, and for a key that is revoked */
+  /** @throws InvalidOperation if there is no such key, or its record is invalid */
+  show(id: string): Promise<{ keyHash: string; record: ApiKeyRecord }>;
+  /** @throws InvalidOperation as `issue` and `show` do, and for a revoked key */
   change(id: string, change: ApiKeyChange): Promise<ApiKeyRecord>;
   /**
-   * Refuses the key from its next request on, whatever else its record holds. Revoking it again changes nothing.
-   * @throws StoreRefusal where there is no such key
+   * Refuses the key from its next request on, even if its record is invalid. Revoking it again changes nothing.
+   * @throws InvalidOperation if there is no such key
    */
   revoke(id: string): Promise<StoredApiKey>;
-  /** The record of a key that somebody holds. */
+  /** Finds the record of a key. */
   findByKey(key: string): Promise<ApiKeyRecord | undefined>;
 }
 
@@ -122,37 +122,43 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       replaces,
       rev: 0,
     };
-    const sha = hashApiKey(key);
+    const keyHash = hashApiKey(key);
     await listPlan(redis, record);
     await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
-    // The index first: should this end half-way, it points at nothing, and nobody holds a key that works.
-    await index.add(record, sha);
+    // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
+    await index.add(record, keyHash);
     const fields = formatApiKeyRecord(record);
-    record.rev = await redis.changeRecord(redisKeys.apiKey(sha), 0, expiryOf(record), keptSeconds, ...fields);
-    if (record.rev === 0) throw new StoreRefusal('this key exists already');
+    record.rev = await redis.changeRecord(
+      redisKeys.apiKey(keyHash),
+      0,
+      recordExpiry(record),
+      keptSeconds,
+      ...fields,
+    );
+    if (record.rev === 0) throw new InvalidOperation('this key exists already');
     return { key, record };
   }
 
   async function revoke(id: string): Promise<StoredApiKey> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const { sha, rev, key } = await find(id);
+      const { keyHash, rev, key } = await find(id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
-      if (key.outcome === 'broken' && rev === '') throw new StoreRefusal(key.faults.join('; '));
+      if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
       const revokedAt = new Date(now()).toISOString();
       const before = key.outcome === 'record' ? key.record : key;
       await audit({ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } });
-      const expiry = expiryOf(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
-      // This one field, so that a record that can't be read can still be revoked.
-      await redis.changeRecord(redisKeys.apiKey(sha), rev, expiry, keptSeconds, 'revokedAt', revokedAt);
+      const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
+      // Writes this one field only, so that a key with an invalid record can be revoked, too.
+      await redis.changeRecord(redisKeys.apiKey(keyHash), rev, expiry, keptSeconds, 'revokedAt', revokedAt);
     }
-    throw new Error(`the key ${id} is being changed by others all the time`);
+    throw tooManyChanges(id);
   }
 
-  async function lookUp({ id, sha, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
-    if (sha === undefined) return { outcome: 'lost', id };
-    const key = (await look(id, sha))?.key;
+  async function lookUp({ id, keyHash, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
+    if (keyHash === undefined) return { outcome: 'lost', id };
+    const key = (await look(id, keyHash))?.key;
     if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
-    return key.outcome === 'record' ? { ...key, sha } : key;
+    return key.outcome === 'record' ? { ...key, keyHash } : key;
   }
 
   return {
@@ -170,7 +176,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     show,
     change: (id, change) =>
       update(id, 'keys.set', async (record) => {
-        if (record.revokedAt !== undefined) throw new StoreRefusal(`the key ${id} is revoked`);
+        if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
         assertFuture(change.expiresAt, now());
         const edited = {
           ...record,
@@ -200,9 +206,9 @@ function isoTime(time: Date | null | undefined): string | null | undefined {
   return time instanceof Date ? time.toISOString() : time;
 }
 
-/** @throws StoreRefusal for a time that is not to come */
+/** @throws InvalidOperation for a time in the past */
 function assertFuture(expiresAt: Date | null | undefined, nowMs: number): void {
   if (expiresAt instanceof Date && expiresAt.getTime() <= nowMs) {
-    throw new StoreRefusal('the expiry is in the past');
+    throw new InvalidOperation('the expiry is in the past');
   }
 }

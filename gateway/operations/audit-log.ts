@@ -1,20 +1,20 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-/** A change that an operator made. Never holds an API key: records have none. */
+/** A change by an operator. Never contains an API key, since records have none. */
 export interface Change {
-  /** What was done, such as keys.revoke. */
+  /** Name of the operation, such as keys.revoke. */
   action: string;
-  /** What it was done to: id of an API key, name of a plan. */
+  /** Id of an API key, or name of a plan. */
   target: string;
-  /** Null where there was nothing. */
+  /** Null if there was nothing before. */
   before: unknown;
-  /** Null where nothing is left. */
+  /** Null if nothing is left. */
   after: unknown;
 }
 
 export interface AuditEntry extends Change {
-  /** Of the entry in the stream; later entries have larger ones. */
+  /** Id in the stream. Later entries have larger ones. */
   id: string;
   /** ISO 8601 in UTC, by Redis' clock. */
   at: string;
@@ -22,15 +22,15 @@ export interface AuditEntry extends Change {
 }
 
 /**
- * Notes a change before it is made: a command that is killed in between leaves an entry too many, and never a change
- * without one.
+ * Records a change before it is made: an operation that is killed in between leaves an entry without a change, but never
+ * a change without an entry.
  */
 export type RecordChange = (change: Change) => Promise<void>;
 
-/** About so many entries are kept; the oldest go first. */
-const keptEntries = 100_000;
+/** Approximate number of entries that are kept. */
+const maxEntries = 100_000;
 
-/** Changes go to a Redis stream, in the name of whoever makes them. */
+/** Records changes in a Redis stream, in the name of the person who makes them. */
 export function createAuditLog({ redis, who }: { redis: RedisClient; who: string }): RecordChange {
   return async function recordChange({ action, target, before, after }) {
     const fields = {
@@ -40,11 +40,11 @@ export function createAuditLog({ redis, who }: { redis: RedisClient; who: string
       before: JSON.stringify(before ?? null),
       after: JSON.stringify(after ?? null),
     };
-    await redis.xadd(redisKeys.audit, 'MAXLEN', '~', keptEntries, '*', ...Object.entries(fields).flat());
+    await redis.xadd(redisKeys.audit, 'MAXLEN', '~', maxEntries, '*', ...Object.entries(fields).flat());
   };
 }
 
-/** The newest entries, oldest of them first. */
+/** Reads the newest entries, oldest first. */
 export async function readAudit(redis: RedisClient, count: number): Promise<AuditEntry[]> {
   const entries = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', count);
   return entries.map(parseEntry).toReversed();
@@ -53,7 +53,7 @@ export async function readAudit(redis: RedisClient, count: number): Promise<Audi
 const blockMs = 1000;
 const batchSize = 100;
 
-/** Entries that came after the given one; where there are none yet, waits a second for some. */
+/** Reads entries after the given one. Waits a second for some if there are none yet. */
 export async function readAuditAfter(redis: RedisClient, id: string): Promise<AuditEntry[]> {
   const streams = await redis.xread('COUNT', batchSize, 'BLOCK', blockMs, 'STREAMS', redisKeys.audit, id);
   return (streams?.[0]?.[1] ?? []).map(parseEntry);
@@ -66,7 +66,7 @@ function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {
   const text = (name: string) => values.get(name) ?? '';
   return {
     id,
-    at: timeOf(id),
+    at: entryTime(id),
     who: text('who'),
     action: text('action'),
     target: text('target'),
@@ -75,13 +75,13 @@ function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {
   };
 }
 
-/** The time within an entry's id; an id that was made by hand may hold none. */
-function timeOf(id: string): string {
+/** The time in an entry's id. An id that was made by hand may have none. */
+function entryTime(id: string): string {
   const time = new Date(Number(id.split('-')[0]));
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
-/** An entry that somebody added by hand may hold anything. */
+/** An entry that was added by hand may contain anything. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

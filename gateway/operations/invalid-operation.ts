@@ -1,14 +1,14 @@
-/** What was asked of a store can't be done; the message says why, in terms of what was given. */
-export class StoreRefusal extends Error {
-  override name = 'StoreRefusal';
+/** An operation that can't be done as requested. The message says why, in terms of the input. */
+export class InvalidOperation extends Error {
+  override name = 'InvalidOperation';
 }
 
-/** What comes of it, or undefined where it is refused. */
-export async function unlessRefused<T>(result: Promise<T>): Promise<T | undefined> {
+/** Awaits a result. @returns undefined if the operation is invalid */
+export async function ignoreInvalid<T>(result: Promise<T>): Promise<T | undefined> {
   try {
     return await result;
   } catch (error) {
-    if (error instanceof StoreRefusal) return undefined;
+    if (error instanceof InvalidOperation) return undefined;
     throw error;
   }
 }

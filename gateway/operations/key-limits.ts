@@ -3,26 +3,26 @@ import { parseLimit } from '../plans/limits.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { StoreRefusal } from './invalid-operation.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanLimits } from './plan-store.ts';
 
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 
-/** @throws StoreRefusal where the plan does not exist, or leaves a limit open that the key does not set itself. */
+/** @throws InvalidOperation if the plan does not exist, or lacks a limit that the key does not set itself */
 export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {
-      throw new StoreRefusal('an enterprise key needs both its own limits: --minute N --day N');
+      throw new InvalidOperation('an enterprise key needs both its own limits: --minute N --day N');
     }
     return;
   }
   const limits = plan === anonymousPlan ? [] : await readPlanLimits(redis, plan);
   if (limits.length === 0 || limits.some((limit) => parseLimit(limit) === undefined)) {
-    throw new StoreRefusal(`there is no plan named ${JSON.stringify(plan)}; see: ops plans list`);
+    throw new InvalidOperation(`there is no plan named ${JSON.stringify(plan)}; see: ops plans list`);
   }
 }
 
-/** A plan that was made with plain redis-cli is listed once a key is on it. */
+/** Lists a plan that was made with plain redis-cli, when a key is put on it. */
 export async function listPlan(redis: RedisClient, { plan }: KeyLimits): Promise<void> {
   if (plan !== enterprisePlan) await redis.sadd(redisKeys.planNames, plan);
 }

@@ -1,49 +1,49 @@
 import { z } from 'zod';
 import {
   apiKeyState,
-  expiryOf,
   expiryText,
   formatApiKeyRecord,
   keptSeconds,
   parseApiKeyRecord,
+  recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
-import { faultsOf } from '../config/describe-issues.ts';
+import { describeIssues } from '../config/describe-issues.ts';
 import { maxLimit } from '../plans/limits.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import type { RecordChange } from './audit-log.ts';
-import { StoreRefusal } from './invalid-operation.ts';
+import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 
-/** A record outside of Redis. It holds the hash of the key and not the key, so it is no secret to sign in with. */
+/** A record in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
 export interface TransferredKey extends ApiKeyRecord {
   sha256: string;
 }
 
-/** What became of the records of a file. */
+/** Numbers of records of a file, by outcome. */
 export interface ImportResult {
   added: number;
-  /** Here already, and the same. */
+  /** Present, and the same. */
   unchanged: number;
-  /** Here already, and changed since they were exported: left as they are. */
+  /** Present, but changed since the export: not touched. */
   differing: number;
-  /** So long revoked or expired that records of that age are not kept any more. */
+  /** Revoked or expired for longer than records are kept. */
   outdated: number;
 }
 
-/** A line of a file that importKeys reads. */
+/** Formats a line of a file that importKeys reads. */
 export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): string {
-  return JSON.stringify({ sha256: key.sha, ...key.record } satisfies TransferredKey);
+  return JSON.stringify({ sha256: key.keyHash, ...key.record } satisfies TransferredKey);
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
-/** Writing raises it once more, and it has 15 digits at the most. */
+/** Writing raises rev by one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
-/** As permissive as a record in Redis is: whatever can be exported can be imported. */
+/** As permissive as a record in Redis: whatever can be exported can be imported. */
 const lineSchema = z.strictObject({
   sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
   id: z.string().min(1),
@@ -67,9 +67,9 @@ interface KeyImportDependencies {
 }
 
 /**
- * Puts exported records back. All lines are checked before the first one is written, so that a broken file
- * changes nothing; what is here already stays as it is, so that importing twice is the same as once.
- * @throws StoreRefusal that names the line
+ * Imports exported records. All lines are checked before the first one is written, so that an invalid file changes
+ * nothing. Present records are not touched, so that importing twice is the same as once.
+ * @throws InvalidOperation that names the line
  */
 export async function importKeys(
   lines: AsyncIterable<string> | Iterable<string>,
@@ -84,8 +84,9 @@ export async function importKeys(
   for await (const { key, line } of parseLines(lines)) {
     for (const name of [key.id, key.sha256]) {
       const earlier = seen.get(name);
-      if (earlier !== undefined)
-        throw new StoreRefusal(`line ${line}: ${name} stands in line ${earlier} already`);
+      if (earlier !== undefined) {
+        throw new InvalidOperation(`line ${line}: ${name} is in line ${earlier}, too`);
+      }
       seen.set(name, line);
     }
     switch (await check(key, line)) {
@@ -114,27 +115,31 @@ export async function importKeys(
     line: number,
   ): Promise<'absent' | 'unchanged' | 'differing' | 'outdated'> {
     const [indexed, fields] = await Promise.all([
-      index.shaOf(record.id),
+      index.keyHashOf(record.id),
       redis.hgetall(redisKeys.apiKey(sha256)),
     ]);
     if (indexed !== undefined && indexed !== sha256) {
-      throw new StoreRefusal(`line ${line}: ${record.id} is the id of another key here`);
+      throw new InvalidOperation(`line ${line}: ${record.id} is the id of another key in this Redis`);
     }
     const found = parseApiKeyRecord(fields);
-    if (found.outcome === 'broken') return 'differing';
+    if (found.outcome === 'invalid') return 'differing';
     if (found.outcome === 'record') {
       if (found.record.id !== record.id) {
-        throw new StoreRefusal(`line ${line}: the key of ${record.id} is ${found.record.id} here`);
+        throw new InvalidOperation(
+          `line ${line}: the key of ${record.id} has the id ${found.record.id} in this Redis`,
+        );
       }
-      // Half of an earlier import, or an index that was lost.
+      // An import was interrupted, or the index was lost.
       if (indexed === undefined) unindexed.push({ sha256, ...record });
-      return isSame(found.record, record) ? 'unchanged' : 'differing';
+      return isSameRecord(found.record, record) ? 'unchanged' : 'differing';
     }
-    const end = expiryOf(record);
+    const end = recordExpiry(record);
     if (end !== '' && end * 1000 <= now()) return 'outdated';
     if (apiKeyState(record, now()) === 'valid') {
       await assertLimits(redis, record).catch((error: unknown) => {
-        throw error instanceof StoreRefusal ? new StoreRefusal(`line ${line}: ${error.message}`) : error;
+        throw error instanceof InvalidOperation
+          ? new InvalidOperation(`line ${line}: ${error.message}`)
+          : error;
       });
     }
     return 'absent';
@@ -145,16 +150,16 @@ export async function importKeys(
     const after = { ...record, rev: record.rev + 1 };
     await audit({ action: 'keys.import', target: record.id, before: null, after });
     const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
-    // The record first: reindexKeys takes ids without one off the index.
+    // The record first: reindexKeys removes ids without one from the index.
     const rev = await redis.changeRecord(
       redisKeys.apiKey(sha256),
       0,
-      expiryOf(record),
+      recordExpiry(record),
       keptSeconds,
       ...fields,
     );
     await index.add(record, sha256);
-    // Somebody imports the same file at this moment.
+    // Another operator is importing the same file.
     return rev === 0 ? 'unchanged' : 'added';
   }
 }
@@ -172,17 +177,17 @@ async function* parseLines(
     try {
       json = JSON.parse(line === 1 ? text.replace(/^\u{FEFF}/u, '') : text);
     } catch {
-      throw new StoreRefusal(`line ${line} is not JSON`);
+      throw new InvalidOperation(`line ${line} is not JSON`);
     }
     const parsed = lineSchema.safeParse(json);
     if (!parsed.success) {
-      throw new StoreRefusal(`line ${line}: ${faultsOf(parsed.error).join('; ')}`);
+      throw new InvalidOperation(`line ${line}: ${describeIssues(parsed.error).join('; ')}`);
     }
     yield { key: parsed.data, line };
   }
 }
 
-/** But for `rev`, which is raised by writing. */
-function isSame(one: ApiKeyRecord, other: ApiKeyRecord): boolean {
+/** Compares all fields but `rev`, which writing raises. */
+function isSameRecord(one: ApiKeyRecord, other: ApiKeyRecord): boolean {
   return JSON.stringify(formatApiKeyRecord(one)) === JSON.stringify(formatApiKeyRecord(other));
 }

@@ -1,6 +1,5 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import type { Session } from '../ops/redis-connection.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
 import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { readUsage, type UsedWindow } from '../quota/usage.ts';
@@ -8,25 +7,26 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { createBanPolicyStore } from './ban-policy-store.ts';
 import { createBanStore } from './ban-store.ts';
-import { unlessRefused } from './invalid-operation.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
 import { readPlanLimits } from './plan-store.ts';
+import type { Session } from './session.ts';
 
-/** What operators see of a key's use. */
+/** Usage of a key as operators see it. */
 export interface KeyUsage {
   id: string;
   name: string;
   plan: string;
   state: string;
-  minute: ShownWindow;
-  day: ShownWindow;
+  minute: WindowView;
+  day: WindowView;
   /** Refused requests that count towards a ban now. */
   violations: number;
   ban: { reason: string; endsAt: string } | null;
 }
 
-interface ShownWindow {
+interface WindowView {
   used: number;
-  /** Null where it was edited into something unusable. */
+  /** Null if it is invalid. */
   limit: number | null;
   remaining: number | null;
   /** ISO 8601 in UTC. */
@@ -34,44 +34,44 @@ interface ShownWindow {
 }
 
 export interface UsageReader {
-  /** Undefined where it was edited into something unusable; gateways then go on with the last good one. */
+  /** Undefined if it is invalid; gateways then use their last valid one. */
   policy: BanPolicy | undefined;
-  /** @throws StoreRefusal where there is no such key, or its record can't be read */
+  /** @throws InvalidOperation if there is no such key, or its record is invalid */
   read(id: string): Promise<KeyUsage>;
 }
 
-/** Reads the use of keys, one by one, with the policy read once. */
+/** Creates a reader that reads the ban policy once for all keys. */
 export async function createUsageReader(session: Session): Promise<UsageReader> {
   const { redis, now } = session;
   const keys = createApiKeyStore(session);
   const bans = createBanStore({ ...session, keys });
-  const policy = await unlessRefused(createBanPolicyStore(session).show());
+  const policy = await ignoreInvalid(createBanPolicyStore(session).show());
 
   return {
     policy,
     async read(id) {
-      const { sha, record } = await keys.show(id);
-      const limits = await limitsOf(redis, record);
+      const { keyHash, record } = await keys.show(id);
+      const limits = await readLimits(redis, record);
       const [usage, ban] = await Promise.all([
         readUsage(redis, {
-          sha,
+          keyHash,
           rev: anyRev,
           limits: { minute: limits.minute ?? maxLimit, day: limits.day ?? maxLimit },
           banPolicy: policy ?? defaultBanPolicy,
         }),
-        bans.find(sha),
+        bans.find(keyHash),
       ]);
-      if (usage === undefined) throw new Error('read-usage-5.lua compared a rev that it was told not to');
+      if (usage === undefined) throw new Error('read-usage-5.lua compared a rev despite anyRev');
       const { minute, day, violations, nowMs } = usage;
       const state = apiKeyState(record, now());
       return {
         id,
         name: record.name,
         plan: record.plan,
-        // Lifting the ban of a key that is revoked would not help it.
+        // A revoked key would not work without its ban either.
         state: state === 'valid' && ban !== undefined ? 'banned' : state,
-        minute: shownWindow(minute, limits.minute, nowMs),
-        day: shownWindow(day, limits.day, nowMs),
+        minute: windowView(minute, limits.minute, nowMs),
+        day: windowView(day, limits.day, nowMs),
         violations,
         ban: ban ?? null,
       };
@@ -79,17 +79,17 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
   };
 }
 
-/** Undefined for a limit that was edited into something unusable; gateways then go on with the last good one. */
-async function limitsOf(redis: RedisClient, { plan, minute, day }: ApiKeyRecord) {
+/** Undefined for an invalid limit; gateways then use their last valid one. */
+async function readLimits(redis: RedisClient, { plan, minute, day }: ApiKeyRecord) {
   const [minuteText, dayText] = await readPlanLimits(redis, plan);
   return { minute: minute ?? parseLimit(minuteText), day: day ?? parseLimit(dayText) };
 }
 
-function shownWindow(
+function windowView(
   { used, remaining, resetMs }: UsedWindow,
   limit: number | undefined,
   nowMs: number,
-): ShownWindow {
+): WindowView {
   return {
     used,
     limit: limit ?? null,

@@ -1,8 +1,8 @@
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 
-/** A record as every command prints it: each field in each answer, null for what a key does not have. */
-export function shownRecord(record: ApiKeyRecord, nowMs: number) {
+/** A record as operators see it. Every field is present, with null for what a key does not have. */
+export function recordView(record: ApiKeyRecord, nowMs: number) {
   const { id, name, plan, hint, createdAt, expiresAt, minute, day, revokedAt, replaces, replacedBy, rev } =
     record;
   return {
@@ -22,12 +22,12 @@ export function shownRecord(record: ApiKeyRecord, nowMs: number) {
   };
 }
 
-/** A record that can't be read is shown too, in the same shape: it may still be refused or revoked. */
-export function shownKey(key: StoredApiKey, nowMs: number) {
-  if (key.outcome === 'record') return shownRecord(key.record, nowMs);
+/** The same for any stored key. One with an invalid record has the same shape, since it can still be revoked. */
+export function keyView(key: StoredApiKey, nowMs: number) {
+  if (key.outcome === 'record') return recordView(key.record, nowMs);
   return {
-    ...shownRecord({ id: key.id, plan: '', name: '', hint: '', createdAt: '', rev: 0 }, nowMs),
-    name: `unusable: ${key.faults.join('; ')}`,
+    ...recordView({ id: key.id, plan: '', name: '', hint: '', createdAt: '', rev: 0 }, nowMs),
+    name: `unusable: ${key.issues.join('; ')}`,
     state: key.revoked ? ('revoked' as const) : ('unusable' as const),
   };
 }

@@ -5,56 +5,50 @@ import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 
-/** What other limits of a plan would mean at this moment. */
+/** Effect that other limits of a plan would have now. */
 export interface PlanImpact {
   /** Valid keys on the plan. */
   keys: number;
-  /** Of those, keys that have used up the minute limit that they would have. */
+  /** Keys that have used up the new minute limit. */
   overMinute: number;
   overDay: number;
-  /** Keys that have used up one of the two or both: their next request would be refused. */
+  /** Keys that have used up at least one of them: their next request would be refused. */
   over: number;
 }
 
 interface PlanImpactOptions {
   redis: RedisClient;
-  /** All of them, a page at a time. */
+  /** All keys, in pages. */
   keys: AsyncIterable<ListedApiKey[]>;
   plan: string;
   limits: Limits;
   nowMs: number;
 }
 
-/** The bans of no policy matter here. */
-const noBans = { windowSeconds: 1, maxBanSeconds: 1 };
+/** readUsage needs the lengths of bans, which do not matter here. */
+const anyBanPolicy = { windowSeconds: 1, maxBanSeconds: 1 };
 
-/** Looks at each key of the plan, and changes nothing. A limit of a key's own stays what it is, so it is left out. */
-export async function planImpact({
-  redis,
-  keys,
-  plan,
-  limits,
-  nowMs,
-}: PlanImpactOptions): Promise<PlanImpact> {
+/** Reads the usage of each key of the plan. Changes nothing. Own limits of a key do not change, so they do not count. */
+export async function planImpact(options: PlanImpactOptions): Promise<PlanImpact> {
+  const { redis, keys, plan, limits, nowMs } = options;
   const impact: PlanImpact = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
   for await (const page of keys) {
     const affected = page.flatMap((key) =>
       key.outcome === 'record' && key.record.plan === plan && apiKeyState(key.record, nowMs) === 'valid'
-        ? [{ sha: key.sha, record: key.record }]
+        ? [{ keyHash: key.keyHash, record: key.record }]
         : [],
     );
     const usages = await Promise.all(
-      affected.map(({ sha, record }) => {
+      affected.map(({ keyHash, record }) => {
         const own = { minute: record.minute ?? limits.minute, day: record.day ?? limits.day };
-        return readUsage(redis, { sha, rev: anyRev, limits: own, banPolicy: noBans });
+        return readUsage(redis, { keyHash, rev: anyRev, limits: own, banPolicy: anyBanPolicy });
       }),
     );
     impact.keys += affected.length;
     for (const [index, usage] of usages.entries()) {
-      // What a key has of its own does not change.
-      const own = affected[index]?.record;
-      const overMinute = own?.minute === undefined && usage?.minute.remaining === 0;
-      const overDay = own?.day === undefined && usage?.day.remaining === 0;
+      const record = affected[index]?.record;
+      const overMinute = record?.minute === undefined && usage?.minute.remaining === 0;
+      const overDay = record?.day === undefined && usage?.day.remaining === 0;
       if (overMinute) impact.overMinute += 1;
       if (overDay) impact.overDay += 1;
       if (overMinute || overDay) impact.over += 1;

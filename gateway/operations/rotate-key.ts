@@ -1,5 +1,5 @@
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { StoreRefusal, unlessRefused } from './invalid-operation.ts';
+import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import type { StoredKeys } from './stored-keys.ts';
 
 /** What the new key takes over from the old one. */
@@ -23,14 +23,14 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   const { record } = await show(id);
   const { name, plan, minute, day, expiresAt, replacedBy } = record;
   assertValid(record, now());
-  if (replacedBy !== undefined && (await isValid(replacedBy))) throw replaced(record);
-  const ownEnd = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const issued = await issue({ name, plan, minute, day, expiresAt: ownEnd, replaces: id });
+  if (replacedBy !== undefined && (await isValid(replacedBy))) throw alreadyReplaced(record);
+  const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
+  const issued = await issue({ name, plan, minute, day, expiresAt: ownExpiry, replaces: id });
   try {
     const old = await update(id, 'keys.rotate', (current) => {
-      // Somebody else may have been at it since it was first read.
+      // Another operator may have changed it since it was first read.
       assertValid(current, now());
-      if (current.replacedBy !== replacedBy) throw replaced(current);
+      if (current.replacedBy !== replacedBy) throw alreadyReplaced(current);
       return Promise.resolve({
         ...current,
         expiresAt: earlier(current.expiresAt, now() + graceMs),
@@ -39,26 +39,25 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
     });
     return { ...issued, old };
   } catch (error) {
-    // Nobody is told of the new key, so nobody should be able to use it. One that is left over where Redis is gone
-    // too is in the audit log.
+    // Nobody gets the new key, so it must not work. If Redis is unavailable, the audit log has its id.
     await revoke(issued.record.id);
     throw error;
   }
 
-  /** A replacement that was revoked or is gone is none. */
+  /** A replacement that was revoked or deleted does not count. */
   async function isValid(other: string): Promise<boolean> {
-    const found = await unlessRefused(show(other));
+    const found = await ignoreInvalid(show(other));
     return found !== undefined && apiKeyState(found.record, now()) === 'valid';
   }
 }
 
 function assertValid(record: ApiKeyRecord, nowMs: number): void {
   const state = apiKeyState(record, nowMs);
-  if (state !== 'valid') throw new StoreRefusal(`the key ${record.id} is ${state}: issue a new one`);
+  if (state !== 'valid') throw new InvalidOperation(`the key ${record.id} is ${state}: issue a new one`);
 }
 
-function replaced({ id, replacedBy }: ApiKeyRecord): StoreRefusal {
-  return new StoreRefusal(`the key ${id} has been replaced by ${replacedBy} already`);
+function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): InvalidOperation {
+  return new InvalidOperation(`the key ${id} has been replaced by ${replacedBy} already`);
 }
 
 function earlier(expiresAt: string | undefined, ms: number): string {

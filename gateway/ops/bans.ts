@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { createBanStore, type ActiveBan } from '../operations/ban-store.ts';
+import type { Session } from '../operations/session.ts';
 import {
   asOption,
   durationArgument,
@@ -9,12 +10,12 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { writeFields, writeJson, writeTable } from './output.ts';
-import { withChanges, withRedis, type Session } from './redis-connection.ts';
+import { printFields, printJson, printTable } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 
 export function bansCommand(): Command {
   return new Command('bans')
-    .description('keys that are refused for a while')
+    .description('bans of API keys')
     .addCommand(listCommand())
     .addCommand(addCommand())
     .addCommand(liftCommand());
@@ -22,12 +23,12 @@ export function bansCommand(): Command {
 
 function listCommand(): Command {
   return new Command('list')
-    .description('active bans, the one that ends first first')
+    .description('active bans, soonest to expire first')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
       const bans = await withRedis((session) => banStore(session).list());
-      if (json) return writeJson(bans);
-      writeTable(
+      if (json) return printJson(bans);
+      printTable(
         ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
         bans.map(({ id, name, plan, endsAt, reason }) => [id, name, plan, endsAt, reason]),
       );
@@ -43,23 +44,23 @@ function addCommand(): Command {
   return new Command('add')
     .description('ban a key from its next request on')
     .argument('<id>')
-    .requiredOption('--for <duration>', 'such as 15m, 24h or 7d', durationArgument)
-    .requiredOption('--reason <text>', 'for other operators, not for the client', reasonArgument)
+    .requiredOption('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
+    .requiredOption('--reason <text>', 'reason, for other operators', reasonArgument)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { for: durationMs, reason, as, json }: AddOptions) => {
-      writeBan(await withChanges(as, (session) => banStore(session).add(id, durationMs, reason)), json);
+      printBan(await withChanges(as, (session) => banStore(session).add(id, durationMs, reason)), json);
     });
 }
 
 function liftCommand(): Command {
   return new Command('lift')
-    .description('end a ban within a second, and forget what led to it')
+    .description('end a ban within a second, and delete its violations')
     .argument('<id>')
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      writeBan(await withChanges(as, (session) => banStore(session).lift(id)), json);
+      printBan(await withChanges(as, (session) => banStore(session).lift(id)), json);
     });
 }
 
@@ -67,7 +68,7 @@ function banStore(session: Session) {
   return createBanStore({ ...session, keys: createApiKeyStore(session) });
 }
 
-function writeBan(ban: ActiveBan, json: true | undefined): void {
-  if (json) writeJson(ban);
-  else writeFields({ ...ban });
+function printBan(ban: ActiveBan, json: true | undefined): void {
+  if (json) printJson(ban);
+  else printFields({ ...ban });
 }

@@ -1,8 +1,8 @@
 import { createApiKeyStore, type ApiKeyStore, type IssuedApiKey } from '../operations/api-key-store.ts';
-import { shownKey, shownRecord } from '../operations/key-view.ts';
+import { keyView, recordView } from '../operations/key-view.ts';
 import type { StoredApiKey } from '../operations/stored-keys.ts';
-import { writeFields, writeJson } from './output.ts';
-import { withChanges, withRedis } from './redis-connection.ts';
+import { printFields, printJson } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 
 const now = () => Date.now();
 
@@ -14,14 +14,14 @@ export function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<
   return withChanges(who, (session) => use(createApiKeyStore(session)));
 }
 
-export function writeIssued({ key, record }: IssuedApiKey, json: true | undefined): void {
-  const { id, ...rest } = shownRecord(record, now());
-  if (json) writeJson({ id, key, ...rest });
-  else writeFields({ id, key, ...rest });
+export function printIssued({ key, record }: IssuedApiKey, json: true | undefined): void {
+  const { id, ...rest } = recordView(record, now());
+  if (json) printJson({ id, key, ...rest });
+  else printFields({ id, key, ...rest });
 }
 
-export function writeKey(key: StoredApiKey, json: true | undefined): void {
-  const shown = shownKey(key, now());
-  if (json) writeJson(shown);
-  else writeFields(shown);
+export function printKey(key: StoredApiKey, json: true | undefined): void {
+  const view = keyView(key, now());
+  if (json) printJson(view);
+  else printFields(view);
 }

@@ -2,21 +2,22 @@ import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
-import { messageOf } from '../errors.ts';
 import { createApiKeyStore, type ApiKeyStore, type NewApiKey } from '../operations/api-key-store.ts';
-import { StoreRefusal } from '../operations/invalid-operation.ts';
-import { shownRecord } from '../operations/key-view.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { recordView } from '../operations/key-view.ts';
+import type { ChangingSession } from '../operations/session.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
-import { write, writeJsonArray } from './output.ts';
-import { withChanges, type ChangingSession } from './redis-connection.ts';
+import { print, printJsonArray } from './output.ts';
+import { withChanges } from './redis-session.ts';
 
 const batchSize = 100;
 const columns = ['name', 'plan', 'expires', 'minute', 'day'];
 
 /**
- * Makes a key for each line of a CSV file and prints them as CSV, or as a JSON array. All lines are checked before
- * the first key is made.
- * @throws StoreRefusal that names the line
+ * Issues a key for each line of a CSV file, and prints them as CSV or as a JSON array. All lines are checked before the
+ * first key is issued.
+ * @throws InvalidOperation that names the line
  */
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
   const wanted = parseFile(await readText(path));
@@ -27,8 +28,8 @@ export async function issueFromFile(path: string, who: string, json: true | unde
     bar.start(wanted.length, 0);
     try {
       const issued = issueAll(store, wanted, session, (count) => bar.update(count));
-      if (json) await writeJsonArray(issued);
-      else await writeCsv(issued);
+      if (json) await printJsonArray(issued);
+      else await printCsv(issued);
     } finally {
       bar.stop();
     }
@@ -39,7 +40,7 @@ async function readText(path: string): Promise<string> {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
   } catch (error) {
-    throw new StoreRefusal(`can't read ${path}: ${messageOf(error)}`);
+    throw new InvalidOperation(`can't read ${path}: ${errorMessage(error)}`);
   }
 }
 
@@ -53,19 +54,19 @@ function parseFile(text: string): WantedLine[] {
   try {
     rows = parse(text, { columns: checkColumns, bom: true, trim: true, skipEmptyLines: true, info: true });
   } catch (error) {
-    if (error instanceof CsvError) throw new StoreRefusal(`not a CSV file: ${error.message}`);
+    if (error instanceof CsvError) throw new InvalidOperation(`not a CSV file: ${error.message}`);
     throw error;
   }
-  if (rows.length === 0) throw new StoreRefusal('the file has no keys in it');
+  if (rows.length === 0) throw new InvalidOperation('the file has no lines with keys');
   return rows.map(({ info: { lines: line }, record }) => {
     const { name = '', plan = '', expires = '', minute = '', day = '' } = record;
-    if (plan === '') throw new StoreRefusal(`line ${line}: plan is empty`);
+    if (plan === '') throw new InvalidOperation(`line ${line}: plan is empty`);
     const cell = <T>(column: string, value: string, read: (text: string) => T): T => {
       try {
         return read(value);
       } catch (error) {
         if (!(error instanceof InvalidArgumentError)) throw error;
-        throw new StoreRefusal(`line ${line}: ${column} "${value}": ${error.message}`);
+        throw new InvalidOperation(`line ${line}: ${column} "${value}": ${error.message}`);
       }
     };
     const optional = <T>(column: string, value: string, read: (text: string) => T): T | undefined =>
@@ -86,13 +87,15 @@ function parseFile(text: string): WantedLine[] {
 function checkColumns(header: string[]): string[] {
   const unknown = header.filter((name) => !columns.includes(name));
   if (unknown.length > 0) {
-    throw new StoreRefusal(`unknown column ${JSON.stringify(unknown[0])}; there are ${columns.join(', ')}`);
+    throw new InvalidOperation(
+      `unknown column ${JSON.stringify(unknown[0])}; valid are ${columns.join(', ')}`,
+    );
   }
   const repeated = header.find((name, index) => header.indexOf(name) !== index);
-  if (repeated !== undefined) throw new StoreRefusal(`the column ${repeated} is there twice`);
+  if (repeated !== undefined) throw new InvalidOperation(`the column ${repeated} is repeated`);
   for (const name of ['name', 'plan']) {
     if (!header.includes(name))
-      throw new StoreRefusal(`the first line has to name the columns, ${name} among them`);
+      throw new InvalidOperation(`the first line has to name the columns, with ${name}`);
   }
   return header;
 }
@@ -102,37 +105,39 @@ async function checkAll(store: ApiKeyStore, wanted: readonly WantedLine[]): Prom
     await Promise.all(
       wanted.slice(start, start + batchSize).map(({ line, key }) =>
         store.check(key).catch((error: unknown) => {
-          throw error instanceof StoreRefusal ? new StoreRefusal(`line ${line}: ${error.message}`) : error;
+          throw error instanceof InvalidOperation
+            ? new InvalidOperation(`line ${line}: ${error.message}`)
+            : error;
         }),
       ),
     );
   }
 }
 
-/** In the order of the file. What is yielded exists, on the disk too; the audit log has what was made besides. */
+/** Issues keys in the order of the file. Yielded keys are on Redis' disk; the audit log has all issued keys. */
 async function* issueAll(
   store: ApiKeyStore,
   wanted: readonly WantedLine[],
-  { durable, now }: ChangingSession,
+  { waitUntilDurable, now }: ChangingSession,
   onProgress: (count: number) => void,
 ) {
   for (let start = 0; start < wanted.length; start += batchSize) {
     const issued = await Promise.all(
       wanted.slice(start, start + batchSize).map(({ key }) => store.issue(key)),
     );
-    await durable();
+    await waitUntilDurable();
     yield issued.map(({ key, record }) => {
-      const { id, ...rest } = shownRecord(record, now());
+      const { id, ...rest } = recordView(record, now());
       return { id, key, ...rest };
     });
     onProgress(start + issued.length);
   }
 }
 
-async function writeCsv(pages: ReturnType<typeof issueAll>): Promise<void> {
-  await write('id,name,plan,key\n');
+async function printCsv(pages: ReturnType<typeof issueAll>): Promise<void> {
+  await print('id,name,plan,key\n');
   for await (const page of pages) {
-    await write(page.map(({ id, name, plan, key }) => `${id},${csvCell(name)},${plan},${key}\n`).join(''));
+    await print(page.map(({ id, name, plan, key }) => `${id},${csvCell(name)},${plan},${key}\n`).join(''));
   }
 }
 

@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { changeKeys, writeIssued } from './key-store.ts';
+import { changeKeys, printIssued } from './key-store.ts';
 import { issueFromFile } from './keys-from-file.ts';
 import {
   asOption,
@@ -21,15 +21,15 @@ interface IssueOptions extends ChangeOptions {
 
 export function keysIssueCommand(): Command {
   return new Command('issue')
-    .description('make a key; it is shown this once and kept nowhere')
-    .option('--plan <plan>', 'free, pro, business, enterprise or one of your own')
-    .option('--name <name>', 'whose key it is', nameArgument)
-    .option('--expires <time>', 'ISO 8601, UTC unless it says otherwise', timeArgument)
-    .option('--minute <n>', 'own limit a minute, in place of the plan’s', limitArgument)
-    .option('--day <n>', 'own limit a UTC day, in place of the plan’s', limitArgument)
+    .description('issue a key; it is shown once and not stored')
+    .option('--plan <plan>', 'free, pro, business, enterprise or a plan of your own')
+    .option('--name <name>', 'name of the customer', nameArgument)
+    .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument)
+    .option('--minute <n>', 'own limit a minute, instead of the plan’s', limitArgument)
+    .option('--day <n>', 'own limit a UTC day, instead of the plan’s', limitArgument)
     .option(
       '--from <file>',
-      'make many: CSV with the columns name, plan and, if wanted, expires, minute, day',
+      'issue a key for each line of a CSV file: name, plan and, optionally, expires, minute, day',
     )
     .addOption(asOption())
     .addOption(jsonOption())
@@ -43,6 +43,6 @@ export function keysIssueCommand(): Command {
       if (plan === undefined) return command.error("error: required option '--plan <plan>' not specified");
       if (name === undefined) return command.error("error: required option '--name <name>' not specified");
       const issued = await changeKeys(as, (store) => store.issue({ plan, name, expiresAt, minute, day }));
-      writeIssued(issued, json);
+      printIssued(issued, json);
     });
 }

@@ -1,13 +1,13 @@
 import { Command } from 'commander';
 import type { ApiKeyStore } from '../operations/api-key-store.ts';
-import { shownKey } from '../operations/key-view.ts';
+import { keyView } from '../operations/key-view.ts';
 import { readKeys } from './key-store.ts';
 import { listedKeys } from './listed-keys.ts';
 import { countArgument, jsonOption, type JsonOption } from './options.ts';
-import { writeJsonArray, writeTablePages } from './output.ts';
+import { printJsonArray, printTablePages } from './output.ts';
 
 const now = () => Date.now();
-const listedFields = ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'];
+const headings = ['ID', 'KEY', 'NAME', 'PLAN', 'MINUTE', 'DAY', 'STATE', 'CREATED', 'EXPIRES'];
 
 interface ListOptions extends JsonOption {
   limit?: number;
@@ -17,29 +17,29 @@ interface ListOptions extends JsonOption {
 export function keysListCommand(): Command {
   return new Command('list')
     .description('keys, oldest first')
-    .option('--limit <n>', 'so many at the most', countArgument(100_000_000))
-    .option('--after <id>', 'begin behind this key')
+    .option('--limit <n>', 'maximum number of keys', countArgument(100_000_000))
+    .option('--after <id>', 'id of the key before the first one')
     .addOption(jsonOption())
     .action(async ({ limit, after, json }: ListOptions) => {
       await readKeys(async (store) => {
-        const pages = shownPages(store, after, limit);
-        if (json) return writeJsonArray(pages);
-        await writeTablePages(listedFields, listedRows(pages));
+        const pages = viewPages(store, after, limit);
+        if (json) return printJsonArray(pages);
+        await printTablePages(headings, rowPages(pages));
       });
     });
 }
 
-async function* shownPages(store: ApiKeyStore, after: string | undefined, limit = Number.POSITIVE_INFINITY) {
+async function* viewPages(store: ApiKeyStore, after: string | undefined, limit = Number.POSITIVE_INFINITY) {
   let left = limit;
   for await (const page of listedKeys(store, after, Math.min(left, 500))) {
-    const shown = page.slice(0, left).map((key) => shownKey(key, now()));
-    yield shown;
-    left -= shown.length;
+    const views = page.slice(0, left).map((key) => keyView(key, now()));
+    yield views;
+    left -= views.length;
     if (left <= 0) return;
   }
 }
 
-async function* listedRows(pages: ReturnType<typeof shownPages>) {
+async function* rowPages(pages: ReturnType<typeof viewPages>) {
   for await (const page of pages) {
     yield page.map(({ id, hint, name, plan, minute, day, state, createdAt, expiresAt }) => [
       id,

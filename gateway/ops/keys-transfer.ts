@@ -1,60 +1,62 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
-import { messageOf } from '../errors.ts';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
-import { StoreRefusal } from '../operations/invalid-operation.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { exportLine, importKeys } from '../operations/key-transfer.ts';
-import { listedKeys, whatIsMissing } from './listed-keys.ts';
+import { detectMissingKeys } from '../operations/missing-keys.ts';
+import type { Session } from '../operations/session.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
-import { write, writeFault, writeFields, writeJson } from './output.ts';
-import { OpsFailure, withChanges, withRedis, type Session } from './redis-connection.ts';
+import { print, printError, printFields, printJson } from './output.ts';
+import { OpsFailure, withChanges, withRedis } from './redis-session.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
-    .description('print all records as JSON lines, without secrets: hashes in place of keys')
+    .description('all records as JSON lines, with hashes instead of keys')
     .addOption(jsonOption())
     .action(async () => {
-      const unusable = await withRedis(exportAll);
-      if (unusable > 0) throw new OpsFailure(`${unusable} of the records are unusable and not in the export`);
+      const invalid = await withRedis(exportAll);
+      if (invalid > 0) throw new OpsFailure(`${invalid} records are invalid and not in the export`);
     });
 }
 
 /**
- * @returns how many records were left out
- * @throws OpsFailure where the index does not tell whether there are more
+ * @returns the number of invalid records, which are left out
+ * @throws OpsFailure if the index may lack keys
  */
 async function exportAll(session: Session): Promise<number> {
   const store = createApiKeyStore(session);
-  let unusable = 0;
+  let invalid = 0;
   for await (const page of listedKeys(store)) {
     const lines: string[] = [];
     for (const key of page) {
       if (key.outcome === 'record') {
         lines.push(`${exportLine(key)}\n`);
       } else {
-        unusable += 1;
-        writeFault(`warning: the record of ${key.id} is unusable: ${key.faults.join('; ')}`);
+        invalid += 1;
+        printError(`warning: the record of ${key.id} is invalid: ${key.issues.join('; ')}`);
       }
     }
-    await write(lines.join(''));
+    await print(lines.join(''));
   }
-  // Nobody may take what lacks keys for a whole export, and keep it in place of the last one.
-  const missing = await whatIsMissing(store, true);
+  // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
+  const missing = await detectMissingKeys(store, true);
   if (missing !== undefined) throw new OpsFailure(`keys may be missing in the export: ${missing}`);
-  return unusable;
+  return invalid;
 }
 
 export function keysImportCommand(): Command {
   return new Command('import')
-    .description('put exported records back; what is here already stays as it is')
-    .argument('<file>', 'of JSON lines, or - for standard input')
+    .description('import exported records; present ones are not changed')
+    .argument('<file>', 'file of JSON lines, or - for standard input')
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (file: string, { as, json }: ChangeOptions) => {
       const result = await withChanges(as, (session) => importKeys(linesOf(file), session));
-      if (json) writeJson(result);
-      else writeFields({ ...result });
+      if (json) printJson(result);
+      else printFields({ ...result });
     });
 }
 
@@ -63,6 +65,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {
-    throw new StoreRefusal(`can't read ${file}: ${messageOf(error)}`);
+    throw new InvalidOperation(`can't read ${file}: ${errorMessage(error)}`);
   }
 }

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { reindexKeys } from '../operations/reindex-keys.ts';
-import { changeKeys, readKeys, writeIssued, writeKey } from './key-store.ts';
+import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
@@ -14,8 +14,8 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { writeFault, writeFields, writeJson } from './output.ts';
-import { withChanges } from './redis-connection.ts';
+import { printError, printFields, printJson } from './output.ts';
+import { withChanges } from './redis-session.ts';
 
 export function keysCommand(): Command {
   return new Command('keys')
@@ -38,7 +38,7 @@ function showCommand(): Command {
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
       const { record } = await readKeys((store) => store.show(id));
-      writeKey({ outcome: 'record', record }, json);
+      printKey({ outcome: 'record', record }, json);
     });
 }
 
@@ -52,13 +52,13 @@ interface SetOptions extends ChangeOptions {
 
 function setCommand(): Command {
   return new Command('set')
-    .description('change a key; in force from its next request on')
+    .description('change a key, from its next request on')
     .argument('<id>')
     .option('--plan <plan>', 'another plan')
-    .option('--name <name>', 'whose key it is', nameArgument)
-    .option('--expires <time>', 'ISO 8601, or "never"', timeOrNeverArgument)
-    .option('--minute <n>', 'own limit a minute, or "plan" to follow the plan again', limitOrPlanArgument)
-    .option('--day <n>', 'own limit a UTC day, or "plan" to follow the plan again', limitOrPlanArgument)
+    .option('--name <name>', 'name of the customer', nameArgument)
+    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
+    .option('--minute <n>', 'own limit a minute, or "plan" for that of the plan', limitOrPlanArgument)
+    .option('--day <n>', 'own limit a UTC day, or "plan" for that of the plan', limitOrPlanArgument)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
@@ -74,7 +74,7 @@ function setCommand(): Command {
         day: day === 'plan' ? null : day,
       };
       const record = await changeKeys(as, (store) => store.change(id, change));
-      writeKey({ outcome: 'record', record }, json);
+      printKey({ outcome: 'record', record }, json);
     });
 }
 
@@ -84,48 +84,46 @@ interface RotateOptions extends ChangeOptions {
 
 function rotateCommand(): Command {
   return new Command('rotate')
-    .description('make a key in place of another one, which goes on working for a while')
-    .argument('<id>', 'of the key to replace')
+    .description('issue a key that replaces another one, which works until the grace period ends')
+    .argument('<id>', 'id of the key to replace')
     .addOption(
-      new Option('--grace <duration>', 'how long the old key still works; 0 ends it now')
+      new Option('--grace <duration>', 'time that the old key still works; 0 ends it now')
         .argParser(graceArgument)
         .default(graceArgument('24h'), '24h'),
     )
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { grace, as, json }: RotateOptions) => {
-      writeIssued(await changeKeys(as, (store) => store.rotate(id, grace)), json);
+      printIssued(await changeKeys(as, (store) => store.rotate(id, grace)), json);
     });
 }
 
 function revokeCommand(): Command {
   return new Command('revoke')
-    .description('refuse a key from its next request on, for good')
+    .description('refuse a key for good, from its next request on')
     .argument('<id>')
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      writeKey(await changeKeys(as, (store) => store.revoke(id)), json);
+      printKey(await changeKeys(as, (store) => store.revoke(id)), json);
     });
 }
 
-/** More would scroll the result away. */
-const shownUnusable = 10;
+/** More lines would scroll the result off the screen. */
+const maxPrinted = 10;
 
 function reindexCommand(): Command {
   return new Command('reindex')
-    .description(
-      'make the indexes gw:key-ids and gw:keys say what the records do; walks through all of Redis',
-    )
+    .description('make the indexes gw:key-ids and gw:keys agree with the records; scans all of Redis')
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async ({ as, json }: ChangeOptions) => {
       const { unusable, ...counts } = await withChanges(as, reindexKeys);
       const result = { ...counts, unusable: unusable.length };
-      if (json) writeJson(result);
-      else writeFields(result);
-      for (const key of unusable.slice(0, shownUnusable)) {
-        writeFault(`warning: ${key} has no id, or that of another key: it can't be listed, but is served`);
+      if (json) printJson(result);
+      else printFields(result);
+      for (const key of unusable.slice(0, maxPrinted)) {
+        printError(`warning: ${key} has no id, or that of another key: it is served, but can't be listed`);
       }
     });
 }

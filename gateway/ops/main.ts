@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config/config.ts';
-import { messageOf } from '../errors.ts';
-import { StoreRefusal } from '../operations/invalid-operation.ts';
-import { isConnectionLoss } from '../redis/redis-errors.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { isRedisConnectionLost } from '../redis/redis-errors.ts';
+import { ConfigError } from '../runtime/environment.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { keysCommand } from './keys.ts';
-import { writeFault } from './output.ts';
+import { printError } from './output.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
@@ -15,12 +15,10 @@ import { usageCommand } from './usage.ts';
 
 /*
  * npm run --silent ops -- …
- * Exit codes: 0 done; 2 wrong input, nothing changed; 1 anything else, such as Redis out of reach.
+ * Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.
  */
 const program = new Command('ops')
-  .description(
-    'Shows and changes API keys, plans, bans and tokens of running gateways, with nothing restarted.',
-  )
+  .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())
@@ -33,11 +31,11 @@ const program = new Command('ops')
   .addHelpText(
     'after',
     '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
-      'Exit codes: 0 done; 2 wrong input, nothing changed; 1 anything else.',
+      'Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.',
   );
 
 for (const command of [program, ...descendants(program)]) {
-  // Faults are written below, all in one form.
+  // Errors are printed below, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
 }
 
@@ -51,20 +49,20 @@ try {
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
-    // Help that was shown for want of a command speaks for itself.
-    if (error.code !== 'commander.help') writeFault(error.message.replace(/^error: /, ''));
+    // Help that is shown because there is no command needs no message.
+    if (error.code !== 'commander.help') printError(error.message.replace(/^error: /, ''));
     return 2;
   }
-  writeFault(faultOf(error));
-  return error instanceof StoreRefusal ? 2 : 1;
+  printError(describeError(error));
+  return error instanceof InvalidOperation ? 2 : 1;
 }
 
-function faultOf(error: unknown): string {
-  if (error instanceof ConfigError) return error.faults.join('; ');
-  if (isConnectionLoss(error)) {
-    return 'Redis went away meanwhile; whether a change was made that was on its way is unknown, see: ops audit';
+function describeError(error: unknown): string {
+  if (error instanceof ConfigError) return error.issues.join('; ');
+  if (isRedisConnectionLost(error)) {
+    return 'Redis became unavailable; a change under way may be made or not, see: ops audit';
   }
-  return messageOf(error);
+  return errorMessage(error);
 }
 
 function descendants(command: Command): Command[] {

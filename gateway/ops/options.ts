@@ -23,14 +23,14 @@ export function limitArgument(text: string): number {
   return limit;
 }
 
-/** A limit, or the word `plan` to go back to the plan's. */
+/** A limit, or the word `plan` for the plan's limit. */
 export function limitOrPlanArgument(text: string): number | 'plan' {
   return text === 'plan' ? text : limitArgument(text);
 }
 
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
 
-/** A date alone means its beginning in UTC, and so does a time without offset. */
+/** A date means its beginning in UTC, and a time without offset is in UTC. */
 export function timeArgument(text: string): Date {
   if (!isoTime.safeParse(text).success) {
     throw new InvalidArgumentError('It is not an ISO 8601 time such as 2027-01-31T12:00:00Z.');
@@ -39,7 +39,7 @@ export function timeArgument(text: string): Date {
   return new Date(hasOffset ? text : `${text}Z`);
 }
 
-/** A time, or the word `never` to take an expiry away. */
+/** A time, or the word `never` for no expiry. */
 export function timeOrNeverArgument(text: string): Date | 'never' {
   return text === 'never' ? text : timeArgument(text);
 }
@@ -62,7 +62,7 @@ export function durationArgument(text: string): number {
   return ms;
 }
 
-/** A duration that may be none at all: 0. */
+/** A duration, or 0. */
 export function graceArgument(text: string): number {
   return text === '0' || text === '0s' ? 0 : durationArgument(text);
 }
@@ -88,16 +88,16 @@ export function booleanArgument(text: string): boolean {
   return text === 'true';
 }
 
-/** Why something is done. Not a number alone, which is what gateways write of bans of their own. */
+/** Reason of an operator. Not a number, which is what gateways write for their own bans. */
 export function reasonArgument(text: string): string {
   const reason = nameArgument(text);
-  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A number alone is no reason.');
+  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A number is no reason.');
   return reason;
 }
 
-/** `--as`, which every changing command has: in whose name the change is audited. */
+/** `--as`, which every changing command has: the person in the audit log. */
 export function asOption(): Option {
-  return new Option('--as <who>', 'who makes this change, for the audit log')
+  return new Option('--as <who>', 'name of the person for the audit log')
     .default(osUser(), 'the user of the operating system')
     .argParser(nameArgument);
 }
@@ -106,7 +106,7 @@ function osUser(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that has no name.
+    // A container may run under a user id without a name.
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }

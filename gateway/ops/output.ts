@@ -5,54 +5,54 @@ import stringWidth from 'string-width';
 export type Cell = string | number | null | undefined;
 export type Row = readonly Cell[];
 
-let everythingMustBeRead = false;
+let closedPipeFails = false;
 
-/** From now on it is a failure where nobody reads to the end what is printed: it may be a key. */
-export function readersMatter(): void {
-  everythingMustBeRead = true;
+/** Makes it a failure if the reader closes the pipe early: the output may contain a key. */
+export function failOnClosedPipe(): void {
+  closedPipeFails = true;
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  // Whoever reads has seen enough, as in `ops keys list | head`.
-  if (error.code === 'EPIPE' && !everythingMustBeRead) process.exit(0);
-  writeFault(`can't print the result (${error.code}); what has been changed is in: ops audit`);
+  // The reader has enough, as in `ops keys list | head`.
+  if (error.code === 'EPIPE' && !closedPipeFails) process.exit(0);
+  printError(`can't print the result (${error.code}); for changes see: ops audit`);
   process.exit(1);
 });
 
-/** One line on standard error, whatever the message holds. */
-export function writeFault(message: string): void {
+/** Prints one line to standard error, whatever the message contains. */
+export function printError(message: string): void {
   process.stderr.write(`ops: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}\n`);
 }
 
-/** Waits for a slow reader, so that a long list does not pile up in memory. */
-export async function write(text: string): Promise<void> {
+/** Prints text. Waits for a slow reader, so that a long list does not fill the memory. */
+export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
-/** JSON on one line, for programs. Its shape is stable: fields are added, never renamed or removed. */
-export function writeJson(value: unknown): void {
+/** Prints JSON on one line, for programs. Its shape is stable: fields are only added. */
+export function printJson(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** An array on one line, written while it is being read. */
-export async function writeJsonArray(pages: AsyncIterable<readonly unknown[]>): Promise<void> {
+/** Prints an array on one line, page by page. */
+export async function printJsonArray(pages: AsyncIterable<readonly unknown[]>): Promise<void> {
   let separator = '[';
   for await (const page of pages) {
     if (page.length === 0) continue;
-    await write(separator + page.map((value) => JSON.stringify(value)).join(','));
+    await print(separator + page.map((value) => JSON.stringify(value)).join(','));
     separator = ',';
   }
-  await write(separator === '[' ? '[]\n' : ']\n');
+  await print(separator === '[' ? '[]\n' : ']\n');
 }
 
-/** Rows under aligned headings, for people. */
-export function writeTable(headings: readonly string[], rows: readonly Row[]): void {
+/** Prints rows under aligned headings, for people. */
+export function printTable(headings: readonly string[], rows: readonly Row[]): void {
   const lines = [headings, ...rows].map((row) => row.map(cellText));
   process.stdout.write(formatLines(lines, columnWidths(lines)));
 }
 
-/** The same, written while it is being read: columns are as wide as the first page needs. */
-export async function writeTablePages(
+/** Prints a table page by page. Columns are as wide as the first page needs. */
+export async function printTablePages(
   headings: readonly string[],
   pages: AsyncIterable<readonly Row[]>,
 ): Promise<void> {
@@ -61,13 +61,13 @@ export async function writeTablePages(
     const rows = page.map((row) => row.map(cellText));
     const lines = widths === undefined ? [[...headings], ...rows] : rows;
     widths ??= columnWidths(lines);
-    await write(formatLines(lines, widths));
+    await print(formatLines(lines, widths));
   }
-  if (widths === undefined) writeTable(headings, []);
+  if (widths === undefined) printTable(headings, []);
 }
 
-/** One thing, a line a field. */
-export function writeFields(fields: Readonly<Record<string, Cell>>): void {
+/** Prints one object, a line for each field. */
+export function printFields(fields: Readonly<Record<string, Cell>>): void {
   const names = Object.keys(fields);
   const width = Math.max(...names.map((name) => name.length));
   for (const [name, value] of Object.entries(fields)) {
@@ -99,7 +99,7 @@ function cellText(cell: Cell): string {
   return printable(String(cell ?? '-'));
 }
 
-/** What was edited into Redis or a file by hand must not command the terminal. */
+/** Replaces control characters: a value that was edited by hand must not control the terminal. */
 export function printable(text: string): string {
   return text.replaceAll(/\p{Cc}/gu, '\u{FFFD}');
 }
@@ -112,7 +112,7 @@ const colours = new Map<string, 'green' | 'yellow' | 'red'>([
   ['unusable', 'red'],
 ]);
 
-/** States in colour, on a terminal that wants any (NO_COLOR). */
+/** Colours a state, on a terminal and without NO_COLOR. */
 function paint(cell: string): string {
   const colour = colours.get(cell);
   return colour === undefined ? cell : styleText(colour, cell, { stream: process.stdout });

@@ -3,8 +3,8 @@ import { loadConfig } from '../config/config.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
 import { asOption, jsonOption, nameArgument, secondsArgument, type ChangeOptions } from './options.ts';
-import { writeFields, writeJson } from './output.ts';
-import { withChanges } from './redis-connection.ts';
+import { printFields, printJson } from './output.ts';
+import { withChanges } from './redis-session.ts';
 
 const defaultTtlSeconds = 3600;
 
@@ -13,22 +13,20 @@ interface IssueOptions extends ChangeOptions {
 }
 
 export function tokensCommand(): Command {
-  const tokens = new Command('tokens').description(
-    'tokens with which internal services call the pets service',
-  );
+  const tokens = new Command('tokens').description('tokens of internal services for the pets service');
 
   tokens
     .command('issue')
-    .description('make a token for an internal service')
-    .argument('<service>', 'who calls', nameArgument)
-    .option('--ttl <seconds>', 'how long it is valid', secondsArgument, defaultTtlSeconds)
+    .description('issue a token for an internal service')
+    .argument('<service>', 'name of the service', nameArgument)
+    .option('--ttl <seconds>', 'lifetime in seconds', secondsArgument, defaultTtlSeconds)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (service: string, { ttl, as, json }: IssueOptions) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
       const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
       const expiresAt = new Date(Date.now() + ttl * 1000).toISOString();
-      // Redis has no part in a token, but nobody can revoke one: it must be known who has made which.
+      // Tokens are not stored and can't be revoked, so the audit log has to name who issued which.
       await withChanges(as, ({ audit }) =>
         audit({
           action: 'tokens.issue',
@@ -38,8 +36,8 @@ export function tokensCommand(): Command {
         }),
       );
       const issued = { token: issueServiceToken(privateKey, service, ttl), service, expiresAt };
-      if (json) writeJson(issued);
-      else writeFields(issued);
+      if (json) printJson(issued);
+      else printFields(issued);
     });
 
   return tokens;

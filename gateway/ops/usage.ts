@@ -1,12 +1,12 @@
 import { Command } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { writeFields, writeJson } from './output.ts';
-import { withRedis } from './redis-connection.ts';
+import { printFields, printJson } from './output.ts';
+import { withRedis } from './redis-session.ts';
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('what a key has used of both windows, and whether it is banned')
+    .description('requests of a key in both windows, its violations and its ban')
     .argument('<id>')
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
@@ -14,22 +14,22 @@ export function usageCommand(): Command {
         const reader = await createUsageReader(session);
         return { policy: reader.policy, usage: await reader.read(id) };
       });
-      if (json) return writeJson(usage);
+      if (json) return printJson(usage);
       const { minute, day, ban, violations, ...key } = usage;
-      writeFields({
+      printFields({
         ...key,
-        minute: windowText(minute),
-        day: windowText(day),
+        minute: describeWindow(minute),
+        day: describeWindow(day),
         violations:
           policy === undefined
-            ? `${violations}; the ban policy is unusable, see: ops policy show`
+            ? `${violations}; the ban policy is invalid, see: ops policy show`
             : `${violations} of ${policy.violations} within ${policy.windowSeconds} s`,
-        ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no time'}`,
+        ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
       });
     });
 }
 
-function windowText({ used, limit, remaining, resetsAt }: KeyUsage['minute']): string {
-  if (limit === null) return `${used} used; the limit is unusable, see: ops plans list`;
+function describeWindow({ used, limit, remaining, resetsAt }: KeyUsage['minute']): string {
+  if (limit === null) return `${used} used; the limit is invalid, see: ops plans list`;
   return `${used} of ${limit} used, ${remaining} remaining, resets at ${resetsAt}`;
 }

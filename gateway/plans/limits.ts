@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-/** Requests that may be made in one minute window and in one UTC day. */
+/** Requests allowed in one minute window and in one UTC day. */
 export interface Limits {
   minute: number;
   day: number;
 }
 
-/** The largest limit that is accepted. Far above any real plan, and exact in Lua and in JavaScript. */
+/** Largest valid limit. Far above any real plan, and exact in Lua and in JavaScript. */
 export const maxLimit = 1_000_000_000;
 
 /** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
@@ -17,7 +17,7 @@ export const limitText = z
   })
   .transform(Number);
 
-/** The limit that the text stands for, or undefined where it is not one. */
+/** @returns undefined if the text is not a valid limit */
 export function parseLimit(text: string | null | undefined): number | undefined {
   return limitText.safeParse(text).data;
 }

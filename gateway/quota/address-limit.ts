@@ -5,18 +5,18 @@ import type { RedisGate } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { WindowState } from './quota-decision.ts';
 
-/** Limit of one address for requests without a valid key. Requests with one never touch it. */
-export interface AnonymousLimit {
-  /** Draws one request on the address' limit. */
+/** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
+export interface AddressLimit {
+  /** Counts one request against the address. */
   charge(address: string): Promise<{ allowed: boolean; window: WindowState }>;
-  /** State of the address' limit, nothing drawn. */
+  /** State of the address' window. Counts nothing. */
   peek(address: string): Promise<WindowState>;
 }
 
-interface AnonymousLimitDependencies {
+interface AddressLimitDependencies {
   redis: RedisClient;
   gate: RedisGate;
-  /** Requests a minute and address, as operators last set it. */
+  /** Requests a minute and address, as an operator last set it. */
   limit: () => number;
 }
 
@@ -24,10 +24,10 @@ const windowSeconds = 60;
 const windowMs = windowSeconds * 1000;
 
 /**
- * In place of the library's own, under which a counter keeps an expiry that somebody took away or put off, or that is far
- * off since the clock of Redis was set back: the address would be locked out for so long.
+ * Replaces the library's own script, which keeps an expiry that somebody removed or extended, or that is far off because
+ * Redis' clock was set back: the address would be locked out for that long.
  */
-const count = `
+const incrementScript = `
   local used = redis.call('INCRBY', KEYS[1], ARGV[1])
   local windowMs = ARGV[2] * 1000
   local leftMs = redis.call('PTTL', KEYS[1])
@@ -38,18 +38,18 @@ const count = `
   return { used, leftMs }
 `;
 
-export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDependencies): AnonymousLimit {
+export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies): AddressLimit {
   const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
   const inMemory = new RateLimiterMemory(options);
   const inRedis = new RateLimiterRedis({
     ...options,
     storeClient: redis,
-    customIncrTtlLuaScript: count,
+    customIncrTtlLuaScript: incrementScript,
     insuranceLimiter: inMemory,
   });
 
-  /** The limiter insures itself against errors; the gate adds the time limit and the memory of an outage. */
-  async function onLimiter<T>(
+  /** The library falls back to memory after an error; the gate adds the timeout and remembers an outage. */
+  async function withLimiter<T>(
     use: (limiter: RateLimiterRedis | RateLimiterMemory) => Promise<T>,
   ): Promise<T> {
     inRedis.points = limit();
@@ -74,7 +74,7 @@ export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDepen
   return {
     async charge(address) {
       try {
-        const result = await onLimiter((limiter) => limiter.consume(addressGroup(address)));
+        const result = await withLimiter((limiter) => limiter.consume(addressGroup(address)));
         return { allowed: true, window: windowOf(result) };
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
@@ -82,16 +82,16 @@ export function createAnonymousLimit({ redis, gate, limit }: AnonymousLimitDepen
       }
     },
     async peek(address) {
-      return windowOf(await onLimiter((limiter) => limiter.get(addressGroup(address))));
+      return windowOf(await withLimiter((limiter) => limiter.get(addressGroup(address))));
     },
   };
 }
 
-/** A refusal is thrown by the library but is an answer, not an outage: carried past the gate as a value. */
+/** The library throws a refusal, which is no outage: it passes the gate as a value. */
 type Settled<T> = { value: T } | { refusal: unknown };
 
-function settle<T>(answer: Promise<T>): Promise<Settled<T>> {
-  return answer.then(
+function settle<T>(reply: Promise<T>): Promise<Settled<T>> {
+  return reply.then(
     (value) => ({ value }),
     (refusal: unknown) => {
       if (refusal instanceof RateLimiterRes) return { refusal };

@@ -1,60 +1,60 @@
 import { LRUCache } from 'lru-cache';
 import type { Ban, QuotaDecision } from './quota-decision.ts';
 
-export interface BanMemory {
+export interface BanCache {
   /**
-   * The remembered ban of a key, or else what `decide` says, of which a ban is remembered.
-   * @param outageSinceMs since when Redis can't be asked, by the clock of this memory; undefined where it can. Meanwhile
-   * a ban is believed until its end and not for a second only, if it was read shortly before
-   * @param onMet told of each ban once, when this process meets it
+   * Returns a key's cached ban, or else decides, and caches the decision if it is a ban.
+   * @param outageSinceMs start of an outage of Redis, by the clock of this cache; undefined while Redis is available.
+   * During an outage, a ban that was read shortly before is believed until its end
+   * @param onBanObserved called once for each ban, when this process first observes it
    */
-  recall(
-    sha: string,
+  getOrDecide(
+    keyHash: string,
     outageSinceMs: number | undefined,
     decide: () => Promise<QuotaDecision>,
-    onMet?: (ban: Ban) => void,
+    onBanObserved?: (ban: Ban) => void,
   ): Promise<QuotaDecision>;
 }
 
-interface RememberedBan {
+interface CachedBan {
   ban: Ban;
   readAtMs: number;
-  /** Set while one request asks Redis again; the others wait for its answer. */
+  /** Set while one request asks Redis again; the others wait for its decision. */
   renewal?: Promise<QuotaDecision> | undefined;
 }
 
-const rememberedBans = 10_000;
-const trustMs = 1000;
-/** Of a ban that was read longer before an outage nobody knows whether an operator has lifted it since. */
-const recentMs = 10_000;
-/** Two readings of the end of one ban may be so far apart. */
+const maxCachedBans = 10_000;
+const freshMs = 1000;
+/** A ban read more than 10 s before the outage may have been lifted since, so it is not trusted. */
+const trustedBeforeOutageMs = 10_000;
+/** Maximum difference between two readings of the same ban's end. */
 const sameEndMs = 2000;
 
-/** A banned client that hammers costs Redis one call a second and process, however many requests it sends. */
-export function createBanMemory({ now }: { now: () => number }): BanMemory {
-  const remembered = new LRUCache<string, RememberedBan>({ max: rememberedBans });
+/** A banned client that goes on costs Redis one command a second and process, however many requests it sends. */
+export function createBanCache({ now }: { now: () => number }): BanCache {
+  const cache = new LRUCache<string, CachedBan>({ max: maxCachedBans });
 
-  async function decideAndRemember(
-    sha: string,
+  async function decideAndCache(
+    keyHash: string,
     decide: () => Promise<QuotaDecision>,
-    onMet: ((ban: Ban) => void) | undefined,
+    onBanObserved: ((ban: Ban) => void) | undefined,
   ) {
     const decision = await decide();
     if (decision.outcome === 'banned') {
-      const met = !decision.isNew && isSameBan(sha, decision);
-      remembered.set(sha, { ban: decision, readAtMs: now() });
-      if (!met) onMet?.(decision);
-    } else if (decision.outcome !== 'stale') remembered.delete(sha);
+      const isKnown = !decision.isNew && isSameBan(keyHash, decision);
+      cache.set(keyHash, { ban: decision, readAtMs: now() });
+      if (!isKnown) onBanObserved?.(decision);
+    } else if (decision.outcome !== 'stale') cache.delete(keyHash);
     return decision;
   }
 
-  /** One that operators have prolonged or shortened is another one. */
-  function isSameBan(sha: string, { remainingMs }: Ban): boolean {
-    const known = remembered.get(sha);
-    return known !== undefined && Math.abs(remaining(known).remainingMs - remainingMs) < sameEndMs;
+  /** A ban that an operator has prolonged or shortened is another one. */
+  function isSameBan(keyHash: string, { remainingMs }: Ban): boolean {
+    const cached = cache.get(keyHash);
+    return cached !== undefined && Math.abs(banNow(cached).remainingMs - remainingMs) < sameEndMs;
   }
 
-  function remaining({ ban, readAtMs }: RememberedBan): Ban {
+  function banNow({ ban, readAtMs }: CachedBan): Ban {
     const elapsedMs = now() - readAtMs;
     return {
       ...ban,
@@ -64,36 +64,36 @@ export function createBanMemory({ now }: { now: () => number }): BanMemory {
     };
   }
 
-  async function recallKnown(
-    sha: string,
-    known: RememberedBan,
+  async function getCachedOrRenew(
+    keyHash: string,
+    cached: CachedBan,
     outageSinceMs: number | undefined,
     decide: () => Promise<QuotaDecision>,
-    onMet: ((ban: Ban) => void) | undefined,
+    onBanObserved: ((ban: Ban) => void) | undefined,
   ): Promise<QuotaDecision> {
-    const ban = remaining(known);
-    if (ban.remainingMs <= 0) return decideAndRemember(sha, decide, onMet);
-    if (now() - known.readAtMs < trustMs) return ban;
-    if (outageSinceMs !== undefined && outageSinceMs - known.readAtMs < recentMs) return ban;
-    if (known.renewal !== undefined) {
-      const renewed = await known.renewal;
-      // Only a ban can be shared: anything else was counted for the request that asked.
+    const ban = banNow(cached);
+    if (ban.remainingMs <= 0) return decideAndCache(keyHash, decide, onBanObserved);
+    if (now() - cached.readAtMs < freshMs) return ban;
+    if (outageSinceMs !== undefined && outageSinceMs - cached.readAtMs < trustedBeforeOutageMs) return ban;
+    if (cached.renewal !== undefined) {
+      const renewed = await cached.renewal;
+      // Only a ban can be shared: any other decision was counted for the request that asked.
       return renewed.outcome === 'banned'
         ? { ...renewed, isNew: false }
-        : decideAndRemember(sha, decide, onMet);
+        : decideAndCache(keyHash, decide, onBanObserved);
     }
-    known.renewal = decideAndRemember(sha, decide, onMet).finally(() => {
-      known.renewal = undefined;
+    cached.renewal = decideAndCache(keyHash, decide, onBanObserved).finally(() => {
+      cached.renewal = undefined;
     });
-    return known.renewal;
+    return cached.renewal;
   }
 
   return {
-    recall(sha, outageSinceMs, decide, onMet) {
-      const known = remembered.get(sha);
-      return known === undefined
-        ? decideAndRemember(sha, decide, onMet)
-        : recallKnown(sha, known, outageSinceMs, decide, onMet);
+    getOrDecide(keyHash, outageSinceMs, decide, onBanObserved) {
+      const cached = cache.get(keyHash);
+      return cached === undefined
+        ? decideAndCache(keyHash, decide, onBanObserved)
+        : getCachedOrRenew(keyHash, cached, outageSinceMs, decide, onBanObserved);
     },
   };
 }

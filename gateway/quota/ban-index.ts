@@ -2,8 +2,8 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 /**
- * Notes a ban where operators look for bans. Bans themselves are a key each, beside the other keys of their API
- * key, and Redis Cluster lets no script write to both places.
+ * Adds a ban to the index of active bans. The bans themselves are one Redis key each, beside the other keys of their API
+ * key, and no script can write to both places in Redis Cluster.
  *
  * @param id of the API key
  * @param endsAtMs Unix milliseconds

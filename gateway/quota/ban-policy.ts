@@ -1,27 +1,27 @@
 import { z } from 'zod';
-import { faultsOf } from '../config/describe-issues.ts';
-import type { FaultReport } from '../observability/invalid-values.ts';
-import { seedSettings } from '../operations/settings-hash.ts';
+import { describeIssues } from '../config/describe-issues.ts';
+import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType, settleUnlessUnreachable } from '../redis/redis-errors.ts';
+import { ignoreWrongTypes, isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { seedSettings } from '../redis/seed-settings.ts';
 
 /** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
 export interface BanPolicy {
   enabled: boolean;
-  /** Violations that lead to a ban; one is counted a second at most. */
+  /** Violations that lead to a ban. At most one is counted a second. */
   violations: number;
-  /** Within how many seconds they lead to it. */
+  /** Time within which the violations lead to a ban. */
   windowSeconds: number;
   /** Length of the first ban; each further one is twice as long. */
   banSeconds: number;
   /** Length of the longest ban. */
   maxBanSeconds: number;
-  /** Seconds after the end of a ban after which the next one is a first one again. */
+  /** Time after the end of a ban after which the next one is a first one again. */
   resetSeconds: number;
 }
 
-/** A client that backs off exponentially from 1 s makes 7 violations in 60 s at the most, so it is never banned. */
+/** A client that backs off exponentially from 1 s makes at most 7 violations in 60 s, so it is never banned. */
 export const defaultBanPolicy: Readonly<BanPolicy> = {
   enabled: true,
   violations: 10,
@@ -59,41 +59,54 @@ export const banPolicySchema = z
   })
   .refine((policy) => policy.violations <= policy.windowSeconds, {
     path: ['violations'],
-    error: 'is more than windowSeconds, and one violation is counted a second at most',
+    error: 'is more than windowSeconds, and at most one violation is counted a second',
   });
 
-/** Writes the defaults where Redis has no value yet. */
+/** Writes the defaults if Redis has no ban policy yet. */
 export async function seedBanPolicy(redis: RedisClient): Promise<void> {
-  await settleUnlessUnreachable([seedSettings(redis, redisKeys.banPolicy, { ...defaultBanPolicy })]);
+  await ignoreWrongTypes([seedSettings(redis, redisKeys.banPolicy, { ...defaultBanPolicy })]);
+}
+
+/** Formats the policy for consume.lua: five numbers, of which the first is 0 for no bans. */
+export function formatScriptArgument(policy: BanPolicy): string {
+  const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
+  const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
+  return [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
 }
 
 export interface LiveBanPolicy {
   current(): BanPolicy;
-  /** Reads the policy again. Never rejects: one that can't be read or used as a whole leaves the last good one. */
+  /** The policy as consume.lua expects it. Made when the policy is read, and not for each request. */
+  scriptArgument(): string;
+  /** Reads the policy again. Never rejects: an unreadable or invalid policy leaves the last valid one. */
   refresh(): Promise<void>;
 }
 
-export function createBanPolicy({
-  redis,
-  faults,
-}: {
+interface LiveBanPolicyDependencies {
   redis: RedisClient;
-  faults: FaultReport;
-}): LiveBanPolicy {
+  invalidValues: InvalidValues;
+}
+
+export function createLiveBanPolicy({ redis, invalidValues }: LiveBanPolicyDependencies): LiveBanPolicy {
   let current: BanPolicy = defaultBanPolicy;
+  let argument = formatScriptArgument(current);
   return {
     current: () => current,
+    scriptArgument: () => argument,
     async refresh() {
       let fields: Record<string, string>;
       try {
         fields = await redis.hgetall(redisKeys.banPolicy);
       } catch (error) {
-        if (isWrongType(error)) faults.report(redisKeys.banPolicy, ['is not a hash']);
+        if (isWrongType(error)) invalidValues.report(redisKeys.banPolicy, ['is not a hash']);
         return;
       }
       const parsed = banPolicySchema.safeParse(fields);
-      if (parsed.success) current = parsed.data;
-      faults.report(redisKeys.banPolicy, parsed.success ? [] : faultsOf(parsed.error));
+      if (parsed.success) {
+        current = parsed.data;
+        argument = formatScriptArgument(current);
+      }
+      invalidValues.report(redisKeys.banPolicy, parsed.success ? [] : describeIssues(parsed.error));
     },
   };
 }

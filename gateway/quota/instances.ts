@@ -3,9 +3,9 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface Instances {
-  /** Gateways that are alive, this one included; at least 1. As last known while Redis is away. */
+  /** Number of live gateways with this one; at least 1. The last known number while Redis is unavailable. */
   count(): number;
-  /** Says that this instance lives, and counts the others. Never rejects. */
+  /** Announces this instance and counts the others. Never rejects. */
   announce(): Promise<void>;
   /** Takes this instance off the list, at shutdown. Never rejects. */
   leave(): Promise<void>;
@@ -15,8 +15,8 @@ const aliveMs = 5000;
 const keptSeconds = 60;
 
 /**
- * During an outage each instance may admit its share of a limit, so each must know how many they are.
- * Scores are the instances' own clocks: a skew of a few seconds only delays when a dead one is noticed.
+ * Each instance has to know how many there are, because during an outage each one admits its share of a limit. Scores
+ * are times of the instances' own clocks: a skew of a few seconds only delays the notice of a dead one.
  */
 export function createInstances({ redis, now }: { redis: RedisClient; now: () => number }): Instances {
   const id = randomUUID();
@@ -34,7 +34,7 @@ export function createInstances({ redis, now }: { redis: RedisClient; now: () =>
         ]);
         count = Math.max(1, live);
       } catch {
-        // Redis is away: the last count is the best there is.
+        // Redis is unavailable: the last count stays.
       }
     },
     async leave() {

@@ -3,7 +3,7 @@ import { GatewayError } from '../errors.ts';
 import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 
-/** @throws GatewayError service_unavailable where no limit is known for the caller's plan */
+/** @throws GatewayError service_unavailable if no limit is known for the caller's plan */
 export function knownLimits(plans: Plans, caller: Caller): Limits {
   const limits = plans.limitsOf(caller);
   if (limits !== undefined) return limits;

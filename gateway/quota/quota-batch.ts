@@ -2,56 +2,56 @@ import { Cluster } from 'ioredis';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
+import { scriptOutcome } from '../redis/script-outcomes.ts';
 
-/** What consume.lua needs to know of one request beside its keys, numbers as text. */
+/** Arguments of consume.lua for one request. Numbers are text. */
 export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string, banPolicy: string];
 
-export interface QuotaScript {
+export interface QuotaBatch {
   /**
    * Runs consume.lua for one request.
-   * @param read makes something of what it says of that request
-   * @throws RedisUnavailable where Redis does not answer; ReplyError where the record was edited into the wrong type
+   * @param parse converts the reply for that request
+   * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
-  run<Answer>(
+  run<Result>(
     keys: QuotaKeys,
     args: QuotaArguments,
-    read: (answer: readonly number[]) => Answer,
-  ): Promise<Answer>;
+    parse: (reply: readonly number[]) => Result,
+  ): Promise<Result>;
 }
 
-interface Waiting {
+interface WaitingRequest {
   keys: QuotaKeys;
   args: QuotaArguments;
-  answered: (answer: readonly number[]) => void;
-  failed: (error: Error) => void;
-  /** Outages of Redis before it came. */
+  resolve: (reply: readonly number[]) => void;
+  reject: (error: Error) => void;
+  /** Number of outages of Redis when the request arrived. */
   outages: number;
 }
 
-/** So many requests hold up others on the same Redis for about a millisecond. */
+/** A command for this many requests delays others on the same Redis by about a millisecond. */
 const maxBatch = 100;
-/** Of commands that no answer has come to. More would hardly shorten the wait; fewer leave this process idle meanwhile. */
+/** Commands without a reply. More hardly shorten the wait; fewer leave this process idle. */
 const maxInFlight = 4;
-const wrongRecord = 4;
 
 /**
- * Requests that come together are decided on together, by one command: what a command costs this process is more than
- * what it asks for. The more Redis is asked, the more of them come together, since only so many commands are under way.
+ * Decides on requests that arrive together by one command: a command costs this process more than its contents do. The
+ * number of commands in flight is limited, so batches grow with the load.
  */
-export function createQuotaScript({
+export function createQuotaBatch({
   redis,
   gate,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
-}): QuotaScript {
-  // In a cluster, the keys of one command share a slot, and so belong to one API key.
+}): QuotaBatch {
+  // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
-  const waiting: Waiting[] = [];
+  const waiting: WaitingRequest[] = [];
   let scheduled = false;
   let inFlight = 0;
 
-  /** After all that has come in this turn of the event loop. */
+  /** Sends after all requests of this turn of the event loop have arrived. */
   function schedule(): void {
     if (scheduled || inFlight >= inFlightLimit) return;
     scheduled = true;
@@ -60,31 +60,31 @@ export function createQuotaScript({
 
   function sendWaiting(): void {
     scheduled = false;
-    const wanted: Waiting[] = [];
+    const requests: WaitingRequest[] = [];
     for (const request of waiting.splice(0)) {
-      // Decided on without Redis if it was away since, and not to be counted there as well once it is back.
-      if (gate.open && gate.outages === request.outages) wanted.push(request);
-      else request.failed(givenUp());
+      // After an outage the request is decided locally, and must not be counted in Redis as well.
+      if (gate.open && gate.outages === request.outages) requests.push(request);
+      else request.reject(gateShut());
     }
-    for (let sent = 0; sent < wanted.length; sent += batchLimit) {
-      void send(wanted.slice(sent, sent + batchLimit));
+    for (let sent = 0; sent < requests.length; sent += batchLimit) {
+      void send(requests.slice(sent, sent + batchLimit));
     }
   }
 
-  async function send(batch: readonly Waiting[]): Promise<void> {
+  async function send(batch: readonly WaitingRequest[]): Promise<void> {
     inFlight += 1;
     try {
       const keysAndArgs: string[] = [];
       for (const { keys } of batch) keysAndArgs.push(...keys);
       for (const { args } of batch) keysAndArgs.push(...args);
-      const answers = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
-      for (const [index, { answered, failed }] of batch.entries()) {
-        const answer = answers[index] ?? [];
-        if (answer[0] === wrongRecord) failed(replyError(String(answer[1])));
-        else answered(answer);
+      const replies = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
+      for (const [index, { resolve, reject }] of batch.entries()) {
+        const reply = replies[index] ?? [];
+        if (reply[0] === scriptOutcome.invalidRecord) reject(replyError(String(reply[1])));
+        else resolve(reply);
       }
     } catch (error) {
-      for (const { failed } of batch) failed(error instanceof Error ? error : new Error(String(error)));
+      for (const { reject } of batch) reject(error instanceof Error ? error : new Error(String(error)));
     } finally {
       inFlight -= 1;
       if (waiting.length > 0) schedule();
@@ -92,27 +92,32 @@ export function createQuotaScript({
   }
 
   return {
-    run: (keys, args, read) =>
+    run: (keys, args, parse) =>
       new Promise((resolve, reject) => {
-        if (!gate.open) return reject(givenUp());
-        function answered(answer: readonly number[]): void {
-          try {
-            resolve(read(answer));
-          } catch (error) {
-            reject(error);
-          }
-        }
-        waiting.push({ keys, args, answered, failed: reject, outages: gate.outages });
+        if (!gate.open) return reject(gateShut());
+        waiting.push({
+          keys,
+          args,
+          resolve(reply) {
+            try {
+              resolve(parse(reply));
+            } catch (error) {
+              reject(error);
+            }
+          },
+          reject,
+          outages: gate.outages,
+        });
         schedule();
       }),
   };
 }
 
-function givenUp(): RedisUnavailable {
-  return new RedisUnavailable('given up on for the moment');
+function gateShut(): RedisUnavailable {
+  return new RedisUnavailable('not used at the moment');
 }
 
-/** As ioredis makes it of an answer that is an error as a whole. */
+/** The same kind of error as ioredis makes of a command that fails as a whole. */
 function replyError(message: string): Error {
   const error = new Error(message);
   error.name = 'ReplyError';

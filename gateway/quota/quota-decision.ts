@@ -5,31 +5,31 @@ import { dayMs } from './utc-day.ts';
 export interface WindowState {
   /** Requests that the window allows. */
   limit: number;
-  /** Requests left in it, never negative. */
+  /** Requests left in the window; never negative. */
   remaining: number;
-  /** Milliseconds until it ends, from the moment of the decision. */
+  /** Milliseconds from the decision to the end of the window. */
   resetMs: number;
 }
 
 export type WindowName = 'minute' | 'day';
 
-/** What was decided on one request. Times are taken from the clock that decided: Redis', or ours during an outage. */
+/** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
   | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
   | { outcome: 'limited'; violated: WindowName; minute: WindowState; day: WindowState; nowMs: number }
-  /** `isNew` where this very request led to the ban. */
+  /** `isNew` if this very request led to the ban. */
   | { outcome: 'banned'; limits: Limits; remainingMs: number; nowMs: number; isNew: boolean }
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
-/** One that was made with the caller's record as it is in Redis. */
+/** A decision that was made with the caller's record as it is in Redis. */
 export type CurrentDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
 
 export type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
 
 const minuteMs = 60_000;
 
-/** Use of both windows as counted, whoever counted it. */
+/** Use of both windows, whether Redis counted it or this process. */
 export interface CountedUse {
   minuteUsed: number;
   minuteLeftMs: number;
@@ -37,7 +37,7 @@ export interface CountedUse {
   nowMs: number;
 }
 
-/** Both windows after that use; the day ends at midnight UTC of `nowMs`. */
+/** State of both windows. The day ends at midnight UTC of `nowMs`. */
 export function windowsOf(limits: Limits, use: CountedUse): { minute: WindowState; day: WindowState } {
   const minute = {
     limit: limits.minute,
@@ -53,14 +53,14 @@ export function windowsOf(limits: Limits, use: CountedUse): { minute: WindowStat
 }
 
 /** The decision that follows from the use of both windows. */
-export function windowsDecision(allowed: boolean, limits: Limits, use: CountedUse): QuotaDecision {
+export function decisionOf(allowed: boolean, limits: Limits, use: CountedUse): QuotaDecision {
   const { minute, day } = windowsOf(limits, use);
   const { nowMs } = use;
   if (allowed) return { outcome: 'allowed', minute, day, nowMs };
   return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs };
 }
 
-/** Where both windows are full, the one that ends later: only then can a retry succeed. */
+/** If both windows are full, the one that ends later: a retry can succeed only then. */
 function violatedWindow(minute: WindowState, day: WindowState): WindowName {
   if (day.remaining > 0) return 'minute';
   if (minute.remaining > 0) return 'day';

@@ -1,81 +1,93 @@
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import type { RedisState } from '../redis-state.ts';
-import { RedisUnavailable } from '../redis/redis-gate.ts';
+import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { Plans } from '../plans/plans.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createBanMemory } from './ban-cache.ts';
+import { createBanCache } from './ban-cache.ts';
 import { indexBan } from './ban-index.ts';
+import type { LiveBanPolicy } from './ban-policy.ts';
+import type { Instances } from './instances.ts';
 import { knownLimits } from './known-limits.ts';
-import { createQuotaScript } from './quota-batch.ts';
+import type { LocalQuota } from './local-quota.ts';
+import type { OutageUsage } from './outage-usage.ts';
+import { createQuotaBatch } from './quota-batch.ts';
 import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { consumeQuota } from './redis-quota.ts';
 
 export interface Quota {
   /**
-   * Decides on one request of a caller and counts it where it is allowed.
-   * @throws GatewayError service_unavailable where no limit is known for the caller's plan
+   * Decides on one request of a caller, and counts it if it is allowed.
+   * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
   decide(caller: Caller): Promise<QuotaDecision>;
 }
 
-interface QuotaDependencies extends RedisState {
+interface QuotaDependencies {
+  redis: RedisClient;
+  gate: RedisGate;
+  plans: Plans;
+  banPolicy: LiveBanPolicy;
+  instances: Instances;
+  local: LocalQuota;
+  outageUsage: OutageUsage;
+  invalidValues: InvalidValues;
   log: Logger;
-  /** Counts decisions taken without Redis, for the metric. */
+  /** Called for each decision that was made without Redis. */
   onLocalDecision: (plan: string) => void;
 }
 
-/** Where a decision comes from: a ban that is remembered, else Redis, else this instance alone. */
+/** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, banPolicy, instances, local, dayUsage, faults, log, onLocalDecision } =
-    dependencies;
-  const script = createQuotaScript({ redis, gate });
-  // A clock that is set back must not prolong a ban.
-  const bans = createBanMemory({ now: () => performance.now() });
-  /** Hashes of keys whose record the script stumbled over, such as one of the wrong type. */
-  const stumbled = new Set<string>();
+  const { redis, gate, plans, banPolicy, instances, local, outageUsage, invalidValues, log } = dependencies;
+  const batch = createQuotaBatch({ redis, gate });
+  // Not the time of day: a clock that is set back must not prolong a ban.
+  const bans = createBanCache({ now: () => performance.now() });
+  /** Hashes of keys whose record the script could not read, such as one of the wrong type. */
+  const unreadableRecords = new Set<string>();
+
+  const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
   async function decideLocally(caller: Caller): Promise<QuotaDecision> {
-    onLocalDecision(caller.plan);
-    const decision = await local.consume(caller.sha, limitsOf(caller), instances.count());
-    if (decision.outcome === 'allowed') dayUsage.add(caller.sha);
+    dependencies.onLocalDecision(caller.plan);
+    const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count());
+    if (decision.outcome === 'allowed') outageUsage.add(caller.keyHash);
     return decision;
   }
 
   async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
-    // The script mends what it counts with; what is left to stumble over is the record.
-    const key = redisKeys.apiKey(caller.sha);
+    // The script repairs its counters, so an error is about the record.
+    const key = redisKeys.apiKey(caller.keyHash);
     try {
-      const decision = await consumeQuota(script, caller, limitsOf(caller), banPolicy.current());
-      // Other faults of the record are for those to take back who read it.
-      if (stumbled.delete(caller.sha)) faults.report(key, []);
+      const decision = await consumeQuota(batch, caller, limitsOf(caller), banPolicy.scriptArgument());
+      // Other issues of the record are withdrawn by whoever reads it.
+      if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;
     } catch (error) {
       if (error instanceof GatewayError) throw error;
       if (!(error instanceof RedisUnavailable)) {
-        stumbled.add(caller.sha);
-        faults.report(key, [String(error)]);
+        unreadableRecords.add(caller.keyHash);
+        invalidValues.report(key, [String(error)]);
       }
       return decideLocally(caller);
     }
   }
 
-  /** Of a ban that is new, or was made elsewhere and is met for the first time. */
-  function tellOperators({ id }: Caller, { remainingMs, nowMs }: Ban): void {
+  function onBanObserved({ id }: Caller, { remainingMs, nowMs }: Ban): void {
     log.warn({ keyId: id, seconds: Math.ceil(remainingMs / 1000) }, 'API key is banned');
-    // Where this gets lost, the ban is in force all the same and is only missing in the list.
+    // If this fails, the ban is in force all the same, and is only missing in `ops bans list`.
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
   }
 
-  const limitsOf = (caller: Caller) => knownLimits(plans, caller);
-
   return {
     decide: (caller) =>
-      bans.recall(
-        caller.sha,
+      bans.getOrDecide(
+        caller.keyHash,
         gate.shutAtMs,
         () => decideInRedis(caller),
-        (ban) => tellOperators(caller, ban),
+        (ban) => onBanObserved(caller, ban),
       ),
   };
 }

@@ -5,8 +5,8 @@ import type { Usage } from './usage.ts';
 export type RateLimitHeaders = Record<string, string>;
 
 /**
- * Specification section 8.3 and draft-ietf-httpapi-ratelimit-headers: the X-RateLimit headers show one window,
- * the RateLimit headers both. Whole seconds, rounded up, so that waiting as long as they say always suffices.
+ * Headers of the specification, section 8.3, and of draft-ietf-httpapi-ratelimit-headers: X-RateLimit shows one window,
+ * RateLimit both. Times are whole seconds, rounded up, so that waiting as long as they say always suffices.
  */
 export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   const { nowMs } = decision;
@@ -14,22 +14,22 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
     const { limits, remainingMs } = decision;
     const minute = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
     const day = { limit: limits.day, remaining: 0, resetMs: remainingMs };
-    return { ...windowsShown(minute, minute, day, nowMs), ...retryAfter(remainingMs) };
+    return { ...windowHeaders(minute, minute, day, nowMs), ...retryAfter(remainingMs) };
   }
   const { minute, day } = decision;
   if (decision.outcome === 'allowed') {
-    const shown = bindingWindow(minute, day) === 'minute' ? minute : day;
-    return windowsShown(shown, minute, day, nowMs);
+    const binding = bindingWindow(minute, day) === 'minute' ? minute : day;
+    return windowHeaders(binding, minute, day, nowMs);
   }
-  const shown = decision.violated === 'minute' ? minute : day;
-  return { ...windowsShown(shown, minute, day, nowMs), ...retryAfter(shown.resetMs) };
+  const violated = decision.violated === 'minute' ? minute : day;
+  return { ...windowHeaders(violated, minute, day, nowMs), ...retryAfter(violated.resetMs) };
 }
 
-/** Headers of an answer about usage, which was not decided on: as before the next request, and no Retry-After. */
+/** Headers of a response about usage. Nothing was decided, so there is no Retry-After. */
 export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHeaders {
   if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs });
   const limits = { minute: minute.limit, day: day.limit };
-  const { 'Retry-After': _left, ...headers } = rateLimitHeaders({
+  const { 'Retry-After': _omitted, ...headers } = rateLimitHeaders({
     outcome: 'banned',
     limits,
     remainingMs: banMs,
@@ -39,19 +39,24 @@ export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHea
   return headers;
 }
 
-/** Headers of a request without a valid key, which draws on the limit of its address alone. */
+/** Headers of a request without a valid key, which counts against its address. */
 export function addressLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
-  return singleWindow('ip', 60, window, nowMs);
+  return singleWindowHeaders('ip', 60, window, nowMs);
 }
 
-/** Headers of a look at one's usage that comes too soon after others. */
+/** Headers of a usage look-up that comes too soon after others. */
 export function lookupLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
-  return singleWindow('usage', 1, window, nowMs);
+  return singleWindowHeaders('usage', 1, window, nowMs);
 }
 
-function singleWindow(name: string, seconds: number, window: WindowState, nowMs: number): RateLimitHeaders {
+function singleWindowHeaders(
+  name: string,
+  seconds: number,
+  window: WindowState,
+  nowMs: number,
+): RateLimitHeaders {
   return {
-    ...shownWindow(window, nowMs),
+    ...xRateLimit(window, nowMs),
     'RateLimit-Policy': `"${name}";q=${window.limit};w=${seconds}`,
     RateLimit: `"${name}";r=${window.remaining};t=${wholeSeconds(window.resetMs)}`,
   };
@@ -62,13 +67,13 @@ export function retryAfter(waitMs: number): RateLimitHeaders {
   return { 'Retry-After': String(Math.max(1, wholeSeconds(waitMs))) };
 }
 
-/** The window that will refuse first: fewest requests left, on a tie the one that ends later. */
+/** The window with the fewest requests left, which will refuse first; on a tie the one that ends later. */
 function bindingWindow(minute: WindowState, day: WindowState): WindowName {
   if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? 'minute' : 'day';
   return minute.resetMs > day.resetMs ? 'minute' : 'day';
 }
 
-function shownWindow(window: WindowState, nowMs: number): RateLimitHeaders {
+function xRateLimit(window: WindowState, nowMs: number): RateLimitHeaders {
   return {
     'X-RateLimit-Limit': String(window.limit),
     'X-RateLimit-Remaining': String(window.remaining),
@@ -76,15 +81,15 @@ function shownWindow(window: WindowState, nowMs: number): RateLimitHeaders {
   };
 }
 
-/** One window in X-RateLimit, both in RateLimit. */
-function windowsShown(
+/** @param shown the window for X-RateLimit; RateLimit has both */
+function windowHeaders(
   shown: WindowState,
   minute: WindowState,
   day: WindowState,
   nowMs: number,
 ): RateLimitHeaders {
   return {
-    ...shownWindow(shown, nowMs),
+    ...xRateLimit(shown, nowMs),
     'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
     RateLimit:
       `"minute";r=${minute.remaining};t=${wholeSeconds(minute.resetMs)}, ` +

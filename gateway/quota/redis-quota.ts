@@ -1,65 +1,38 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../plans/limits.ts';
-import { quotaKeys, type QuotaKeys } from '../redis/redis-keys.ts';
-import type { BanPolicy } from './ban-policy.ts';
-import type { QuotaArguments, QuotaScript } from './quota-batch.ts';
-import { windowsDecision, type QuotaDecision } from './quota-decision.ts';
-
-/** What the script is given for a caller, as long as it stays the same. */
-interface Asked {
-  keys: QuotaKeys;
-  limits: Limits;
-  policy: BanPolicy;
-  args: QuotaArguments;
-}
-
-/** By caller. Text that is put together anew is one of the dearer parts of a Redis command. */
-const asked = new WeakMap<Caller, Asked>();
-
-function askedOf(caller: Caller, limits: Limits, policy: BanPolicy): Asked {
-  const known = asked.get(caller);
-  const { minute, day } = limits;
-  if (known?.limits.minute === minute && known.limits.day === day && known.policy === policy) return known;
-  const args: QuotaArguments = [String(caller.rev), String(minute), String(day), policyArgument(policy)];
-  const made = { keys: known?.keys ?? quotaKeys(caller.sha), limits, policy, args };
-  asked.set(caller, made);
-  return made;
-}
-
-/** As consume.lua expects it. */
-function policyArgument(policy: BanPolicy): string {
-  const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
-  const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
-  return [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
-}
+import { scriptOutcome } from '../redis/script-outcomes.ts';
+import type { QuotaArguments, QuotaBatch } from './quota-batch.ts';
+import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 
 /**
- * Decides in one Redis round trip and counts an allowed request in both windows.
- *
- * @throws RedisUnavailable where Redis does not answer; ReplyError where keys were edited into the wrong type.
+ * Decides in one Redis round trip, and counts an allowed request in both windows.
+ * @param policyArgument the ban policy as LiveBanPolicy.scriptArgument returns it
+ * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(
-  script: QuotaScript,
+  batch: QuotaBatch,
   caller: Caller,
   limits: Limits,
-  policy: BanPolicy,
+  policyArgument: string,
 ): Promise<QuotaDecision> {
-  const { keys, args } = askedOf(caller, limits, policy);
-  return script.run(keys, args, (answer) => decisionOf(answer, limits));
+  const { rev, quotaKeys } = caller;
+  const { minute, day } = limits;
+  const args: QuotaArguments = [String(rev), String(minute), String(day), policyArgument];
+  return batch.run(quotaKeys, args, (reply) => parseReply(reply, limits));
 }
 
-function decisionOf(answer: readonly number[], limits: Limits): QuotaDecision {
-  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] = answer;
+function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
+  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] = reply;
   switch (outcome) {
-    case 0:
-    case 1:
-      return windowsDecision(outcome === 1, limits, {
+    case scriptOutcome.limited:
+    case scriptOutcome.allowed:
+      return decisionOf(outcome === scriptOutcome.allowed, limits, {
         minuteUsed: minuteUsedOrBanMs,
         minuteLeftMs: minuteLeftOrIsNew,
         dayUsed,
         nowMs,
       });
-    case 2:
+    case scriptOutcome.banned:
       return {
         outcome: 'banned',
         limits,
@@ -67,9 +40,9 @@ function decisionOf(answer: readonly number[], limits: Limits): QuotaDecision {
         nowMs,
         isNew: minuteLeftOrIsNew === 1,
       };
-    case 3:
+    case scriptOutcome.stale:
       return { outcome: 'stale' };
     default:
-      throw new Error(`consume.lua answered ${outcome}`);
+      throw new Error(`consume.lua returned the outcome ${outcome}`);
   }
 }

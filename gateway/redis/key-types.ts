@@ -1,8 +1,8 @@
 import type { RedisClient } from './redis-client.ts';
-import { busyPrefix, redisKeys, shaOfApiKey } from './redis-keys.ts';
+import { busyPrefix, keyHashOf, redisKeys } from './redis-keys.ts';
 
-/** Keys that all of the gateway shares, and what they hold. */
-const types = new Map<string, string>([
+/** Types of the keys that all instances share. */
+const sharedTypes = new Map<string, string>([
   [redisKeys.apiKeyIds, 'hash'],
   [redisKeys.apiKeysByCreation, 'zset'],
   [redisKeys.planNames, 'set'],
@@ -11,31 +11,34 @@ const types = new Map<string, string>([
   [redisKeys.instances, 'zset'],
 ]);
 
-/** Undefined for a key that is none of the gateway's, or that any type of value will do for. */
-function typeOf(key: string): string | undefined {
-  if (key.startsWith(redisKeys.plan('')) || shaOfApiKey(key) !== undefined) return 'hash';
-  return key.startsWith(busyPrefix) ? 'zset' : types.get(key);
+/** @returns undefined for a key that is not the gateway's, or that may have any type */
+function expectedType(key: string): string | undefined {
+  if (key.startsWith(redisKeys.plan('')) || keyHashOf(key) !== undefined) return 'hash';
+  return key.startsWith(busyPrefix) ? 'zset' : sharedTypes.get(key);
 }
 
-/** What is wrong with the type of each key, undefined where nothing is. */
+/**
+ * Checks the types of the given keys, or of all shared keys.
+ * @returns an issue for each key, undefined if its type is right
+ */
 export async function checkTypes(
   redis: RedisClient,
-  keys: readonly string[] = [...types.keys()],
-): Promise<{ key: string; fault: string | undefined }[]> {
-  const found = await Promise.all(keys.map((key) => redis.type(key)));
+  keys: readonly string[] = [...sharedTypes.keys()],
+): Promise<{ key: string; issue: string | undefined }[]> {
+  const types = await Promise.all(keys.map((key) => redis.type(key)));
   return keys.map((key, index) => {
-    const [is, wanted] = [found[index], typeOf(key)];
-    const fine = wanted === undefined || is === wanted || is === 'none';
-    return { key, fault: fine ? undefined : `is a ${is} and not a ${wanted}` };
+    const [actual, expected] = [types[index], expectedType(key)];
+    const isRight = expected === undefined || actual === expected || actual === 'none';
+    return { key, issue: isRight ? undefined : `is a ${actual} and not a ${expected}` };
   });
 }
 
-/** Those keys that somebody has edited into another type of value; of all that are shared, if none are given. */
-export async function wrongTypes(
+/** Keys that were edited into another type of value; of all shared keys if none are given. */
+export async function findWrongTypes(
   redis: RedisClient,
   keys?: readonly string[],
-): Promise<{ key: string; fault: string }[]> {
-  return (await checkTypes(redis, keys)).flatMap(({ key, fault }) =>
-    fault === undefined ? [] : [{ key, fault }],
+): Promise<{ key: string; issue: string }[]> {
+  return (await checkTypes(redis, keys)).flatMap(({ key, issue }) =>
+    issue === undefined ? [] : [{ key, issue }],
   );
 }

@@ -2,19 +2,23 @@ import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
-import { createOnceAMinute } from '../observability/log-throttle.ts';
+import { createLogThrottle } from '../observability/log-throttle.ts';
 import type { QuotaKeys } from './redis-keys.ts';
+import { scriptOutcome } from './script-outcomes.ts';
 
 /** One server, found directly or through Sentinels, or a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 
 const script = (name: string) => readFileSync(new URL(`scripts/${name}`, import.meta.url), 'utf8');
-/** Lua has no imports that Redis Cluster would allow: what scripts share stands before each. */
-const withClock = (name: string) => script('clock.lua') + script(name);
+const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
+  .map(([name, value]) => `${name} = ${value}`)
+  .join(', ')} }\n`;
+/** Lua scripts in Redis have no imports: the outcomes and clock.lua are put before each script that uses them. */
+export const withPrelude = (name: string) => `${outcomeTable}${script('clock.lua')}${script(name)}`;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    /** consume.lua: five keys and four arguments for each request */
+    /** consume.lua: five keys and four arguments for each request. */
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
     /** read-usage-5.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
@@ -28,29 +32,27 @@ declare module 'ioredis' {
 }
 
 const scripts = {
-  consumeQuota: { lua: withClock('consume.lua') },
-  readUsage: { numberOfKeys: 5, lua: withClock('read-usage-5.lua') },
+  consumeQuota: { lua: withPrelude('consume.lua') },
+  readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
 };
 
-/** Between reconnections to a server that turns out to be a replica. */
-const readonlyPatienceMs = 1000;
-/** How long a change of the master, or of a cluster's shards, goes unnoticed where nobody tells of it. */
+/** Minimum time between reconnections to a server that has become a replica. */
+const readonlyReconnectMs = 1000;
+/** Maximum time that a change of a cluster's slots goes unnoticed. */
 const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
 /**
- * A connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is
- * connected to), and is never sent twice, since an increment that is repeated behind our back would count a request
- * double.
- *
- * @param url one of the forms of redis-url.ts. Connects in the background and reconnects for as long as it lives.
+ * Creates a connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is
+ * connected), and is never sent twice, since a repeated increment would count a request twice.
+ * @param url one of the forms of redis-url.ts. Connects in the background, and reconnects until it is closed
  */
 export function createRedis(url: string, log: Logger): RedisClient {
   const address = parseRedisUrl(url);
-  if (address === undefined) throw new Error('REDIS_URL is none that config.ts lets pass');
+  if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
   const warn = createWarning(log);
   client.on('error', warn);
@@ -58,24 +60,24 @@ export function createRedis(url: string, log: Logger): RedisClient {
   return client;
 }
 
-/** What ioredis says of Sentinels before it comes to the cause, with a number that grows with each attempt. */
+/** Begins ioredis' message about Sentinels, and contains a number that grows with each attempt. */
 const sentinelPreface = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\. Last error: /;
 
-/** One line per cause and minute, not one per attempt. */
+/** Logs each cause once a minute, and not at each attempt. */
 function createWarning(log: Logger): (error: Error) => void {
-  const isDue = createOnceAMinute();
+  const isDue = createLogThrottle();
   return function warn(error) {
-    const cause = error.message.replace(sentinelPreface, 'No Sentinel tells the master: ');
-    if (isDue(cause)) log.warn({ reason: cause }, 'Redis connection failed, trying again');
+    const cause = error.message.replace(sentinelPreface, 'no Sentinel names the master: ');
+    if (isDue(cause)) log.warn({ reason: cause }, 'Redis connection failed; retrying');
   };
 }
 
-/** The servers that take writes: one, or one for each shard. */
+/** The servers that accept writes: one, or one for each shard. */
 export function mastersOf(redis: RedisClient): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** What every connection has, to whichever kind of server. */
+/** Options of every connection, to any kind of server. */
 function connectionOptions({ username, password, tls }: RedisAddress) {
   let reconnectedAtMs = 0;
   return {
@@ -88,15 +90,15 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
-    // How long it goes unnoticed that a server has its data again; else as long as the server itself thinks it takes.
+    // Maximum delay after a server has loaded its data; by default ioredis waits as long as the server estimates.
     maxLoadingRetryTime: 250,
-    // How long a peer may take to close its end when we leave.
+    // Time for the server to close its end after a disconnect.
     disconnectTimeout: 200,
-    // A peer that vanished without a word is noticed when a command stays unanswered for this long.
+    // A server that vanished without closing the connection is noticed after this time without a reply.
     socketTimeout: 2000,
-    // After a failover the old master answers READONLY: connect anew to find the new one, but not for each command.
+    // After a failover the old master replies READONLY: reconnect to find the new one, but not for each command.
     reconnectOnError(error: Error) {
-      if (!error.message.startsWith('READONLY') || Date.now() - reconnectedAtMs < readonlyPatienceMs)
+      if (!error.message.startsWith('READONLY') || Date.now() - reconnectedAtMs < readonlyReconnectMs)
         return false;
       reconnectedAtMs = Date.now();
       return true;
@@ -112,7 +114,7 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     db: address.database,
     scripts,
     enableAutoPipelining: true,
-    // The probe of the gate must not queue behind commands that wait for an answer; quotas have batches of their own.
+    // The gate's probe must not queue behind commands that wait for a reply; quotas have batches of their own.
     autoPipeliningIgnoredCommands: ['ping', 'consumeQuota'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
@@ -129,7 +131,7 @@ function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
     ...(tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
     sentinelRetryStrategy: retryDelayMs,
     sentinelCommandTimeout: 1000,
-    // The Sentinels tell when they have made another server the master, so that nobody waits for the old one.
+    // Sentinels announce a new master, so that nobody waits for the old one.
     failoverDetector: true,
   } satisfies RedisOptions;
 }
@@ -138,18 +140,18 @@ function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>): Clu
   return new Cluster(address.hosts, {
     scripts,
     redisOptions: connectionOptions(address),
-    // Certificates are made out to names, and a cluster may tell its nodes by name.
+    // Certificates contain names, and a cluster may announce its nodes by name.
     ...(address.tls ? { dnsLookup: (name, callback) => callback(null, name) } : {}),
-    // Of commands that share a pipeline, those whose slot has moved would fail and not be sent on to its new owner.
+    // In a shared pipeline, commands whose slot has moved would fail instead of being redirected.
     enableAutoPipelining: false,
-    // A node is connected to when it is first needed: what comes meanwhile waits, no longer than the gate lets it.
+    // Nodes are connected when they are first needed; commands wait for that, within the gate's time limit.
     enableOfflineQueue: true,
     clusterRetryStrategy: retryDelayMs,
     slotsRefreshInterval: topologyRefreshMs,
     slotsRefreshTimeout: topologyRefreshMs / 2,
-    // Would send a command again that may have been carried out.
+    // Would send a command again that may have been executed.
     retryDelayOnFailover: 0,
-    // Waiting is for the gate to decide on.
+    // The gate decides how long to wait.
     retryDelayOnClusterDown: 0,
     retryDelayOnTryAgain: 20,
     maxRedirections: 4,

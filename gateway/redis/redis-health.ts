@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
 
-/** Asks Redis whether it can serve every key; rejects where it can't. Waits in no queue behind other commands. */
+/** Rejects if Redis can't serve every key. Does not queue behind other commands. */
 export async function pingRedis(redis: RedisClient): Promise<void> {
   if (redis instanceof Cluster) await pingCluster(redis);
   else await redis.ping();
@@ -10,8 +10,8 @@ export async function pingRedis(redis: RedisClient): Promise<void> {
 const slotCount = 16_384;
 
 /**
- * A cluster serves when each slot has a master that can be reached and has not lost sight of the others. Where one is
- * missing, the map of the slots is fetched anew: a replica may have taken its place.
+ * A cluster can serve if each slot has a master that is connected and sees the cluster as ok. If one is missing, the map
+ * of the slots is fetched again: a replica may have taken over.
  */
 async function pingCluster(cluster: Cluster): Promise<void> {
   const masters = new Map(cluster.nodes('master').map((node) => [nameOf(node), node]));
@@ -34,7 +34,7 @@ function ownersOf({ slots }: Cluster): Set<string> {
   const owners = new Set<string>();
   for (let slot = 0; slot < slotCount; slot += 1) {
     const owner = slots[slot]?.[0];
-    if (owner === undefined) throw new Error(`nobody serves the hash slot ${slot}`);
+    if (owner === undefined) throw new Error(`no master serves the hash slot ${slot}`);
     owners.add(owner);
   }
   return owners;

@@ -1,33 +1,33 @@
 /*
- * Every Redis key of the gateway is named here. All keys of one API key share the hash tag {<sha256>}, so that
- * one script can use them together in Redis Cluster.
+ * Names of all Redis keys of the gateway. All keys of one API key share the hash tag {<key hash>}, so that one script can
+ * use them together in Redis Cluster. A key hash is the hexadecimal SHA-256 of the API key.
  */
 
-/** Of the counters of the busiest keys, which share a hash tag of their own. */
+/** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
 export const busyPrefix = 'gw:{busy}:';
 
 export const redisKeys = {
   /** Hash: the record of an API key (api-key-record.ts). */
-  apiKey: (sha: string) => `gw:key:{${sha}}`,
+  apiKey: (keyHash: string) => `gw:key:{${keyHash}}`,
   /** String with expiry: requests of the open minute window. */
-  minute: (sha: string) => `gw:minute:{${sha}}`,
-  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<sha>}:20261120. */
-  dayPrefix: (sha: string) => `gw:day:{${sha}}`,
-  /** @param day UTC date as YYYYMMDD. */
-  day: (sha: string, day: string) => `gw:day:{${sha}}:${day}`,
+  minute: (keyHash: string) => `gw:minute:{${keyHash}}`,
+  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<key hash>}:20261120. */
+  dayPrefix: (keyHash: string) => `gw:day:{${keyHash}}`,
+  /** @param day UTC date as YYYYMMDD */
+  day: (keyHash: string, day: string) => `gw:day:{${keyHash}}:${day}`,
   /** String with expiry: present while the key is banned. */
-  ban: (sha: string) => `gw:ban:{${sha}}`,
+  ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
   /** Hash with expiry: recent violations and the number of bans in a row. */
-  violations: (sha: string) => `gw:violations:{${sha}}`,
+  violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
   /** String with expiry: marks one report of locally served requests as added to the day counter. */
-  dayReport: (sha: string, reportId: string) => `gw:day-report:{${sha}}:${reportId}`,
-  /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds; those that ended are removed. */
+  dayReport: (keyHash: string, reportId: string) => `gw:day-report:{${keyHash}}:${reportId}`,
+  /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
-  /** Sorted set with expiry: requests of the busiest keys in ten seconds; all share a slot, to be added up. */
+  /** Sorted set with expiry: requests of the busiest keys in ten seconds. All share a hash slot, for ZUNION. */
   busy: (slot: number) => `${busyPrefix}${slot}`,
-  /** Of those, the requests that were refused. */
+  /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
-  /** Stream: every change that was made with the ops command. */
+  /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
   /** Hash: minute and day limits of a plan. */
   plan: (name: string) => `gw:plan:${name}`,
@@ -45,21 +45,21 @@ export const redisKeys = {
   anonymousPrefix: 'gw:anonymous',
 } as const;
 
-/** The hash of an API key by the key of its record; undefined for any other key. */
-export function shaOfApiKey(key: string): string | undefined {
-  const [, sha] = /^gw:key:\{([\da-f]{64})\}$/.exec(key) ?? [];
-  return sha;
+/** @returns the key hash in the name of a record's Redis key; undefined for any other key */
+export function keyHashOf(key: string): string | undefined {
+  const [, keyHash] = /^gw:key:\{([\da-f]{64})\}$/.exec(key) ?? [];
+  return keyHash;
 }
 
 /** The keys of consume.lua and read-usage-5.lua, in their order. */
 export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
 
-export function quotaKeys(sha: string): QuotaKeys {
+export function quotaKeys(keyHash: string): QuotaKeys {
   return [
-    redisKeys.apiKey(sha),
-    redisKeys.minute(sha),
-    redisKeys.dayPrefix(sha),
-    redisKeys.ban(sha),
-    redisKeys.violations(sha),
+    redisKeys.apiKey(keyHash),
+    redisKeys.minute(keyHash),
+    redisKeys.dayPrefix(keyHash),
+    redisKeys.ban(keyHash),
+    redisKeys.violations(keyHash),
   ];
 }

@@ -1,10 +1,10 @@
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
 /**
- * Settings of Redis under which it may lose API keys, counters or bans without a fault that anybody would see. Nothing
- * where it does not tell, as managed ones may not.
+ * Settings of Redis under which it may silently lose API keys, counters or bans. Empty if Redis does not tell, which some
+ * managed ones do not.
  */
-export async function riskySettings(redis: RedisClient): Promise<string[]> {
+export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
   const found = await Promise.all(
     mastersOf(redis).map(async (master) => {
       const info = `${await master.info('memory')}\n${await master.info('persistence')}`;
@@ -14,13 +14,11 @@ export async function riskySettings(redis: RedisClient): Promise<string[]> {
       const risks: string[] = [];
       if (evicts) {
         risks.push(
-          `maxmemory-policy is ${policy}, which drops API keys where memory is short: set noeviction`,
+          `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
         );
       }
       if (read('aof_enabled') === '0') {
-        risks.push(
-          'appendonly is off, so that a restart of Redis may lose API keys and counters: set it to yes',
-        );
+        risks.push('appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes');
       }
       return risks;
     }),

@@ -1,4 +1,4 @@
-/** What a sorted set answers WITHSCORES, member by member. */
+/** Members and scores of a reply WITHSCORES. */
 export function scoredMembers(flat: readonly string[]): [member: string, score: number][] {
   return Array.from({ length: flat.length / 2 }, (_, index) => [
     flat[2 * index] ?? '',

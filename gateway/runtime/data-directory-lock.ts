@@ -1,17 +1,16 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { dataDirectoryFault, makeDirectory } from './data-directory.ts';
+import { dataDirectoryError, makeDirectory } from './data-directory.ts';
 
-/** SQLITE_BUSY (sqlite.org/rescode.html): another process has the lock. */
+/** SQLITE_BUSY (sqlite.org/rescode.html): another process holds the lock. */
 const busy = 5;
 
 /**
- * Keeps a second process out of the same data. SQLite takes a lock of the operating system, which ends with the
- * process however it ends: nothing stale is left behind, unlike with files that hold a process id.
- *
+ * Keeps a second process off the same data. SQLite takes a lock of the operating system, which ends with the process
+ * however it ends; a file that holds a process id could be stale.
  * @param name what is locked within the directory
- * @returns releases the lock
- * @throws Error that names DATA_DIR where another process holds it, or it can't be written
+ * @returns a function that releases the lock
+ * @throws Error that names DATA_DIR if another process holds the lock, or the file can't be written
  */
 export function lockDataDirectory(directory: string, name: string): () => void {
   const file = join(directory, `${name}.lock`);
@@ -22,8 +21,9 @@ export function lockDataDirectory(directory: string, name: string): () => void {
     lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
-    if (!(error instanceof Error && 'errcode' in error && error.errcode === busy))
-      throw dataDirectoryFault(file, error);
+    if (!(error instanceof Error && 'errcode' in error && error.errcode === busy)) {
+      throw dataDirectoryError(file, error);
+    }
     throw new Error(
       `DATA_DIR: ${directory} is in use by another process; stop that one or set DATA_DIR to another directory`,
       { cause: error },

@@ -1,21 +1,21 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Shutdown } from './lifecycle.ts';
 
 export interface Drain {
   readonly draining: boolean;
   /**
-   * Answers with Connection: close for a while, so that clients and load balancers go elsewhere by themselves; then
-   * takes no new connections, and closes each one after the response it is busy with. Resolves when none is left.
-   * @param delayMs length of that while
-   * @param cutOff ends what is left at once
+   * Sends Connection: close with every response during the delay, so that clients and load balancers move to another
+   * instance. Then takes no new connections, and closes each connection after the response it is busy with. Resolves
+   * when no connection is left.
    */
-  drain(delayMs: number, cutOff: AbortSignal): Promise<void>;
+  drain(shutdown: Shutdown): Promise<void>;
 }
 
 /** Lets requests in flight finish, so that a restart loses none. */
 export function createDrain(server: Server): Drain {
-  /** Requests that are not answered yet, of each connection in their order. */
+  /** Unanswered requests of each connection. Arrays and not Sets: V8 keeps entries alive in old tables of a Set. */
   const inFlight = new Map<Socket, ServerResponse[]>();
   let draining = false;
   let closing = false;
@@ -36,8 +36,8 @@ export function createDrain(server: Server): Drain {
   }
   for (const event of ['request', 'checkContinue', 'checkExpectation']) server.prependListener(event, track);
 
-  /** Not by closeAllConnections, which forgets a connection on which CONNECT was sent. */
-  function cutAll(): void {
+  /** Not closeAllConnections, which does not know connections on which CONNECT was sent. */
+  function forceClose(): void {
     for (const socket of inFlight.keys()) socket.destroy();
   }
 
@@ -45,20 +45,20 @@ export function createDrain(server: Server): Drain {
     get draining() {
       return draining;
     },
-    async drain(delayMs, cutOff) {
+    async drain({ delayMs, force }) {
       draining = true;
       for (const res of [...inFlight.values()].flat()) {
         if (!res.headersSent) res.shouldKeepAlive = false;
       }
-      await sleep(delayMs, undefined, { signal: cutOff }).catch(() => {});
+      await sleep(delayMs, undefined, { signal: force }).catch(() => {});
       closing = true;
       const closed = new Promise((resolve) => {
         server.close(resolve);
       });
-      // Idle connections, and those on which nothing was ever sent: Node does not count the latter as idle.
+      // Node's closeIdleConnections spares connections on which nothing was ever sent.
       for (const [socket, responses] of inFlight) if (responses.length === 0) socket.destroy();
-      cutOff.addEventListener('abort', cutAll);
-      if (cutOff.aborted) cutAll();
+      force.addEventListener('abort', forceClose);
+      if (force.aborted) forceClose();
       await closed;
     },
   };

@@ -1,58 +1,60 @@
 import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Where log lines go. What pino needs of a destination, and what a service needs when it stops. */
+/** Destination of log lines: what pino needs of one, and what a service needs when it stops. */
 export interface LogWriter {
   /** Takes lines that end in a line feed. */
   write(lines: string): void;
-  /** Writes now what waits, as far as its reader keeps up. */
+  /** Writes waiting lines now, as far as the reader keeps up. */
   writeWaiting(): void;
-  /** Resolves once all is written, or cannot be written within the time or at all. */
+  /** Resolves when all lines are written, when they can't be, or when the time is over. */
   flush(timeoutMs: number): Promise<void>;
-  /** Lines that were given up since too many waited already. */
+  /** Lines that were dropped because too many were waiting. */
   readonly droppedLines: number;
 }
 
 const standardOutput = 1;
-/** As much as a pipe takes in one piece (PIPE_BUF): lines of several processes do not get mixed up. */
+/** PIPE_BUF: a pipe takes this much in one piece, so that lines of several processes do not mix. */
 const batchLength = 4096;
 const flushMs = 20;
-/** How soon to try again where the reader was busy, and where writing failed: the disk was full, or nobody reads. */
+/** Retry delay when the pipe is full (busy), and after a write error such as ENOSPC or EPIPE (failed). */
 const retryMs = { busy: 20, failed: 1000 };
-/** What may wait for its reader, in UTF-16 units; beyond it lines are given up. */
+/** Limit of waiting lines, in UTF-16 units. Lines beyond it are dropped. */
 const maxWaiting = 4 * 1024 * 1024;
-const exitPatienceMs = 500;
+const exitTimeoutMs = 500;
 
 type Progress = 'done' | 'busy' | 'failed';
 
 /**
- * Writes lines to standard output, together: one system call a line would be among the dearest parts of a request. A reader that stalls
- * does not stall the service. What is waiting when the process exits is written then; what ends it at once, such as
- * SIGKILL, takes the last 20 ms of lines along. Lines that could not be written wait for a better time.
+ * Writes lines to standard output in batches, since a system call for each line is a large part of a request's cost. A
+ * reader that stalls or a full disk does not stall the service; lines wait until they can be written. Waiting lines are
+ * written when the process exits; SIGKILL loses those of the last 20 ms. A file is written by a thread, since its disk
+ * may be busy for longer than requests should wait.
  *
- * A file is written to by a thread, one batch after another: its disk may be busy for longer than requests should wait.
+ * Not pino's own destination (sonic-boom): at the exit its flushSync tries again forever after EPIPE or ENOSPC, also with
+ * `retryEAGAIN`, which is asked about EAGAIN only; and it does not write to a pipe without blocking.
  *
- * Not pino's own destination: it waits for a reader that stalls, or hands each write to a thread, which costs more than
- * the write; and at an exit it waits for ever for a reader that has gone.
+ * @param onDropped called with the number of dropped lines when lines can be written again
  */
-export function createLogWriter(): LogWriter {
+export function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
   const batches: string[] = [];
   /** Bytes of a batch that was written in part. */
   let rest: Buffer | undefined;
   let open = '';
   let waiting = 0;
   let droppedLines = 0;
+  let reportedDrops = 0;
   let timer: NodeJS.Timeout | undefined;
   const isFile = fstatSync(standardOutput).isFile();
-  /** Whether a thread writes at the moment. */
+  /** Whether a thread is writing at the moment. */
   let writing = false;
 
   function writeWaiting(): Progress {
-    // What is under way comes first.
+    // What the thread is writing comes first.
     if (writing) return 'busy';
     if (open !== '') batches.push(open);
     open = '';
-    neverBlock();
+    makeNonBlocking();
     while (rest !== undefined || batches.length > 0) {
       const batch = rest ?? Buffer.from(batches[0] ?? '');
       let written: number;
@@ -64,10 +66,10 @@ export function createLogWriter(): LogWriter {
       if (rest === undefined) waiting -= batches.shift()?.length ?? 0;
       rest = written < batch.length ? batch.subarray(written) : undefined;
     }
+    reportDrops();
     return 'done';
   }
 
-  /** To a file. */
   function writeByThread(): void {
     const bytes = rest ?? takeAll();
     rest = undefined;
@@ -76,9 +78,10 @@ export function createLogWriter(): LogWriter {
     write(standardOutput, bytes, (error, written) => {
       writing = false;
       if (written < bytes.length) rest = bytes.subarray(written);
-      if (error !== null) schedule(retryMs.failed);
-      else if (rest !== undefined) writeByThread();
-      else if (waiting > 0) schedule(flushMs);
+      if (error !== null) return schedule(retryMs.failed);
+      if (rest !== undefined) return writeByThread();
+      reportDrops();
+      if (waiting > 0) schedule(flushMs);
     });
   }
 
@@ -87,6 +90,12 @@ export function createLogWriter(): LogWriter {
     open = '';
     waiting = 0;
     return Buffer.from(text);
+  }
+
+  function reportDrops(): void {
+    const lines = droppedLines - reportedDrops;
+    reportedDrops = droppedLines;
+    if (lines > 0) onDropped?.(lines);
   }
 
   function onTimer(): void {
@@ -101,11 +110,13 @@ export function createLogWriter(): LogWriter {
   }
 
   process.once('exit', () => {
-    // Nobody will tell us how it ends. It goes on by itself: libuv waits for its threads.
+    // A write of the thread ends by itself, since libuv waits for its threads; nobody is told here.
     writing = false;
-    const until = performance.now() + exitPatienceMs;
+    const deadline = performance.now() + exitTimeoutMs;
     const clock = new Int32Array(new SharedArrayBuffer(4));
-    while (writeWaiting() === 'busy' && performance.now() < until) Atomics.wait(clock, 0, 0, retryMs.busy);
+    while (writeWaiting() === 'busy' && performance.now() < deadline) {
+      Atomics.wait(clock, 0, 0, retryMs.busy);
+    }
   });
 
   return {
@@ -130,26 +141,26 @@ export function createLogWriter(): LogWriter {
       writeWaiting();
     },
     async flush(timeoutMs) {
-      const until = performance.now() + timeoutMs;
-      while (writeWaiting() === 'busy' && performance.now() < until) await sleep(retryMs.busy);
+      const deadline = performance.now() + timeoutMs;
+      while (writeWaiting() === 'busy' && performance.now() < deadline) await sleep(retryMs.busy);
     },
   };
 }
 
-interface Unblockable {
+interface NativeHandle {
   _handle: { setBlocking: (blocking: boolean) => void };
 }
 
-/** Undocumented, but there is no other way from here to what is a flag of the descriptor. */
-function isUnblockable(stream: object): stream is Unblockable {
+/** Undocumented, but Node has no other way to change this flag of a file descriptor. */
+function hasNativeHandle(stream: object): stream is NativeHandle {
   const handle = '_handle' in stream ? stream._handle : undefined;
   return typeof handle === 'object' && handle !== null && 'setBlocking' in handle;
 }
 
 /**
- * Makes a write to a pipe fail rather than wait for its reader. Each time, since the flag belongs to all processes that
- * share the pipe, and each that starts or ends takes it away.
+ * Makes a write to a full pipe fail instead of wait. Repeated before each write: all processes that share the pipe share
+ * the flag, and each one resets it when it starts or ends.
  */
-function neverBlock(): void {
-  if (isUnblockable(process.stdout)) process.stdout._handle.setBlocking(false);
+function makeNonBlocking(): void {
+  if (hasNativeHandle(process.stdout)) process.stdout._handle.setBlocking(false);
 }

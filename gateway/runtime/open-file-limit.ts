@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * How many files and connections the system lets this process open (`ulimit -n`).
- * @returns undefined where it does not say: Linux alone tells it cheaply (proc(5))
+ * Number of files and connections that the system lets this process open (`ulimit -n`).
+ * @returns undefined on systems without /proc/self/limits (proc(5)), which is all but Linux
  */
 export function openFileLimit(): number | undefined {
   try {

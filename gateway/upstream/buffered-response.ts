@@ -1,81 +1,82 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { endTogether } from '../http/send-response.ts';
+import { endInOneWrite } from '../http/send-response.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** More than the longest page of pets: a hundred of them, with names of 255 characters of four bytes each. */
-export const wholeAnswerBytes = 128 * 1024;
+/** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
+export const maxBufferedBytes = 128 * 1024;
 
-/** Statuses of answers without content: there is nothing that a Content-Length could be the length of (RFC 9110 section 8.6). */
-export const withoutContent = new Set([204, 304]);
+/** Statuses of responses without content, which have no Content-Length (RFC 9110 section 8.6). */
+export const statusesWithoutContent = new Set([204, 304]);
 
 /**
- * An answer on its way to the client. It is kept back until it is whole, so that an upstream that dies half-way
- * makes a clean 502, and a client that reads slowly keeps no connection to the upstream busy; one too large for that is
- * passed on as it comes.
+ * The upstream's response on its way to the client. It is buffered until it is complete: an upstream that breaks off
+ * leads to a clean 502, and a client that reads slowly occupies no connection to the upstream. A response larger than
+ * the buffer is streamed.
  */
-export class PendingAnswer {
+export class BufferedResponse {
   readonly #res: ServerResponse;
-  readonly #answerHeaders: (headers: UpstreamHeaders) => ResponseHeaders;
+  readonly #clientHeaders: (headers: UpstreamHeaders) => ResponseHeaders;
   #status = 0;
   #headers: UpstreamHeaders = {};
   #chunks: Buffer[] = [];
   #bytes = 0;
 
-  /** @param answerHeaders headers for the client, by those of the upstream */
-  constructor(res: ServerResponse, answerHeaders: (headers: UpstreamHeaders) => ResponseHeaders) {
+  /** @param clientHeaders makes the headers for the client from those of the upstream */
+  constructor(res: ServerResponse, clientHeaders: (headers: UpstreamHeaders) => ResponseHeaders) {
     this.#res = res;
-    this.#answerHeaders = answerHeaders;
+    this.#clientHeaders = clientHeaders;
   }
 
-  get begun(): boolean {
+  get started(): boolean {
     return this.#status !== 0;
   }
 
-  /** Whether the client has seen some of it. */
-  get passed(): boolean {
+  /** Whether the client has received a part of it. */
+  get streaming(): boolean {
     return this.#res.headersSent;
   }
 
-  begin(status: number, headers: UpstreamHeaders): void {
+  start(status: number, headers: UpstreamHeaders): void {
     this.#status = status;
     this.#headers = headers;
-    if (Number(headers['content-length']) > wholeAnswerBytes) {
-      this.#res.writeHead(status, this.#answerHeaders(headers).toRaw());
+    if (Number(headers['content-length']) > maxBufferedBytes) {
+      this.#res.writeHead(status, this.#clientHeaders(headers).toRaw());
       this.#res.flushHeaders();
     }
   }
 
-  /** @returns false where the client has to read before there may be more */
+  /** @returns false if the client has to read before more can be added */
   add(chunk: Buffer): boolean {
-    if (this.passed) return this.#res.write(chunk);
+    if (this.streaming) return this.#res.write(chunk);
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
-    if (this.#bytes <= wholeAnswerBytes) return true;
-    this.#res.writeHead(this.#status, this.#answerHeaders(this.#headers).toRaw());
+    if (this.#bytes <= maxBufferedBytes) return true;
+    this.#res.writeHead(this.#status, this.#clientHeaders(this.#headers).toRaw());
     return this.#res.write(this.#takeChunks());
   }
 
   end(): void {
-    if (this.passed) {
+    if (this.streaming) {
       this.#res.end();
     } else {
       const body = this.#takeChunks();
-      this.#res.writeHead(this.#status, this.#wholeHeaders(body).toRaw());
-      endTogether(this.#res, body);
+      this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
+      endInOneWrite(this.#res, body);
     }
   }
 
-  #wholeHeaders(body: Buffer): ResponseHeaders {
+  /** Headers of a response whose length is known. */
+  #completeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
-      const headers = this.#answerHeaders(this.#headers);
-      const hasContent = !withoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
+      const headers = this.#clientHeaders(this.#headers);
+      const hasContent = !statusesWithoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
       if (hasContent) headers.set('Content-Length', String(body.length));
       return headers;
     }
-    if (this.#status !== 204) return this.#answerHeaders(this.#headers);
-    return this.#answerHeaders({ ...this.#headers, 'content-length': undefined });
+    if (this.#status !== 204) return this.#clientHeaders(this.#headers);
+    return this.#clientHeaders({ ...this.#headers, 'content-length': undefined });
   }
 
   #takeChunks(): Buffer {

@@ -1,11 +1,11 @@
 import type { ResponseHeaders } from '../http/response-headers.ts';
 
 /*
- * Which headers pass the gateway, in either direction. What the upstream may trust, the gateway sets itself;
- * a client's own copies are dropped here, in one place.
+ * Decides which headers pass the gateway in either direction. The gateway sets the headers that the upstream trusts, and
+ * drops a client's own copies of them here.
  */
 
-/** Meant for one connection only (RFC 9110 section 7.6.1); a proxy that passes them on can be desynchronised. */
+/** For one connection only (RFC 9110 section 7.6.1). A proxy that forwards them can be desynchronised. */
 const hopByHop = [
   'connection',
   'keep-alive',
@@ -18,16 +18,16 @@ const hopByHop = [
   'upgrade',
 ];
 
-/** Statements about where a request came from. Believed from trusted proxies alone. */
+/** Statements about the origin of a request. Only those of trusted proxies are believed. */
 const origin = ['forwarded', 'x-real-ip'];
 const originPrefix = 'x-forwarded-';
 
-/** Set by the gateway, whatever the client sent. */
+/** Set by the gateway, whatever the client sends. */
 const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
 
 const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
 
-/** Set by the gateway on every response, or nobody's business outside. */
+/** Set by the gateway on every response, or internal. */
 const notReturned = new Set([
   ...hopByHop,
   'cache-control',
@@ -46,7 +46,7 @@ const notReturned = new Set([
   'x-request-id',
 ]);
 
-/** Whether browsers of other sites may read an answer is not the upstream's to say. */
+/** The upstream must not decide whether pages of other sites may read a response. */
 const corsPrefix = 'access-control-';
 
 export interface ForwardedRequest {
@@ -54,15 +54,15 @@ export interface ForwardedRequest {
   rawHeaders: readonly string[];
   /** Address of the peer that the connection is from. */
   peerAddress: string;
-  /** Whether the peer is one of our own proxies, so that what it says of the origin is passed on. */
+  /** Whether the peer is a trusted proxy, so that its statements about the origin are forwarded. */
   peerIsTrusted: boolean;
-  /** Value of Authorization: the internal token that says on whose behalf the request is made. */
+  /** Value of Authorization: the internal token, which names the caller. */
   authorization: string;
   requestId: string;
   hasBody: boolean;
 }
 
-/** @returns headers for the upstream as names and values in turn; without Host, which the transport sets. */
+/** @returns headers for the upstream, names and values in turn, without Host, which the transport sets */
 export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   const { rawHeaders, peerAddress, peerIsTrusted } = request;
   const named = namedInConnection(rawHeaders);
@@ -80,7 +80,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    // Servers that hand headers on as variables, as CGI does, take an underscore for a hyphen.
+    // Servers that pass headers on as variables, as CGI does, read an underscore as a hyphen.
     const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
     if (notForwarded.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
     if (name !== meant && meant === 'content-length') continue;
@@ -103,16 +103,17 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
 }
 
 /**
- * Whether headers for the upstream, as names and values in turn, hold an Idempotency-Key. What the client sent does not
- * tell: it may have named the header in Connection, and then it is not passed on.
+ * Whether headers for the upstream hold an Idempotency-Key. The client's own headers do not tell: it may have named the
+ * header in Connection, and then it is not forwarded.
+ * @param headers names and values in turn
  */
-export function isKeyed(headers: readonly string[]): boolean {
+export function hasIdempotencyKey(headers: readonly string[]): boolean {
   return headers.some((text, index) => index % 2 === 0 && text === 'idempotency-key');
 }
 
-/** Adds those headers of the upstream's response that the client may see, with their names in lower case. */
+/** Adds the headers of the upstream's response that the client may see. Their names are in lower case. */
 export function addClientHeaders(
-  answer: ResponseHeaders,
+  response: ResponseHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): void {
   const connection = headers['connection'];
@@ -120,13 +121,13 @@ export function addClientHeaders(
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     if (value === undefined || notReturned.has(name) || named.has(name)) continue;
-    if (!name.startsWith(corsPrefix)) answer.set(name, value);
+    if (!name.startsWith(corsPrefix)) response.set(name, value);
   }
 }
 
 const noNames: ReadonlySet<string> = new Set();
 
-/** Content-Length may not be disowned through Connection: the two ends would disagree on the body. */
+/** Names in Connection, without Content-Length: if that were dropped, both ends would disagree about the body. */
 function namedInConnection(rawHeaders: readonly string[]): ReadonlySet<string> {
   let named = noNames;
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,49 +1,44 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
-import type { Caller } from '../api-keys/api-key-cache.ts';
 
-/** A token that tells the pets service in whose name the gateway asks. */
-export type MintToken = (caller: Caller) => string;
+/** Makes the Authorization header with which the gateway calls the pets service in a caller's name. */
+export type Authorize = (caller: { id: string; plan: string }) => string;
 
 const audience = 'pets-service';
 const lifetimeSeconds = 300;
-/** Renewed this long before the end, which leaves room for requests under way and for clocks that differ. */
+/** Tokens are renewed this long before they expire, for requests under way and clocks that differ. */
 const marginSeconds = 60;
 const renewAfterMs = (lifetimeSeconds - marginSeconds) * 1000;
-const rememberedTokens = 100_000;
+const maxCachedTokens = 100_000;
 
 /**
- * Mints ES256 tokens (RFC 7519), each used for all requests of one caller until shortly before it expires, since
+ * Signs ES256 tokens (RFC 7519). A token is used for all requests of a caller until shortly before it expires, since
  * signing costs more than the rest of a request.
  */
-export function createMintToken(privateKey: KeyObject, now: () => number): MintToken {
-  const tokens = new LRUCache<string, { token: string; issuedAtMs: number }>({ max: rememberedTokens });
+export function createAuthorize(privateKey: KeyObject, now: () => number): Authorize {
+  const cache = new LRUCache<string, { authorization: string; issuedAtMs: number }>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
-  return function mintToken({ id, plan }) {
-    const subject = `${id} ${plan}`;
-    const known = tokens.get(subject);
-    // Not by the cache's own ttl: the token ends by the time of day, which a machine that was asleep, or whose clock is
-    // set, leaps over. Set back, it would be a token from the future.
+  return function authorize({ id, plan }) {
+    const name = `${id} ${plan}`;
+    const cached = cache.get(name);
+    // Not the cache's own ttl, which does not follow the time of day: a token expires by it, also if the machine was
+    // suspended or its clock was set. A token from a clock that was set back would lie in the future.
     const nowMs = now();
-    if (known !== undefined) {
-      const ageMs = nowMs - known.issuedAtMs;
-      if (ageMs >= 0 && ageMs < renewAfterMs) return known.token;
+    if (cached !== undefined) {
+      const ageMs = nowMs - cached.issuedAtMs;
+      if (ageMs >= 0 && ageMs < renewAfterMs) return cached.authorization;
     }
     const contents = { issuer: 'gateway', subject: id, lifetimeSeconds, plan };
-    const token = signToken(privateKey, keyid, contents, nowMs);
-    tokens.set(subject, { token, issuedAtMs: nowMs });
-    return token;
+    const authorization = `Bearer ${signToken(privateKey, keyid, contents, nowMs)}`;
+    cache.set(name, { authorization, issuedAtMs: nowMs });
+    return authorization;
   };
 }
 
-/** A token for an internal service that calls the pets service directly. */
+/** Issues a token for an internal service that calls the pets service directly. */
 export function issueServiceToken(privateKey: KeyObject, service: string, ttlSeconds: number): string {
-  const contents = {
-    issuer: 'ops',
-    subject: service,
-    lifetimeSeconds: ttlSeconds,
-  };
+  const contents = { issuer: 'ops', subject: service, lifetimeSeconds: ttlSeconds };
   return signToken(privateKey, keyId(privateKey), contents, Date.now());
 }
 
@@ -65,7 +60,7 @@ function signToken(
   return jwt.sign(plan === undefined ? { iat } : { iat, plan }, privateKey, options);
 }
 
-/** The key's JWK thumbprint (RFC 7638): both services derive it, so that no key id has to be configured. */
+/** JWK thumbprint of the key (RFC 7638). Both services compute it, so no key id has to be configured. */
 export function keyId(privateKey: KeyObject): string {
   const { crv, kty, x, y } = createPublicKey(privateKey).export({ format: 'jwk' });
   return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');

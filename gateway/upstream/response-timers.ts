@@ -1,65 +1,65 @@
-/** An answer that the upstream owes. */
-export abstract class AwaitedAnswer {
-  /** Neighbours among those that are awaited, for AnswerTimers alone. */
-  earlier: AwaitedAnswer | undefined;
-  later: AwaitedAnswer | undefined;
-  /** When its time began; undefined where it is not awaited. */
-  awaitedSince: number | undefined;
+/** A response that the upstream has not completed yet. */
+export abstract class PendingResponse {
+  /** Neighbours in the list of pending responses. Only ResponseTimers uses them. */
+  previous: PendingResponse | undefined;
+  next: PendingResponse | undefined;
+  /** Time at which its timer was started; undefined while it has none. */
+  startedAtMs: number | undefined;
 
-  /** Called when its time is over. @returns whether it is given the same time once more */
+  /** Called when the time is over. @returns whether the timer is started once more */
   abstract onTimeout(): boolean;
 }
 
 /**
- * Time limit for answers; undici's own is renewed by every interim answer and by every byte. One interval looks after all
- * of them, since a timer for each would cost a request more than it is worth.
+ * Timers of responses. undici's own timeouts are renewed by every interim response and every byte. One interval serves
+ * all of them, since a timer for each request costs more than it is worth.
  */
-export interface AnswerTimers {
-  /** Begins anew. */
-  start(answer: AwaitedAnswer): void;
-  stop(answer: AwaitedAnswer): void;
+export interface ResponseTimers {
+  /** Starts the timer, or restarts it. */
+  start(response: PendingResponse): void;
+  stop(response: PendingResponse): void;
 }
 
-/** How late an answer may be found to be too late, as a share of its time. */
-const lateness = 0.02;
+/** Maximum delay of a timeout, as a share of its time. */
+const sweepShare = 0.02;
 
 /**
- * The answers are a list in order of their start, linked through themselves. In a Map or Set they would outlive their
- * time: V8 copies its table every now and then, and what the old copies hold on to is not collected with the young objects.
+ * The responses form a list in order of their start, linked through themselves. In a Map or Set they would live longer
+ * than needed: V8 copies its table now and then, and does not collect what old copies refer to with the young objects.
  */
-export function createAnswerTimers(timeoutMs: number): AnswerTimers {
-  let first: AwaitedAnswer | undefined;
-  let last: AwaitedAnswer | undefined;
+export function createResponseTimers(timeoutMs: number): ResponseTimers {
+  let first: PendingResponse | undefined;
+  let last: PendingResponse | undefined;
   let sweeper: NodeJS.Timeout | undefined;
 
-  function stop(answer: AwaitedAnswer): void {
-    if (answer.awaitedSince === undefined) return;
-    const { earlier, later } = answer;
-    if (earlier === undefined) first = later;
-    else earlier.later = later;
-    if (later === undefined) last = earlier;
-    else later.earlier = earlier;
-    answer.earlier = undefined;
-    answer.later = undefined;
-    answer.awaitedSince = undefined;
+  function stop(response: PendingResponse): void {
+    if (response.startedAtMs === undefined) return;
+    const { previous, next } = response;
+    if (previous === undefined) first = next;
+    else previous.next = next;
+    if (next === undefined) last = previous;
+    else next.previous = previous;
+    response.previous = undefined;
+    response.next = undefined;
+    response.startedAtMs = undefined;
   }
 
-  function start(answer: AwaitedAnswer): void {
-    stop(answer);
-    answer.awaitedSince = performance.now();
-    answer.earlier = last;
-    if (last === undefined) first = answer;
-    else last.later = answer;
-    last = answer;
-    sweeper ??= setInterval(sweep, Math.max(1, timeoutMs * lateness)).unref();
+  function start(response: PendingResponse): void {
+    stop(response);
+    response.startedAtMs = performance.now();
+    response.previous = last;
+    if (last === undefined) first = response;
+    else last.next = response;
+    last = response;
+    sweeper ??= setInterval(sweep, Math.max(1, timeoutMs * sweepShare)).unref();
   }
 
   function sweep(): void {
     const latest = performance.now() - timeoutMs;
-    while (first !== undefined && (first.awaitedSince ?? 0) <= latest) {
-      const answer = first;
-      stop(answer);
-      if (answer.onTimeout()) start(answer);
+    while (first !== undefined && (first.startedAtMs ?? 0) <= latest) {
+      const response = first;
+      stop(response);
+      if (response.onTimeout()) start(response);
     }
     if (first !== undefined) return;
     clearInterval(sweeper);

@@ -1,10 +1,10 @@
 /**
- * - unknown: not heard of yet; used until requests have failed there
+ * - unknown: nothing known yet; used until requests fail there
  * - ready: used
- * - not_ready: says so itself, as it starts or drains; used while there is no other
- * - away: does not answer, or answers nothing usable; left out
+ * - not_ready: says so itself, because it starts or drains; used only if there is no other
+ * - down: does not respond, or responds with nothing valid; ejected
  */
-export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'away';
+export type TargetState = 'unknown' | 'ready' | 'not_ready' | 'down';
 
 /** One instance of the service behind the gateway, and what is known of it. */
 export interface Target {
@@ -16,21 +16,21 @@ export interface Target {
   state: TargetState;
   /** Whether it has been ready since this gateway started. */
   everReady: boolean;
-  /** Requests that were given to it and are not settled yet. */
+  /** Requests that were sent to it and are not settled yet. */
   inFlight: number;
-  /** Requests that had a whole answer, ever. */
-  answered: number;
-  /** Requests in a row that failed because of it. */
+  /** Requests with a complete response, ever. */
+  completed: number;
+  /** Consecutive requests that failed because of it. */
   failures: number;
-  /** Probes in a row that found nobody. */
-  misses: number;
-  /** Raised when it is left out: what was under way then says nothing about how it is now. */
-  absences: number;
-  /** Whether it has answered a request since it was last left out. */
-  proven: boolean;
-  /** How often in a row it came back and answered no request. */
-  vainReturns: number;
-  /** Good probes that are still wanted before it is used again. */
+  /** Consecutive failed probes. */
+  probeFailures: number;
+  /** Raised at each ejection. The outcome of a request from an earlier epoch says nothing about the target now. */
+  epoch: number;
+  /** Whether it has completed a request since its last ejection. */
+  recovered: boolean;
+  /** Consecutive recoveries after which no request succeeded. */
+  failedRecoveries: number;
+  /** Successful probes that are still needed before it is used again. */
   probesToPass: number;
 }
 
@@ -44,60 +44,60 @@ export function createTarget(url: string): Target {
     state: 'unknown',
     everReady: false,
     inFlight: 0,
-    answered: 0,
+    completed: 0,
     failures: 0,
-    misses: 0,
-    absences: 0,
-    proven: true,
-    vainReturns: 0,
+    probeFailures: 0,
+    epoch: 0,
+    recovered: true,
+    failedRecoveries: 0,
     probesToPass: 0,
   };
 }
 
 const maxFailures = 5;
-const maxMisses = 2;
-const maxMissesAlone = 4;
-const maxMissesAtStart = 10;
-/** Each return in vain doubles the wait for the next one, up to this many probes: eight seconds. */
+const maxProbeFailures = 2;
+const maxProbeFailuresAlone = 4;
+const maxProbeFailuresAtStart = 10;
+/** Each failed recovery doubles the number of probes, up to this one: eight seconds. */
 const maxProbesToPass = 16;
 
-/** @returns whether it has failed too often in a row now; after a return, once is too often */
+/** @returns whether the target has to be ejected: after too many failures, or after the first one since a recovery */
 export function countFailure(target: Target): boolean {
   target.failures += 1;
-  return target.failures >= (target.proven ? maxFailures : 1);
+  return target.failures >= (target.recovered ? maxFailures : 1);
 }
 
 /**
- * Where no other target is ready, nobody gains by leaving this one out in haste: it, or this process, may be busy for a
- * moment, and services that are started together take their time.
+ * Without another ready target, ejecting this one early helps nobody: it, or this process, may be busy for a moment, and
+ * services that start together need time.
  * @param others whether another target is ready
- * @returns whether nobody was found too often in a row now
+ * @returns whether the target has to be ejected
  */
-export function countMiss(target: Target, others: boolean): boolean {
-  target.misses += 1;
-  if (others) return target.misses >= maxMisses;
-  return target.misses >= (target.everReady ? maxMissesAlone : maxMissesAtStart);
+export function countProbeFailure(target: Target, others: boolean): boolean {
+  target.probeFailures += 1;
+  if (others) return target.probeFailures >= maxProbeFailures;
+  return target.probeFailures >= (target.everReady ? maxProbeFailuresAlone : maxProbeFailuresAtStart);
 }
 
-export function countAnswer(target: Target): void {
-  target.answered += 1;
+export function countSuccess(target: Target): void {
+  target.completed += 1;
   target.failures = 0;
-  target.proven = true;
+  target.recovered = true;
 }
 
-/** Before it is left out. */
-export function countAbsence(target: Target): void {
-  target.absences += 1;
-  target.vainReturns = target.proven ? 0 : target.vainReturns + 1;
-  target.probesToPass = Math.min(2 ** target.vainReturns, maxProbesToPass);
-  target.proven = false;
+/** Begins a new epoch. Called at each ejection. */
+export function countEjection(target: Target): void {
+  target.epoch += 1;
+  target.failedRecoveries = target.recovered ? 0 : target.failedRecoveries + 1;
+  target.probesToPass = Math.min(2 ** target.failedRecoveries, maxProbesToPass);
+  target.recovered = false;
   target.failures = 0;
-  target.misses = 0;
+  target.probeFailures = 0;
 }
 
-/** The better one of two for a request. */
-export function isBetter(target: Target, other: Target): boolean {
-  const unready = target.state === 'not_ready';
-  if (unready !== (other.state === 'not_ready')) return !unready;
+/** Whether a request goes to the target rather than to the other one. */
+export function isPreferred(target: Target, other: Target): boolean {
+  const notReady = target.state === 'not_ready';
+  if (notReady !== (other.state === 'not_ready')) return !notReady;
   return target.inFlight < other.inFlight;
 }

@@ -4,101 +4,101 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { PendingAnswer, wholeAnswerBytes, type UpstreamHeaders } from './buffered-response.ts';
-import { isKeyed } from './forwarded-headers.ts';
-import { AwaitedAnswer, createAnswerTimers, type AnswerTimers } from './response-timers.ts';
+import { BufferedResponse, maxBufferedBytes, type UpstreamHeaders } from './buffered-response.ts';
+import { hasIdempotencyKey } from './forwarded-headers.ts';
+import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
 import type { Target } from './target.ts';
-import { isConnectionLoss, isUpstreamsFault, upstreamFault } from './upstream-error.ts';
+import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 import type { Upstreams } from './upstreams.ts';
 
 interface UndiciTransportOptions<Req extends IncomingMessage, Res extends ServerResponse> {
   dispatcher: Dispatcher;
   upstreams: Upstreams;
   /**
-   * How long a request may wait for one of the dispatcher's connections; then, how long the upstream may take for its
-   * answer, as far as that is kept back until it is whole, and for each part of what is passed on as it comes.
+   * Maximum time that a request waits for one of the dispatcher's connections; then the maximum time for a buffered
+   * response, and for each 128 KiB of a streamed one.
    */
   timeoutMs: number;
   /** Headers for the upstream, names and values in turn. */
   requestHeaders: (req: Req, res: Res) => string[];
-  /** The body for the upstream, as a whole. */
+  /** The complete body for the upstream. */
   requestBody: (res: Res) => Buffer | null;
-  /** Headers for the client, of those that the upstream answers with and what the gateway adds. */
+  /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
-  /** Told how long the upstream took from having the request, whatever came of it. */
+  /** Called with the time from sending the request to its outcome, whatever that is. */
   onSettled: (res: Res, ms: number) => void;
-  /** Throws where the upstream's answer is none that a client may see. */
+  /** Throws if the upstream's response must not reach a client. */
   checkResponse: (status: number, headers: UpstreamHeaders) => void;
 }
 
 /**
- * A request that was not sent at all goes from target to target, until one takes it or each was tried. One that was
- * sent is sent once more if it is a GET and lost its connection before there was an answer, as it does on one that the
- * upstream has just closed. A POST that the upstream may have seen is never sent again.
+ * A request that was not sent goes from target to target until one accepts it. One that was sent is sent once more if it
+ * is a GET whose connection was lost before the response, which happens when the upstream closes an idle connection. A
+ * POST that the upstream may have seen is never sent again.
  */
 const maxTimesSent = 2;
 
 /**
- * For the middleware, which wants to know a target. No URL: it would parse that anew for each request, and where the
- * request goes is for the transport to choose.
+ * Target for the middleware, which requires one; the transport chooses the real one. Not a URL, which the middleware
+ * would parse for each request.
  */
-export const whicheverTurnItIs = { hostname: 'upstream' };
+export const placeholderTarget = { hostname: 'upstream' };
 
 /**
- * Plugin for http-proxy-middleware that sends through undici in place of node:http, which is what most of a
- * proxied request costs otherwise, to the target whose turn it is. Matching and events stay with the middleware.
+ * Plugin for http-proxy-middleware that sends through undici. The middleware's own transport, node:http, is most of the
+ * cost of a proxied request. Matching and events stay with the middleware.
  */
 export function undiciTransport<Req extends IncomingMessage, Res extends ServerResponse>(
   options: UndiciTransportOptions<Req, Res>,
 ): Plugin<Req, Res> {
-  const timers = createAnswerTimers(options.timeoutMs);
+  const timers = createResponseTimers(options.timeoutMs);
   return function undiciTransport(proxyServer) {
-    // Rejecting makes the middleware emit 'error' and pass the error on to the journey's error handler.
+    // A rejection makes the middleware emit 'error' and pass the error on to renderError.
     proxyServer.web = (req, res) =>
       new Promise((resolve, reject) => {
         const target = options.upstreams.take();
-        if (target === undefined) throw noneLeft();
+        if (target === undefined) throw noHealthyUpstream();
         proxyServer.emit('start', req, res, target);
-        new Exchange(options, timers, req, res, target, resolve, reject).begin();
+        new ProxiedRequest(options, timers, req, res, target, resolve, reject).begin();
       });
   };
 }
 
-/** Answered at once where no instance is left. No cause: the change was logged, this is not news. */
-function noneLeft(): GatewayError {
+/** Has no cause: the ejection was logged, and is no news with each request. */
+function noHealthyUpstream(): GatewayError {
   return new GatewayError('upstream_unavailable', { headers: { 'Retry-After': '1' } });
 }
 
-/** One request and its answer. Fails with what the client is to be told, if it can still be told. */
-class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
-  extends AwaitedAnswer
+/** One request and its response. Fails with the error that the client gets, if it can still get one. */
+class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
+  extends PendingResponse
   implements Dispatcher.DispatchHandler
 {
   readonly #options: UndiciTransportOptions<Req, Res>;
-  readonly #timers: AnswerTimers;
+  readonly #timers: ResponseTimers;
   readonly #req: Req;
   readonly #res: Res;
   readonly #succeed: () => void;
   readonly #fail: (error: GatewayError) => void;
   readonly #headers: string[];
-  readonly #answer: PendingAnswer;
+  readonly #response: BufferedResponse;
   #target: Target;
-  /** Set once there is a second one. */
+  /** Set when a second target is needed. */
   #tried: Set<Target> | undefined;
-  /** Of the target, when the request was given to it. */
-  #absences = 0;
+  /** Epoch of the target when the request was given to it. */
+  #epoch = 0;
   #controller: Dispatcher.DispatchController | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
   #timesSent = 0;
   #settled = false;
   #sentAt: number | undefined;
-  /** Passed on to the client since the timer was started. */
-  #passedBytes = 0;
+  /** Bytes that the client received since the timer was started. */
+  #streamedBytes = 0;
   #clientReads = true;
 
   constructor(
     options: UndiciTransportOptions<Req, Res>,
-    timers: AnswerTimers,
+    timers: ResponseTimers,
     req: Req,
     res: Res,
     target: Target,
@@ -114,13 +114,13 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#succeed = succeed;
     this.#fail = fail;
     this.#headers = options.requestHeaders(req, res);
-    this.#answer = new PendingAnswer(res, (headers) => options.responseHeaders(res, headers));
+    this.#response = new BufferedResponse(res, (headers) => options.responseHeaders(res, headers));
   }
 
   begin(): void {
-    // While its key or its quota was looked up: nobody will tell us again.
+    // The client may have left during an earlier step, and no further event will say so.
     if (this.#res.destroyed) return this.#onClientGone();
-    // Before the listener of the access log, which is older.
+    // Before the older listener of the access log.
     this.#res.prependListener('close', () => {
       if (!this.#settled) this.#onClientGone();
     });
@@ -132,19 +132,19 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     clearTimeout(this.#queueTimer);
     this.#timers.stop(this);
     this.#controller = undefined;
-    this.#absences = this.#target.absences;
+    this.#epoch = this.#target.epoch;
     const request = {
       origin: this.#target.origin,
       path: this.#req.url ?? '/',
       method: this.#req.method ?? 'GET',
       headers: this.#headers,
       body: requestBody(this.#res),
-      // undici would close the connection after a HEAD, for servers that answer it with a body.
+      // undici would close the connection after a HEAD, for servers that send a body with it.
       reset: false,
     };
-    const free = dispatcher.dispatch(request, this);
-    // Its time begins when a request is sent, and this one may still be waiting for its turn.
-    if (!free && this.#controller === undefined && !this.#settled) {
+    const isFree = dispatcher.dispatch(request, this);
+    // The response timer starts when the request is sent; this one may still wait for a connection.
+    if (!isFree && this.#controller === undefined && !this.#settled) {
       this.#queueTimer = setTimeout(() => this.#onQueueTimeout(), timeoutMs);
     }
   }
@@ -154,7 +154,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
     this.#controller = controller;
     this.#timesSent += 1;
     this.#sentAt = performance.now();
-    if (this.#settled) controller.abort(new Error('nobody waits for the answer any more'));
+    if (this.#settled) controller.abort(new Error('nobody waits for the response any more'));
     else this.#startTimer();
   }
 
@@ -165,12 +165,12 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   ): void {
     if (status < 200) return;
     this.#options.checkResponse(status, headers);
-    this.#answer.begin(status, headers);
+    this.#response.start(status, headers);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    const more = this.#answer.add(chunk);
-    if (this.#answer.passed) this.#passedBytes += chunk.length;
+    const more = this.#response.add(chunk);
+    if (this.#response.streaming) this.#streamedBytes += chunk.length;
     if (more || this.#res.destroyed) return;
     controller.pause();
     this.#clientReads = false;
@@ -182,46 +182,50 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   onResponseEnd(): void {
-    this.#answer.end();
-    this.#options.upstreams.succeeded(this.#target, this.#absences);
+    this.#response.end();
+    this.#options.upstreams.succeeded(this.#target, this.#epoch);
     this.#settle();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
-    const blamed = isUpstreamsFault(error);
-    if (blamed) this.#options.upstreams.failed(this.#target, this.#absences, error);
-    const next = blamed ? this.#nextTarget(error) : undefined;
+    const isFault = isUpstreamFault(error);
+    if (isFault) this.#options.upstreams.failed(this.#target, this.#epoch, error);
+    const next = isFault ? this.#nextTarget(error) : undefined;
     if (next === undefined) {
-      return this.#settle(upstreamFault(error, { safe: isSafe(this.#req), keyed: isKeyed(this.#headers) }));
+      const retry = { safe: isSafe(this.#req), idempotent: hasIdempotencyKey(this.#headers) };
+      return this.#settle(upstreamError(error, retry));
     }
     this.#options.upstreams.release(this.#target);
     this.#target = next;
     this.#send();
   }
 
-  /** Where the request can be sent once more without harm. It is in flight there already. */
+  /** Target for another attempt, if the request can be sent again without harm. It counts as in flight there. */
   #nextTarget(error: unknown): Target | undefined {
     const { upstreams } = this.#options;
     this.#tried = (this.#tried ?? new Set()).add(this.#target);
     if (this.#controller === undefined) return upstreams.take(this.#tried);
-    const again =
-      isSafe(this.#req) && !this.#answer.begun && this.#timesSent < maxTimesSent && isConnectionLoss(error);
-    return again ? (upstreams.take(this.#tried) ?? upstreams.take()) : undefined;
+    const canRetry =
+      isSafe(this.#req) &&
+      !this.#response.started &&
+      this.#timesSent < maxTimesSent &&
+      isConnectionLost(error);
+    return canRetry ? (upstreams.take(this.#tried) ?? upstreams.take()) : undefined;
   }
 
   #startTimer(): void {
-    this.#passedBytes = 0;
+    this.#streamedBytes = 0;
     this.#timers.start(this);
   }
 
   onTimeout(): boolean {
-    // That the client does not read is not the upstream's fault.
-    if (!this.#clientReads || this.#passedBytes >= wholeAnswerBytes) {
-      this.#passedBytes = 0;
+    // A client that does not read is not the upstream's fault.
+    if (!this.#clientReads || this.#streamedBytes >= maxBufferedBytes) {
+      this.#streamedBytes = 0;
       return true;
     }
-    this.#controller?.abort(new GatewayError('upstream_timeout', { cause: 'the answer took too long' }));
+    this.#controller?.abort(new GatewayError('upstream_timeout', { cause: 'the response took too long' }));
     return false;
   }
 
@@ -236,7 +240,7 @@ class Exchange<Req extends IncomingMessage, Res extends ServerResponse>
 
   #onClientGone(): void {
     this.#settle();
-    this.#controller?.abort(new Error('the client went away'));
+    this.#controller?.abort(new Error('the client closed the connection'));
   }
 
   #settle(error?: GatewayError): void {

@@ -11,70 +11,71 @@ const unreachable = new Set([
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
 
-/** File descriptors are used up, or the gateway is shutting down. */
-const ourLack = new Set(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
+/** The process has no file descriptors left, or the gateway is shutting down. */
+const localResourceErrors = new Set(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED']);
 
-const tooSlow = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
+const timeouts = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT', 'ETIMEDOUT']);
 
-const lost = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
+const connectionLosses = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
-const broken = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
+const invalidResponses = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
-const retryShortly = { 'Retry-After': '1' };
+const retryAfter = { 'Retry-After': '1' };
+
+interface RetryOptions {
+  /** Whether the request can be sent again without harm. */
+  safe: boolean;
+  /** Whether the request carried an Idempotency-Key: a client that repeats it gets the first response again. */
+  idempotent?: boolean;
+}
 
 /**
- * What the client is told of a failed exchange with the upstream: 503 unreachable, 504 too slow, 502 broken.
- * @param safe whether the request can be sent again without harm; of one that cannot, and that may have been carried
- * out, nobody is told to retry
- * @param keyed whether the request carried an Idempotency-Key: a client that repeats it learns what came of it
+ * Translates an error of the upstream: 503 unreachable, 504 timeout, 502 anything else. Retry-After invites a retry only
+ * if one is harmless, or if the request was not carried out.
  */
-export function upstreamFault(
-  error: unknown,
-  { safe, keyed = false }: { safe: boolean; keyed?: boolean },
-): GatewayError {
-  if (error instanceof GatewayError)
-    return (safe || keyed) && isUpstreamsFault(error) ? retriable(error) : error;
+export function upstreamError(error: unknown, { safe, idempotent = false }: RetryOptions): GatewayError {
+  const retryable = safe || idempotent;
+  if (error instanceof GatewayError) {
+    return retryable && isUpstreamFault(error) ? withRetryAfter(error) : error;
+  }
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
-  if (unreachable.has(code) || ourLack.has(code)) {
-    return new GatewayError('upstream_unavailable', { headers: retryShortly, cause: error });
+  if (unreachable.has(code) || localResourceErrors.has(code)) {
+    return new GatewayError('upstream_unavailable', { headers: retryAfter, cause: error });
   }
-  const headers = safe || keyed ? retryShortly : {};
-  if (tooSlow.has(code)) return new GatewayError('upstream_timeout', { headers, cause: error });
+  const headers = retryable ? retryAfter : {};
+  if (timeouts.has(code)) return new GatewayError('upstream_timeout', { headers, cause: error });
   return new GatewayError('upstream_error', { headers, cause: withoutBytes(error) });
 }
 
-function retriable({ code, headers, cause }: GatewayError): GatewayError {
-  return new GatewayError(code, { headers: { ...headers, ...retryShortly }, cause });
+function withRetryAfter({ code, headers, cause }: GatewayError): GatewayError {
+  return new GatewayError(code, { headers: { ...headers, ...retryAfter }, cause });
 }
 
-/** Errors of the HTTP parser hold what came over the wire, which is no business of the log. */
+/** Errors of the HTTP parser hold bytes of the response, which must not be logged. */
 function withoutBytes(error: unknown): unknown {
   return error instanceof Error && 'data' in error ? new Error(error.message) : error;
 }
 
-/** The connection was closed before an answer came: on a kept-alive one the request may never have been seen. */
-export function isConnectionLoss(error: unknown): boolean {
-  return lost.has(errorCode(error));
+/** The connection was closed before the response: on a kept-alive connection the request may never have been seen. */
+export function isConnectionLost(error: unknown): boolean {
+  return connectionLosses.has(errorCode(error));
 }
 
-/**
- * Whether the upstream is to blame for a failed exchange, and not the client or ourselves. An error that the upstream
- * answers with is none: it is an answer.
- */
-export function isUpstreamsFault(error: unknown): boolean {
+/** Whether the upstream caused the error, and not the client or this process. A response with an error status is none. */
+export function isUpstreamFault(error: unknown): boolean {
   if (error instanceof GatewayError) {
     return error.code === 'upstream_error' || error.code === 'upstream_timeout';
   }
   // These have no code.
   if (error instanceof errors.HTTPParserError) return true;
   const code = errorCode(error);
-  return [unreachable, tooSlow, lost, broken].some((codes) => codes.has(code));
+  return [unreachable, timeouts, connectionLosses, invalidResponses].some((codes) => codes.has(code));
 }
 
-/** Says nothing about the upstream. */
-export function isOurLack(error: unknown): boolean {
-  return ourLack.has(errorCode(error));
+/** Whether the error says nothing about the upstream. */
+export function isLocalResourceError(error: unknown): boolean {
+  return localResourceErrors.has(errorCode(error));
 }
 
 function errorCode(error: unknown): string {

@@ -2,38 +2,38 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { ReadinessProbe } from './readiness-probe.ts';
 import {
-  countAbsence,
-  countAnswer,
+  countEjection,
   countFailure,
-  countMiss,
+  countProbeFailure,
+  countSuccess,
   createTarget,
-  isBetter,
+  isPreferred,
   type Target,
   type TargetState,
 } from './target.ts';
-import { isOurLack } from './upstream-error.ts';
+import { isLocalResourceError } from './upstream-error.ts';
 
-/** The instances of the service behind the gateway: which one a request goes to, and which ones are left out. */
+/** Load balancer and circuit breaker of the instances of the service behind the gateway. */
 export interface Upstreams {
   readonly targets: readonly Target[];
   /**
-   * The target for one more request: the one with fewest in flight, and of equals each in turn. It counts as in
-   * flight there until it is released.
-   * @param except none of these
-   * @returns undefined where all are left out
+   * Chooses the target with the fewest requests in flight, and of equal ones each in turn. The request counts as in
+   * flight there until `release`.
+   * @param except targets that must not be chosen
+   * @returns undefined if all others are ejected
    */
   take(except?: ReadonlySet<Target>): Target | undefined;
   release(target: Target): void;
   /**
-   * A request had a whole answer, of whatever status: its connections and its process are fine.
-   * @param absences what the target had when the request was sent
+   * Reports a complete response, whatever its status: the target's connections and its process work.
+   * @param epoch of the target when the request was sent
    */
-  succeeded(target: Target, absences: number): void;
+  succeeded(target: Target, epoch: number): void;
   /**
-   * A request failed because of the target.
-   * @param absences as for `succeeded`
+   * Reports a request that failed because of the target.
+   * @param epoch of the target when the request was sent
    */
-  failed(target: Target, absences: number, error: unknown): void;
+  failed(target: Target, epoch: number, error: unknown): void;
   close(): Promise<void>;
 }
 
@@ -41,20 +41,20 @@ interface UpstreamsDependencies {
   urls: readonly string[];
   probe: ReadinessProbe;
   log: Logger;
-  /** Told at each change, and at first. */
+  /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
 }
 
 const probeMs = 500;
 
 /**
- * Circuit breaker and balancer in one. A target is left out after a few failures in a row, of requests or of
- * probes, and comes back by a probe: no request is risked to find out. Where probes are fine and requests go on
- * failing, it stays away longer each time.
+ * A target is ejected after a few consecutive failures of requests or probes. Only probes bring it back, so that no
+ * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
 export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependencies): Upstreams {
   const targets = urls.map(createTarget);
   const closing = new AbortController();
+  /** Index of the target that is next in turn. */
   let turn = 0;
 
   for (const target of targets) {
@@ -71,42 +71,43 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
 
   /** Never rejects. */
   async function probeOnce(target: Target): Promise<void> {
-    const { answered, absences } = target;
-    const stale = () => closing.signal.aborted || target.absences !== absences;
+    const { completed, epoch } = target;
+    const isStale = () => closing.signal.aborted || target.epoch !== epoch;
     try {
-      const state = await probe.ask(target.origin);
-      if (!stale()) heardFrom(target, state);
+      const state = await probe.check(target.origin);
+      if (!isStale()) probeSucceeded(target, state);
     } catch (error) {
-      if (stale() || target.state === 'away' || isOurLack(error)) return;
-      // Busy, perhaps so much so that the probe had to wait: but it answers.
-      if (target.answered !== answered) return;
+      if (isStale() || target.state === 'down' || isLocalResourceError(error)) return;
+      // Busy, perhaps so much that the probe had to wait, but it completes requests.
+      if (target.completed !== completed) return;
       const others = targets.some((other) => other !== target && other.state === 'ready');
-      if (countMiss(target, others)) leaveOut(target, error);
+      if (countProbeFailure(target, others)) eject(target, error);
     }
   }
 
-  function heardFrom(target: Target, state: 'ready' | 'not_ready'): void {
-    target.misses = 0;
-    if (target.state === 'away') {
+  function probeSucceeded(target: Target, state: 'ready' | 'not_ready'): void {
+    target.probeFailures = 0;
+    if (target.state === 'down') {
       if (state === 'not_ready') return;
       target.probesToPass -= 1;
       if (target.probesToPass > 0) return;
     }
-    become(target, state);
+    setState(target, state);
   }
 
-  function leaveOut(target: Target, error: unknown): void {
-    countAbsence(target);
-    become(target, 'away', error);
+  function eject(target: Target, error: unknown): void {
+    countEjection(target);
+    setState(target, 'down', error);
   }
 
-  function become(target: Target, state: TargetState, error?: unknown): void {
+  function setState(target: Target, state: TargetState, error?: unknown): void {
     if (target.state === state) return;
     const before = target.state;
     target.state = state;
     onState(target.origin, state);
     const upstream = target.origin;
-    if (state === 'away') log.error({ upstream, reason: reasonOf(error) }, 'upstream is left out');
+    if (state === 'down')
+      log.error({ upstream, reason: describeCauses(error) }, 'upstream is down and ejected');
     else if (state === 'not_ready' && before === 'unknown') log.info({ upstream }, 'upstream is starting');
     else if (state === 'not_ready') log.warn({ upstream }, 'upstream says that it is not ready');
     else if (target.everReady) log.warn({ upstream }, 'upstream is ready again');
@@ -118,35 +119,34 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
     targets,
     take(except) {
       let best: Target | undefined;
-      let place = turn;
+      let ordinal = turn;
       for (let step = 0; step < targets.length; step += 1) {
         const index = (turn + step) % targets.length;
         const target = targets[index];
-        if (target === undefined || target.state === 'away' || except?.has(target) === true) continue;
-        if (best !== undefined && !isBetter(target, best)) continue;
+        if (target === undefined || target.state === 'down' || except?.has(target) === true) continue;
+        if (best !== undefined && !isPreferred(target, best)) continue;
         best = target;
-        place = index;
+        ordinal = index;
       }
-      // Behind the chosen one: what is left out must not give its turns to its neighbour.
-      turn = (place + 1) % targets.length;
+      // The turn moves behind the chosen target: an ejected one must not give its turns to its neighbour.
+      turn = (ordinal + 1) % targets.length;
       if (best !== undefined) best.inFlight += 1;
       return best;
     },
     release(target) {
       target.inFlight -= 1;
     },
-    succeeded(target, absences) {
-      // Of before it was left out: it says nothing about how it is now.
-      if (target.absences !== absences) return;
-      countAnswer(target);
-      if (target.state === 'unknown') become(target, 'ready');
+    succeeded(target, epoch) {
+      if (target.epoch !== epoch) return;
+      countSuccess(target);
+      if (target.state === 'unknown') setState(target, 'ready');
     },
-    failed(target, absences, error) {
-      if (target.absences !== absences || target.state === 'away') return;
+    failed(target, epoch, error) {
+      if (target.epoch !== epoch || target.state === 'down') return;
       if (!countFailure(target)) return;
-      leaveOut(target, error);
-      // Perhaps it was but a moment. Not so where it has come back in vain.
-      if (target.vainReturns === 0) void probeOnce(target);
+      eject(target, error);
+      // It may have been down for a moment only. Not so after a failed recovery.
+      if (target.failedRecoveries === 0) void probeOnce(target);
     },
     async close() {
       closing.abort();
@@ -155,11 +155,11 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
   };
 }
 
-/** In words alone: errors of the HTTP parser hold what came over the wire. */
-function reasonOf(error: unknown): string {
+/** Messages alone: errors of the HTTP parser also hold bytes of the response. */
+function describeCauses(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // Several addresses were tried.
+  // An AggregateError has one error for each address that was tried.
   const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const { message } = first instanceof Error ? first : error;
-  return error.cause === undefined ? message : `${message} ${reasonOf(error.cause)}`;
+  return error.cause === undefined ? message : `${message} ${describeCauses(error.cause)}`;
 }

@@ -1,10 +1,10 @@
-import type { Health } from '../admin/admin-app.ts';
+import type { Health } from '../service.ts';
 import type { TargetState } from '../upstream/target.ts';
 
 /** Best first. */
-const states: readonly TargetState[] = ['ready', 'unknown', 'not_ready', 'away'];
+const states: readonly TargetState[] = ['ready', 'unknown', 'not_ready', 'down'];
 
-/** The worst that any worker says; unavailable where there is none to ask. */
+/** The worst state that any worker reports; unavailable if there is no worker. */
 export function mergeHealth(
   healths: readonly Health[],
 ): Pick<Health, 'redis' | 'upstreams' | 'unreportedRequests'> {

@@ -1,14 +1,14 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 
-/** Metrics of one process, as prom-client's getMetricsAsJSON gives them. */
+/** Metrics of one process, as returned by prom-client's getMetricsAsJSON. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 
-/** Each metric of several processes as one: their sum, or what its `aggregator` says (metrics.ts). */
+/** Merges metrics of several processes: their sum, or what the metric's `aggregator` says (metrics.ts). */
 function merge(snapshots: readonly MetricsSnapshot[]): Registry {
   const measured = snapshots.map((snapshot) =>
     snapshot.map((metric) =>
       Object.assign({}, metric, {
-        // A gauge that has nothing to tell is NaN, and null once it has been sent: others may know more.
+        // A gauge without a value is NaN, and null after it was sent. Other processes may have a value.
         values: metric.values.filter(({ value }) => Number.isFinite(value)),
       }),
     ),
@@ -16,14 +16,14 @@ function merge(snapshots: readonly MetricsSnapshot[]): Registry {
   return AggregatorRegistry.aggregate(measured);
 }
 
-/** In Prometheus' format. */
+/** Renders merged metrics in Prometheus' text format. */
 export function renderMetrics(snapshots: readonly MetricsSnapshot[]): Promise<string> {
   return merge(snapshots).metrics();
 }
 
-/** Adds what a process counted that has ended; not its gauges, since it has no more of anything. */
+/** Adds the counters and histograms of a process that has ended. Its gauges are dropped, since it uses nothing now. */
 export function addCounts(past: MetricsSnapshot, snapshot: MetricsSnapshot): MetricsSnapshot {
-  // The library's own type says that types are numbers.
+  // The library's own type wrongly declares `type` as a number.
   const counts = snapshot.filter(({ type }) => String(type) !== 'gauge');
   return merge([past, counts])
     .getMetricsAsArray()

@@ -1,25 +1,25 @@
-import type { Health } from '../admin/admin-app.ts';
-import type { InstanceConfig } from '../instance.ts';
+import type { InstanceConfig } from '../config/instance-config.ts';
+import type { Health } from '../service.ts';
 import type { MetricsSnapshot } from './merge-metrics.ts';
-import type { CountEntry } from './shared-counters.ts';
+import type { CounterEntry } from './shared-counters.ts';
 
-/** What the primary says to a worker, over the channel between them. */
+/** Messages of the primary to a worker. */
 export type ToWorker =
-  /** The first message. It takes the place of settings and files, so that all workers have the same ones for good. */
+  /** The first message. It replaces settings and files, so that all workers have the same ones for good. */
   | { type: 'start'; config: InstanceConfig; privateKeyPem: string }
-  /** The last but for `cut_off`: finish what is in flight, then end. */
+  /** Finish what is in flight, then exit. Only `force_close` follows. */
   | { type: 'drain'; delayMs: number }
-  /** Do not wait for what is in flight any longer. */
-  | { type: 'cut_off' }
-  | { type: 'ask_metrics' }
-  | { type: 'counts'; elsewhere: CountEntry[] };
+  /** Stop waiting for what is in flight. */
+  | { type: 'force_close' }
+  | { type: 'send_metrics' }
+  | { type: 'counters'; elsewhere: CounterEntry[] };
 
-/** What a worker says to the primary. */
+/** Messages of a worker to the primary. */
 export type FromWorker =
   | { type: 'listening'; port: number }
-  /** Why it can't start. It ends after that. */
+  /** Why the worker can't start. It exits after that. */
   | { type: 'failed'; reason: string }
-  /** Every second: one that is not heard of hangs. */
+  /** Sent every second: a worker without it hangs. */
   | { type: 'alive'; health: Health }
   | { type: 'metrics'; metrics: MetricsSnapshot }
-  | { type: 'counts'; own: CountEntry[] };
+  | { type: 'counters'; own: CounterEntry[] };

@@ -3,41 +3,42 @@ import type { KeyObject } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
-import type { Health } from '../admin/admin-app.ts';
-import { publicEndpoint, type InstanceConfig, type Service } from '../instance.ts';
+import { publicEndpoint, type InstanceConfig } from '../config/instance-config.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { choosePort } from '../runtime/listen.ts';
+import { choosePort } from '../runtime/choose-port.ts';
+import type { Shutdown } from '../runtime/lifecycle.ts';
+import type { Health, Service } from '../service.ts';
 import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
 import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { createCountExchange } from './shared-counters.ts';
+import { createCounterExchange } from './shared-counters.ts';
 
 const tickMs = 1000;
-/** A worker that has not been heard of for so long hangs. */
-const patienceTicks = 15;
-/** The same while it starts, which may take long on a busy machine. */
-const startPatienceTicks = 60;
-/** How long metrics wait for a worker that is busy; then what it said last has to do. */
-const metricsPatienceMs = 1000;
-/** What workers may take to end once nothing is waited for any more. */
-const endPatienceMs = 2000;
-/** A worker that lives for less ended as it started, or because of what it met at once. */
+/** Ticks without a message after which a worker hangs. */
+const hangTicks = 15;
+/** The same for a worker that is starting, which may take long on a busy machine. */
+const startHangTicks = 60;
+/** Maximum time that metrics wait for a busy worker; then its last snapshot is used. */
+const metricsTimeoutMs = 1000;
+/** Time for workers to exit after a forced close. */
+const forcedExitMs = 2000;
+/** A worker that exits earlier than this has failed at its start, or soon after because of it. */
 const settledMs = 10_000;
-const firstDelayMs = 250;
-const maxDelayMs = 30_000;
+const firstRestartDelayMs = 250;
+const maxRestartDelayMs = 30_000;
 
-/** A worker process, and what it has said last. */
-interface Member {
+/** A worker process and its last reports. */
+interface WorkerState {
   readonly worker: Worker;
   readonly startedAtMs: number;
-  /** Workers before it, in its place, that ended too soon; in a row. */
+  /** Consecutive workers before this one that exited too early. */
   readonly failures: number;
   listening: boolean;
   silentTicks: number;
   health: Health | undefined;
   metrics: MetricsSnapshot;
-  /** Called when it tells its metrics. */
+  /** Called when a metrics snapshot arrives. */
   onMetrics: (() => void)[];
   failure: string | undefined;
   readonly closeHandedOver: () => void;
@@ -47,58 +48,57 @@ interface PrimaryDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
   log: Logger;
-  /** Of this process: those of the workers are added. */
+  /** Metrics of this process; those of the workers are added. */
   metrics: Metrics;
 }
 
 /**
- * Starts the workers that serve requests, and replaces those that end or hang. node:cluster takes connections here and
- * hands them to the workers in turn: one that a worker can't take any more, since it closes, goes to another.
+ * Starts the workers that serve requests, and replaces workers that exit or hang. node:cluster accepts connections here
+ * and hands them to the workers in turn; a connection that a closing worker can't accept goes to another one.
  */
 export function createPrimary({ config, privateKey, log, metrics }: PrimaryDependencies): Service {
-  const members = new Map<number, Member>();
+  const workers = new Map<number, WorkerState>();
   const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const started = Promise.withResolvers<void>();
-  const allEnded = Promise.withResolvers<void>();
-  const counts = createCountExchange((id, elsewhere) => {
-    const member = members.get(id);
-    if (member !== undefined) tell(member, { type: 'counts', elsewhere });
+  const allExited = Promise.withResolvers<void>();
+  const counters = createCounterExchange((id, elsewhere) => {
+    const state = workers.get(id);
+    if (state !== undefined) send(state, { type: 'counters', elsewhere });
   });
-  /** What workers counted that have ended. */
-  let past: MetricsSnapshot = [];
-  let port = config.port;
+  /** Counts of workers that have exited. */
+  let pastMetrics: MetricsSnapshot = [];
+  let { port } = config;
   let phase: 'starting' | 'running' | 'draining' = 'starting';
 
-  // Whatever NODE_CLUSTER_SCHED_POLICY says: in the other way, a worker that closes loses connections.
+  // Overrides NODE_CLUSTER_SCHED_POLICY: with the other policy, a worker that closes loses connections.
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(new URL('worker.ts', import.meta.url)), args: [] });
 
-  /** In ticks of our own: where the whole machine stood still, no worker is to blame. */
+  /** Counts ticks of this process and not time: if the whole machine stood still, no worker hangs. */
   const ticker = setInterval(() => {
-    for (const member of members.values()) {
-      member.silentTicks += 1;
-      if (member.silentTicks <= (member.listening ? patienceTicks : startPatienceTicks)) continue;
-      member.silentTicks = 0;
-      log.error(nameOf(member), 'a worker hangs and is killed');
-      member.worker.process.kill('SIGKILL');
+    for (const state of workers.values()) {
+      state.silentTicks += 1;
+      if (state.silentTicks <= (state.listening ? hangTicks : startHangTicks)) continue;
+      state.silentTicks = 0;
+      log.error(logFields(state), 'worker hangs and is killed');
+      state.worker.process.kill('SIGKILL');
     }
   }, tickMs);
 
-  const serving = () => Array.from(members.values()).filter(({ listening }) => listening);
+  const servingWorkers = () => Array.from(workers.values()).filter(({ listening }) => listening);
 
-  function tell({ worker }: Member, message: ToWorker): void {
-    // Should it be gone, its end says so.
+  function send({ worker }: WorkerState, message: ToWorker): void {
     if (worker.isConnected()) worker.send(message, undefined, () => {});
   }
 
-  function tellAll(message: ToWorker): void {
-    for (const member of members.values()) tell(member, message);
+  function sendToAll(message: ToWorker): void {
+    for (const state of workers.values()) send(state, message);
   }
 
-  function launch(failures: number): void {
+  function startWorker(failures: number): void {
     if (phase === 'draining') return;
     const worker = cluster.fork();
-    const member: Member = {
+    const state: WorkerState = {
       worker,
       startedAtMs: performance.now(),
       failures,
@@ -110,124 +110,125 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       failure: undefined,
       closeHandedOver: watchHandover(worker),
     };
-    members.set(worker.id, member);
-    worker.on('message', (message: FromWorker) => hear(member, message));
+    workers.set(worker.id, state);
+    worker.on('message', (message: FromWorker) => onMessage(state, message));
     worker.on('exit', (code: number | null, signal: string | null) => {
       const end = signal ?? `exit code ${code}`;
-      // Its last words may not have been read yet.
-      if (worker.isConnected()) worker.once('disconnect', () => bury(member, end));
-      else bury(member, end);
+      // Its last messages may not have been read yet.
+      if (worker.isConnected()) worker.once('disconnect', () => removeWorker(state, end));
+      else removeWorker(state, end);
     });
     worker.on('error', (error: Error) => {
-      // There was no process to be had, and so none that could exit.
-      if (worker.process.pid === undefined) bury(member, error.message);
+      // Without a process there is no exit event.
+      if (worker.process.pid === undefined) removeWorker(state, error.message);
     });
-    tell(member, { type: 'start', config: { ...config, port }, privateKeyPem });
-    counts.joined(worker.id);
+    send(state, { type: 'start', config: { ...config, port }, privateKeyPem });
+    counters.workerJoined(worker.id);
   }
 
-  function hear(member: Member, message: FromWorker): void {
-    member.silentTicks = 0;
+  function onMessage(state: WorkerState, message: FromWorker): void {
+    state.silentTicks = 0;
     switch (message.type) {
       case 'listening':
-        member.listening = true;
-        log.info(nameOf(member), 'a worker serves');
-        if (serving().length === config.workers) started.resolve();
+        state.listening = true;
+        log.info(logFields(state), 'worker serves');
+        if (servingWorkers().length === config.workers) started.resolve();
         break;
       case 'failed':
-        member.failure = message.reason;
+        state.failure = message.reason;
         break;
       case 'alive':
-        member.health = message.health;
+        state.health = message.health;
         break;
       case 'metrics':
-        member.metrics = message.metrics;
-        for (const resolve of member.onMetrics.splice(0)) resolve();
+        state.metrics = message.metrics;
+        for (const resolve of state.onMetrics.splice(0)) resolve();
         break;
-      case 'counts':
-        counts.heard(member.worker.id, message.own);
+      case 'counters':
+        counters.countsReported(state.worker.id, message.own);
         break;
     }
   }
 
   /** @param end signal or exit code */
-  function bury(member: Member, end: string): void {
-    if (!members.delete(member.worker.id)) return;
-    counts.left(member.worker.id);
-    past = addCounts(past, member.metrics);
-    for (const resolve of member.onMetrics) resolve();
+  function removeWorker(state: WorkerState, end: string): void {
+    if (!workers.delete(state.worker.id)) return;
+    counters.workerLeft(state.worker.id);
+    pastMetrics = addCounts(pastMetrics, state.metrics);
+    for (const resolve of state.onMetrics) resolve();
     const expected = phase === 'draining' && end === 'exit code 0';
-    if (!expected) log.error({ ...nameOf(member), end, reason: member.failure }, 'a worker has ended');
+    if (!expected)
+      log.error({ ...logFields(state), end, reason: state.failure }, 'worker exited unexpectedly');
     switch (phase) {
       case 'starting':
-        started.reject(new Error(member.failure ?? `a worker ended as it started (${end})`));
+        started.reject(new Error(state.failure ?? `a worker exited at its start (${end})`));
         break;
       case 'running':
-        member.closeHandedOver();
-        replace(member);
+        state.closeHandedOver();
+        replaceWorker(state);
         break;
       case 'draining':
-        if (members.size === 0) allEnded.resolve();
+        if (workers.size === 0) allExited.resolve();
         break;
     }
   }
 
-  /** At once, unless workers end again and again. */
-  function replace({ startedAtMs, failures }: Member): void {
+  /** Replaces a worker at once, or with a growing delay if workers exit early again and again. */
+  function replaceWorker({ startedAtMs, failures }: WorkerState): void {
     metrics.workerRestarts.inc();
-    if (performance.now() - startedAtMs > settledMs) return launch(0);
-    if (failures === 0) return launch(1);
-    const delayMs = Math.min(firstDelayMs * 2 ** (failures - 1), maxDelayMs);
-    setTimeout(() => launch(failures + 1), delayMs);
+    if (performance.now() - startedAtMs > settledMs) return startWorker(0);
+    if (failures === 0) return startWorker(1);
+    const delayMs = Math.min(firstRestartDelayMs * 2 ** (failures - 1), maxRestartDelayMs);
+    setTimeout(() => startWorker(failures + 1), delayMs);
   }
 
-  async function freshMetrics(member: Member): Promise<void> {
-    const told = new Promise<void>((resolve) => member.onMetrics.push(resolve));
-    tell(member, { type: 'ask_metrics' });
-    await Promise.race([told, sleep(metricsPatienceMs, undefined, { ref: false })]);
+  async function refreshMetrics(state: WorkerState): Promise<void> {
+    const received = new Promise<void>((resolve) => state.onMetrics.push(resolve));
+    send(state, { type: 'send_metrics' });
+    await Promise.race([received, sleep(metricsTimeoutMs, undefined, { ref: false })]);
   }
 
-  async function drain(delayMs: number, cutOff: AbortSignal): Promise<void> {
+  async function drain({ delayMs, force }: Shutdown): Promise<void> {
     phase = 'draining';
-    tellAll({ type: 'drain', delayMs });
-    const cut = () => {
-      tellAll({ type: 'cut_off' });
+    sendToAll({ type: 'drain', delayMs });
+    const forceClose = () => {
+      sendToAll({ type: 'force_close' });
       setTimeout(() => {
-        for (const { worker } of members.values()) worker.process.kill('SIGKILL');
-      }, endPatienceMs).unref();
+        for (const { worker } of workers.values()) worker.process.kill('SIGKILL');
+      }, forcedExitMs).unref();
     };
-    if (cutOff.aborted) cut();
-    else cutOff.addEventListener('abort', cut);
-    if (members.size > 0) await allEnded.promise;
+    if (force.aborted) forceClose();
+    else force.addEventListener('abort', forceClose);
+    if (workers.size > 0) await allExited.promise;
   }
 
   return {
     async listen() {
-      // All workers need the same one, those that are started later too.
+      // All workers need the same port, also those that are started later.
       port = await choosePort(publicEndpoint(config));
-      for (let count = 0; count < config.workers; count += 1) launch(0);
+      for (let count = 0; count < config.workers; count += 1) startWorker(0);
       await started.promise;
       phase = 'running';
       return port;
     },
     health() {
-      const ready = serving().length;
+      const ready = servingWorkers().length;
       const status = phase === 'draining' ? phase : phase === 'running' && ready > 0 ? 'ok' : 'starting';
-      const healths = Array.from(members.values(), ({ health }) => health ?? []).flat();
+      const healths = Array.from(workers.values(), ({ health }) => health ?? []).flat();
       return { status, ...mergeHealth(healths), workers: { ready, wanted: config.workers } };
     },
     async metrics() {
-      await Promise.all(serving().map(freshMetrics));
+      await Promise.all(servingWorkers().map(refreshMetrics));
       const own = await metrics.registry.getMetricsAsJSON();
-      return renderMetrics([own, past, ...serving().map((member) => member.metrics)]);
+      return renderMetrics([own, pastMetrics, ...servingWorkers().map((state) => state.metrics)]);
     },
     drain,
     async close() {
-      // Those that are left over from a start that failed.
-      await drain(0, AbortSignal.abort());
+      // Workers may be left over from a start that failed.
+      await drain({ delayMs: 0, force: AbortSignal.abort() });
       clearInterval(ticker);
     },
   };
 }
 
-const nameOf = ({ worker }: Member) => ({ worker: worker.id, pid: worker.process.pid });
+const logFields = ({ worker }: WorkerState) => ({ worker: worker.id, pid: worker.process.pid });

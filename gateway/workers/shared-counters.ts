@@ -1,96 +1,98 @@
-import { createCounts, type MakeCounts } from '../http/in-use-counters.ts';
+import { createCounter, type CreateCounter } from '../http/in-use-counters.ts';
 
-/** A kind of thing and its name, and how many there are. */
-export type CountEntry = [key: string, count: number];
+/** Kind and name of a counter, and its count. */
+export type CounterEntry = [key: string, count: number];
 
-/** Changes are told together, this long after the first. */
-const delayMs = 20;
-/** Of a limit. What a worker has less of than its part of this is not told: it would be most of all there is to tell. */
+/** Changes are sent in batches, this long after the first one. */
+const batchDelayMs = 20;
+/** Share of a limit below which a worker does not report its count: small counts would be most of the traffic. */
 const tolerance = 0.1;
 
-/** Calls `tell` once, a moment after the first of many calls. */
-function soon(tell: () => void): () => void {
+/** Calls `send` once, shortly after the first of many calls. */
+function debounce(send: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   return () => {
     timer ??= setTimeout(() => {
       timer = undefined;
-      tell();
-    }, delayMs);
+      send();
+    }, batchDelayMs);
   };
 }
 
-export interface SharedCounts {
-  makeCounts: MakeCounts;
-  /** What the other workers have, as far as it has changed. */
-  hear(elsewhere: readonly CountEntry[]): void;
+export interface SharedCounters {
+  createCounter: CreateCounter;
+  /** Takes over changed counts of the other workers. */
+  update(elsewhere: readonly CounterEntry[]): void;
 }
 
 /**
- * Counts of a worker that include what the other workers have, so that a limit of the whole gateway is kept however
- * unevenly connections are spread over workers. They learn of each other a moment later and not of small numbers:
- * all together may exceed a limit by a tenth and by what comes within that moment; no one is refused before its time.
+ * Counters of a worker that include the counts of the other workers, so that a limit of the whole gateway holds however
+ * unevenly connections are spread. Workers learn of each other with a delay and not of small counts, so together they may
+ * exceed a limit by a tenth and by what arrives within that delay. Nobody is refused below the limit.
  */
-export function createSharedCounts(workers: number, tell: (own: CountEntry[]) => void): SharedCounts {
+export function createSharedCounters(workers: number, send: (own: CounterEntry[]) => void): SharedCounters {
   const elsewhere = new Map<string, number>();
-  const told = new Map<string, number>();
+  const sent = new Map<string, number>();
   const changed = new Map<string, number>();
-  const tellSoon = soon(() => {
+  const sendSoon = debounce(() => {
     const entries = [...changed];
     changed.clear();
-    for (const [key, count] of entries) set(told, key, count);
-    tell(entries);
+    for (const [key, count] of entries) setCount(sent, key, count);
+    send(entries);
   });
 
   return {
-    makeCounts(kind, limit) {
-      const own = createCounts();
+    createCounter(kind, limit) {
+      const own = createCounter();
       const threshold = (limit * tolerance) / workers;
 
-      function note(name: string): void {
+      function report(name: string): void {
         const key = `${kind} ${name}`;
-        const count = own.of(name) < threshold ? 0 : own.of(name);
-        if (count === (changed.get(key) ?? told.get(key) ?? 0)) return;
+        const count = own.count(name) < threshold ? 0 : own.count(name);
+        if (count === (changed.get(key) ?? sent.get(key) ?? 0)) return;
         changed.set(key, count);
-        tellSoon();
+        sendSoon();
       }
 
       return {
-        of: (name) => own.of(name) + (elsewhere.get(`${kind} ${name}`) ?? 0),
+        count: (name) => own.count(name) + (elsewhere.get(`${kind} ${name}`) ?? 0),
         add(name) {
           own.add(name);
-          note(name);
+          report(name);
         },
         remove(name) {
           own.remove(name);
-          note(name);
+          report(name);
         },
       };
     },
-    hear(entries) {
-      for (const [key, count] of entries) set(elsewhere, key, count);
+    update(entries) {
+      for (const [key, count] of entries) setCount(elsewhere, key, count);
     },
   };
 }
 
-export interface CountExchange {
-  joined(worker: number): void;
-  heard(worker: number, own: readonly CountEntry[]): void;
-  left(worker: number): void;
+export interface CounterExchange {
+  workerJoined(worker: number): void;
+  countsReported(worker: number, own: readonly CounterEntry[]): void;
+  workerLeft(worker: number): void;
 }
 
 /**
- * The primary's part: adds up what workers have.
- * @param tell is told what all others than a worker have, as far as it has changed
+ * The primary's part: adds up the counts of all workers.
+ * @param send receives, for a worker, the changed counts of all others
  */
-export function createCountExchange(tell: (worker: number, elsewhere: CountEntry[]) => void): CountExchange {
+export function createCounterExchange(
+  send: (worker: number, elsewhere: CounterEntry[]) => void,
+): CounterExchange {
   const byWorker = new Map<number, Map<string, number>>();
   const total = new Map<string, number>();
   const changed = new Set<string>();
-  const tellSoon = soon(() => {
+  const sendSoon = debounce(() => {
     const keys = [...changed];
     changed.clear();
     for (const [worker, own] of byWorker) {
-      tell(
+      send(
         worker,
         keys.map((key) => [key, (total.get(key) ?? 0) - (own.get(key) ?? 0)]),
       );
@@ -98,24 +100,24 @@ export function createCountExchange(tell: (worker: number, elsewhere: CountEntry
   });
 
   function put(own: Map<string, number>, key: string, count: number): void {
-    set(total, key, (total.get(key) ?? 0) - (own.get(key) ?? 0) + count);
-    set(own, key, count);
+    setCount(total, key, (total.get(key) ?? 0) - (own.get(key) ?? 0) + count);
+    setCount(own, key, count);
     changed.add(key);
-    tellSoon();
+    sendSoon();
   }
 
   return {
-    joined(worker) {
+    workerJoined(worker) {
       byWorker.set(worker, new Map());
       for (const key of total.keys()) changed.add(key);
-      if (changed.size > 0) tellSoon();
+      if (changed.size > 0) sendSoon();
     },
-    heard(worker, entries) {
+    countsReported(worker, entries) {
       const own = byWorker.get(worker);
-      // Its last words may come after its end.
+      // The last message of a worker may arrive after its exit.
       if (own !== undefined) for (const [key, count] of entries) put(own, key, count);
     },
-    left(worker) {
+    workerLeft(worker) {
       const own = byWorker.get(worker);
       byWorker.delete(worker);
       if (own !== undefined) for (const key of own.keys()) put(own, key, 0);
@@ -123,8 +125,8 @@ export function createCountExchange(tell: (worker: number, elsewhere: CountEntry
   };
 }
 
-/** Takes memory for what there is any of. */
-function set(counts: Map<string, number>, key: string, count: number): void {
+/** Keeps no entry for a count of zero. */
+function setCount(counts: Map<string, number>, key: string, count: number): void {
   if (count === 0) counts.delete(key);
   else counts.set(key, count);
 }

@@ -1,63 +1,64 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
-import { messageOf } from '../errors.ts';
-import { createInstance, type Service } from '../instance.ts';
-import { createLog, createRequestLog } from '../observability/log.ts';
+import { createInstance } from '../instance.ts';
 import { createMetrics } from '../observability/metrics.ts';
-import { createLogWriter } from '../runtime/log-writer.ts';
+import { createRequestLog } from '../observability/request-log.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import { createLog, type Log } from '../runtime/log.ts';
+import type { Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
-import { createSharedCounts, type SharedCounts } from './shared-counters.ts';
+import { createSharedCounters, type SharedCounters } from './shared-counters.ts';
 
 /*
- * A worker: one of the processes that serve the requests of a gateway. It does what the primary says, and ends with
- * it. Signals are the primary's: those of a terminal or a supervisor reach all processes, and nobody else is told.
+ * A worker: one of the processes that serve the requests of a gateway. It follows the primary's messages and exits with it.
+ * It ignores signals, which terminals and supervisors send to all processes: the primary handles them.
  */
 
-type Start = Extract<ToWorker, { type: 'start' }>;
+type StartMessage = Extract<ToWorker, { type: 'start' }>;
 
 const aliveMs = 1000;
 
 const { worker } = cluster;
 if (worker === undefined) throw new Error('workers are started by gateway/server.ts, see GATEWAY_WORKERS');
 
-const logWriter = createLogWriter();
-const metrics = createMetrics({ droppedLogLines: () => logWriter.droppedLines });
+let logging: Log | undefined;
+const metrics = createMetrics({ droppedLogLines: () => logging?.writer?.droppedLines ?? 0 });
 const started = Promise.withResolvers<Service>();
-const cutOff = new AbortController();
-let counts: SharedCounts | undefined;
+const forced = new AbortController();
+let counters: SharedCounters | undefined;
 let shutdownTimeoutMs = 0;
 let draining = false;
 
-function tell(message: FromWorker): Promise<void> {
+function send(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
-    // Where the primary is gone, nobody needs to know.
     if (process.send === undefined || !process.connected) resolve();
     else process.send(message, undefined, undefined, () => resolve());
   });
 }
 
-async function start({ config, privateKeyPem }: Start): Promise<Service> {
-  shutdownTimeoutMs = config.shutdownTimeoutMs;
-  counts = createSharedCounts(config.workers, (own) => void tell({ type: 'counts', own }));
-  const log = createLog(config.logLevel, logWriter).child({ worker: worker?.id });
+async function start({ config, privateKeyPem }: StartMessage): Promise<Service> {
+  ({ shutdownTimeoutMs } = config);
+  counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
+  logging = createLog('gateway', config.logLevel);
+  const log = logging.log.child({ worker: worker?.id });
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),
-    makeCounts: counts.makeCounts,
+    createCounter: counters.createCounter,
     log,
-    logRequest: createRequestLog(log, logWriter),
+    logRequest: createRequestLog(log, logging.writer),
     metrics,
   });
   const port = await service.listen();
-  const reportHealth = () => void tell({ type: 'alive', health: service.health() });
+  const reportHealth = () => void send({ type: 'alive', health: service.health() });
   reportHealth();
   setInterval(reportHealth, aliveMs);
-  await tell({ type: 'listening', port });
+  await send({ type: 'listening', port });
   return service;
 }
 
 async function fail(error: unknown): Promise<never> {
-  await tell({ type: 'failed', reason: messageOf(error) });
+  await send({ type: 'failed', reason: errorMessage(error) });
   process.exit(1);
 }
 
@@ -65,13 +66,13 @@ async function drain(delayMs: number): Promise<void> {
   if (draining) return;
   draining = true;
   const service = await started.promise;
-  const timeUp = AbortSignal.timeout(delayMs + shutdownTimeoutMs);
-  await service.drain(delayMs, AbortSignal.any([cutOff.signal, timeUp]));
+  const timeout = AbortSignal.timeout(delayMs + shutdownTimeoutMs);
+  await service.drain({ delayMs, force: AbortSignal.any([forced.signal, timeout]) });
   await service.close();
   process.exit(0);
 }
 
-function hear(message: ToWorker): void {
+function onMessage(message: ToWorker): void {
   switch (message.type) {
     case 'start':
       start(message).then(started.resolve, fail);
@@ -79,22 +80,24 @@ function hear(message: ToWorker): void {
     case 'drain':
       void drain(message.delayMs);
       break;
-    case 'cut_off':
-      cutOff.abort();
+    case 'force_close':
+      forced.abort();
       break;
-    case 'ask_metrics':
-      void metrics.registry.getMetricsAsJSON().then((metrics) => tell({ type: 'metrics', metrics }));
+    case 'send_metrics':
+      void metrics.registry
+        .getMetricsAsJSON()
+        .then((snapshot) => send({ type: 'metrics', metrics: snapshot }));
       break;
-    case 'counts':
-      counts?.hear(message.elsewhere);
+    case 'counters':
+      counters?.update(message.elsewhere);
       break;
   }
 }
 
-process.on('message', hear);
+process.on('message', onMessage);
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 worker.on('disconnect', () => {
-  // Or node:cluster would end this process at once, requests in flight and all.
+  // Without this flag node:cluster would exit at once, with requests in flight.
   worker.exitedAfterDisconnect = true;
   void drain(0);
 });

@@ -1,37 +1,36 @@
 import { z } from 'zod';
 
 /**
- * What a failed query says of the database.
- * - refused: it can't be reached, is not ready, or gave the query up; nothing was written
- * - lost: it went away in the middle; a write may have happened or not
- * Undefined: the fault is not the database's absence but ours.
+ * What a failed query says about the database.
+ * - refused: it can't be reached, is not ready, or cancelled the query; nothing was written
+ * - lost: the connection was lost during the query; a write may have happened or not
  */
-export type DatabaseFault = 'refused' | 'lost';
+export type Unavailability = 'refused' | 'lost';
 
-/** Of Prisma, where it recognises the trouble. */
-const prismaCodes: Record<string, DatabaseFault> = {
+/** Prisma's error codes. */
+const prismaCodes: Record<string, Unavailability> = {
   P1001: 'refused',
   P1002: 'refused',
   P1008: 'lost',
   P1011: 'refused',
   P1017: 'lost',
-  // A table or a column is missing, as before the migrations are applied.
+  // A table or a column is missing: migrations are not applied.
   P2021: 'refused',
   P2022: 'refused',
   P2024: 'refused',
   P2037: 'refused',
 };
 
-/** Of Prisma's adapters. A raw query's error says no more: its code is that of any raw query that fails. */
-const adapterKinds: Record<string, DatabaseFault> = {
+/** Kinds of errors of Prisma's adapters. The code of a raw query's error is the same for every failure. */
+const adapterKinds: Record<string, Unavailability> = {
   DatabaseNotReachable: 'refused',
   TlsConnectionError: 'refused',
   ConnectionClosed: 'lost',
   SocketTimeout: 'lost',
 };
 
-/** Of the operating system. */
-const systemCodes: Record<string, DatabaseFault> = {
+/** Codes of the operating system. */
+const systemCodes: Record<string, Unavailability> = {
   EAI_AGAIN: 'refused',
   ECONNREFUSED: 'refused',
   EHOSTUNREACH: 'refused',
@@ -41,8 +40,8 @@ const systemCodes: Record<string, DatabaseFault> = {
   ETIMEDOUT: 'lost',
 };
 
-/** Of the driver `pg`, which gives its own errors no code. */
-const driverMessages: Record<string, DatabaseFault> = {
+/** Messages of the driver `pg`, whose own errors have no code. */
+const driverMessages: Record<string, Unavailability> = {
   'Connection terminated due to connection timeout': 'refused',
   'timeout exceeded when trying to connect': 'refused',
   'timeout expired': 'refused',
@@ -52,21 +51,21 @@ const driverMessages: Record<string, DatabaseFault> = {
   'Query read timeout': 'lost',
 };
 
-/** SQLSTATE of PostgreSQL (appendix A of its manual), by code or by class of two characters. */
-const sqlStates: Record<string, DatabaseFault> = {
-  // Statements that were cancelled by statement_timeout or lock_timeout, and rolled back.
+/** SQLSTATE of PostgreSQL (appendix A of its manual), by code or by its class of two characters. */
+const sqlStates: Record<string, Unavailability> = {
+  // Cancelled by statement_timeout or lock_timeout, and rolled back.
   '57014': 'refused',
   '55P03': 'refused',
-  // Rolled back for the sake of another transaction.
+  // Rolled back because of another transaction.
   '40': 'refused',
   '40003': 'lost',
-  // It does not let us in, or has no such database.
+  // The login is refused, or there is no such database.
   '28': 'refused',
   '3D000': 'refused',
-  // A table or a column is missing, as before the migrations are applied.
+  // A table or a column is missing: migrations are not applied.
   '42P01': 'refused',
   '42703': 'refused',
-  // A server that only reads, as a standby before it is promoted.
+  // The server is read-only, such as a standby before it is promoted.
   '25006': 'refused',
   // Too many connections, out of memory, disk full.
   '53': 'refused',
@@ -84,11 +83,14 @@ const prismaError = z.object({
   }),
 });
 
-/** Judges by codes alone: a message may quote what a client sent. */
-export function databaseFault(error: unknown): DatabaseFault | undefined {
+/**
+ * Decides by codes only, since a message may quote what a client sent.
+ * @returns undefined if the error is not about the database's availability
+ */
+export function unavailabilityOf(error: unknown): Unavailability | undefined {
   if (!(error instanceof Error)) return undefined;
   const code = 'code' in error ? String(error.code) : '';
-  const { kind, sqlState } = adapterFault(error);
+  const { kind, sqlState } = adapterError(error);
   return (
     lookUp(prismaCodes, code) ??
     lookUp(adapterKinds, kind) ??
@@ -99,29 +101,29 @@ export function databaseFault(error: unknown): DatabaseFault | undefined {
   );
 }
 
-/** Whether PostgreSQL refused the statement as such, say, for its content. Nothing of it was written. */
+/** Whether PostgreSQL refused the statement, for example because of its content. Nothing was written. */
 export function isStatementRefused(error: unknown): boolean {
-  return adapterFault(error).sqlState !== '' && databaseFault(error) === undefined;
+  return adapterError(error).sqlState !== '' && unavailabilityOf(error) === undefined;
 }
 
-/** The database is there, but is not what this version needs. The message says what is missing. */
-export class SchemaFault extends Error {
-  override name = 'SchemaFault';
+/** The database lacks something that this version needs. The message says what. */
+export class SchemaError extends Error {
+  override name = 'SchemaError';
 }
 
-/** Whether the database lacks a table or a column, or does not let us use it (SQLSTATE class 42). */
-export function isSchemaFault(error: unknown): boolean {
+/** Whether the database lacks a table, a column or a privilege (SQLSTATE class 42). */
+export function isSchemaError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const isMissing = 'code' in error && (error.code === 'P2021' || error.code === 'P2022');
-  return isMissing || error instanceof SchemaFault || adapterFault(error).sqlState.startsWith('42');
+  return isMissing || error instanceof SchemaError || adapterError(error).sqlState.startsWith('42');
 }
 
-/** What the adapter below Prisma says; nothing where the error is not of it. */
-function adapterFault(error: unknown): { kind: string; sqlState: string } {
+/** Kind and SQLSTATE of an error of Prisma's adapter; empty for other errors. */
+function adapterError(error: unknown): { kind: string; sqlState: string } {
   const cause = prismaError.safeParse(error).data?.meta.driverAdapterError.cause;
   return { kind: cause?.kind ?? '', sqlState: cause?.originalCode ?? '' };
 }
 
-function lookUp(table: Record<string, DatabaseFault>, key: string): DatabaseFault | undefined {
+function lookUp(table: Record<string, Unavailability>, key: string): Unavailability | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
 }

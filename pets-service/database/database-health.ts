@@ -1,54 +1,53 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { isSchemaFault } from './database-error.ts';
+import { isSchemaError } from './database-error.ts';
 import type { PetStore } from './pet-store.ts';
 
-/** unusable: it answers, but is not what this version needs, as before its migrations are applied. */
+/** unusable: the database responds, but lacks something, for example because its migrations are not applied. */
 export type DatabaseState = 'ok' | 'unavailable' | 'unusable';
 
 export interface DatabaseHealth {
-  /** However many ask while the database hangs, one connection of the pool waits for it. Never rejects. */
-  ask(): Promise<DatabaseState>;
-  /** Whether it has been ok once. */
-  readonly proven: boolean;
-  /** Asks every few seconds, whether anybody else does or not, until aborted. */
+  /** All callers share one query, so that a database that hangs occupies one connection. Never rejects. */
+  check(): Promise<DatabaseState>;
+  /** Whether the state has been ok once. */
+  readonly everHealthy: boolean;
+  /** Checks every few seconds until aborted. */
   watch(signal: AbortSignal): Promise<void>;
 }
 
 const watchMs = 5000;
 
-const faults = {
-  unavailable: 'The database does not answer',
-  unusable: 'The database has not what this version needs: are its migrations applied (npm run migrate)?',
+const messages = {
+  unavailable: 'database is unavailable',
+  unusable: 'database schema is missing or out of date; run npm run migrate',
 };
 
-/** Whether the database answers, and at first whether it has the schema; a line in the log at each change. */
-export function createDatabaseHealth({
-  store,
-  log,
-}: {
+interface DatabaseHealthDependencies {
   store: Pick<PetStore, 'ping' | 'assertSchema'>;
   log: Logger;
-}): DatabaseHealth {
+}
+
+/** Checks whether the database responds, and at first whether it has the schema. Logs each change. */
+export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies): DatabaseHealth {
   let pending: Promise<DatabaseState> | undefined;
   let last: DatabaseState = 'ok';
-  let proven = false;
+  let everHealthy = false;
 
   async function ping(): Promise<DatabaseState> {
     try {
-      await (proven ? store.ping() : store.assertSchema());
-      proven = true;
-      if (last !== 'ok') log.warn('The database answers as it should');
+      await (everHealthy ? store.ping() : store.assertSchema());
+      everHealthy = true;
+      if (last !== 'ok') log.warn('database is available again');
       last = 'ok';
     } catch (error) {
-      const state = isSchemaFault(error) ? 'unusable' : 'unavailable';
-      if (last !== state) log.error({ err: error }, faults[state]);
+      const state = isSchemaError(error) ? 'unusable' : 'unavailable';
+      if (last !== state) log.error({ err: error }, messages[state]);
       last = state;
     }
     return last;
   }
 
-  function ask(): Promise<DatabaseState> {
+  function check(): Promise<DatabaseState> {
     pending ??= ping().finally(() => {
       pending = undefined;
     });
@@ -56,13 +55,13 @@ export function createDatabaseHealth({
   }
 
   return {
-    ask,
-    get proven() {
-      return proven;
+    check,
+    get everHealthy() {
+      return everHealthy;
     },
     async watch(signal) {
       while (!signal.aborted) {
-        await ask();
+        await check();
         await sleep(watchMs, undefined, { signal, ref: false }).catch(() => {});
       }
     },

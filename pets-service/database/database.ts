@@ -16,19 +16,16 @@ interface DatabaseOptions {
   dataDirectory: string;
 }
 
-/** To connect, and to wait for a connection of the pool where all are busy: a request that waits longer gets 503. */
+/** Time to connect, and to wait for a free connection of the pool. A request that waits longer gets 503. */
 const connectTimeoutMs = 2000;
-/** PostgreSQL itself gives up first and rolls back, so that the outcome is known. */
+/** PostgreSQL cancels the statement and rolls back, so the outcome is known. */
 const statementTimeoutMs = 5000;
-/** For a PostgreSQL that does not answer at all; less than callers wait for us. */
+/** For a PostgreSQL that does not respond at all. Less than callers wait for this service. */
 const queryTimeoutMs = 7000;
 
-/** Either way the same schema, the same migrations and the same SQL. */
+/** Opens either database with the same schema, migrations and SQL. */
 export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions): Promise<Database> {
-  return url === undefined ? openEmbedded(dataDirectory) : openPostgres(url, poolSize);
-}
-
-function openPostgres(url: string, poolSize: number): Database {
+  if (url === undefined) return openEmbedded(dataDirectory);
   const adapter = new PrismaPg({
     connectionString: url,
     max: poolSize,

@@ -1,14 +1,22 @@
 import { chmodSync, existsSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
-import { dataDirectoryFault, makeDirectory } from '../runtime/data-directory.ts';
-import type { Database } from './database.ts';
+import type { PrismaPGlite } from 'pglite-prisma-adapter';
+import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
+import { dataDirectoryError, makeDirectory } from '../runtime/data-directory.ts';
 
-/** PGlite: PostgreSQL compiled to WebAssembly, its files in the data directory. */
-export async function openEmbedded(dataDirectory: string): Promise<Database> {
-  const unlock = lock(dataDirectory);
+export interface EmbeddedPostgres {
+  adapter: PrismaPGlite;
+  /** One line for people: what runs, and where the data is. */
+  description: string;
+  close(): Promise<void>;
+}
+
+/** Opens PGlite, which is PostgreSQL compiled to WebAssembly, with its files in the data directory. */
+export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostgres> {
+  // Two processes on the same files would destroy them.
+  const unlock = lockDataDirectory(dataDirectory, 'postgres');
   const directory = join(dataDirectory, 'postgres');
   try {
     const client = await openFiles(directory);
@@ -23,87 +31,60 @@ export async function openEmbedded(dataDirectory: string): Promise<Database> {
     };
   } catch (error) {
     unlock();
-    throw dataDirectoryFault(directory, error);
+    throw dataDirectoryError(directory, error);
   }
 }
 
 /**
- * A new database is made beside its place and gets there once it is whole: one that was made half-way, since the disk
- * was full or the process was killed, would never open again. A directory that somebody has put there, such as a link
- * or another disk, is filled where it is.
+ * A new database is created in another directory and renamed when it is complete: one whose creation was interrupted, by
+ * a full disk for example, would never open again. An existing directory, such as a link or another disk, is used in
+ * place.
  */
 async function openFiles(directory: string): Promise<PGlite> {
   const { PGlite } = await import('@electric-sql/pglite');
-  const isThere = existsSync(directory);
-  // PGlite does not follow a link.
-  const place = isThere ? realpathSync(directory) : `${directory}.new`;
-  // Left by a start that was killed.
-  if (!isThere) rmSync(place, { recursive: true, force: true });
-  // Its files come into being readable for everybody: the directory keeps others out.
-  makeDirectory(place);
-  chmodSync(place, 0o700);
-  const isNew = readdirSync(place).length === 0;
+  const exists = existsSync(directory);
+  // PGlite does not follow links.
+  const path = exists ? realpathSync(directory) : `${directory}.new`;
+  // A killed start may have left it.
+  if (!exists) rmSync(path, { recursive: true, force: true });
+  // PGlite creates its files readable for everybody, so the directory has to keep others out.
+  makeDirectory(path);
+  chmodSync(path, 0o700);
+  const isNew = readdirSync(path).length === 0;
   try {
-    const client = await PGlite.create(place);
-    if (isThere) return client;
+    const client = await PGlite.create(path);
+    if (exists) return client;
     await client.close();
-    renameSync(place, directory);
+    renameSync(path, directory);
     return await PGlite.create(directory);
   } catch (error) {
-    if (isNew) discard(place, isThere);
+    if (isNew) discard(path, exists);
     throw new Error(
-      `DATA_DIR: the embedded database in ${directory} can't be opened (${reasonOf(error)}): is the disk full, or are its files damaged?`,
+      `DATA_DIR: the embedded database in ${directory} can't be opened (${describeError(error)}): is the disk full, or are its files damaged?`,
       { cause: error },
     );
   }
 }
 
-/** Of what was made just now, and never what was there before. */
-function discard(place: string, keepDirectory: boolean): void {
-  const made = keepDirectory ? readdirSync(place).map((name) => join(place, name)) : [place];
-  for (const path of made) {
+/** Deletes what was just created, and nothing that existed before. */
+function discard(path: string, keepDirectory: boolean): void {
+  const created = keepDirectory ? readdirSync(path).map((name) => join(path, name)) : [path];
+  for (const entry of created) {
     try {
-      rmSync(path, { recursive: true, force: true });
+      rmSync(entry, { recursive: true, force: true });
     } catch {
-      // Why the database could not be made is what has to be told.
+      // The error that the caller gets is that of the creation.
     }
   }
 }
 
-/** ENOSPC as WASI numbers it. */
+/** ENOSPC in WASI's numbering. */
 const noSpace = 51;
 
-/** PGlite throws what is no Error where its file system meets a fault, or PostgreSQL ends. */
-function reasonOf(error: unknown): string {
+/** PGlite does not always throw an Error when its file system fails or PostgreSQL ends. */
+function describeError(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   if ('message' in error) return String(error.message);
   if (!('errno' in error)) return inspect(error);
   return error.errno === noSpace ? 'no space left on device' : `error number ${String(error.errno)}`;
-}
-
-/** SQLITE_BUSY (sqlite.org/rescode.html): another process has the lock. */
-const busy = 5;
-
-/**
- * Two processes on the same files would destroy them. SQLite takes a lock of the operating system, which ends with
- * the process however it ends. The gateway locks its own data in the same way; they share no code.
- * @throws Error that names DATA_DIR where another process holds it, or it can't be written
- */
-function lock(dataDirectory: string): () => void {
-  const path = join(dataDirectory, 'postgres.lock');
-  let file: DatabaseSync | undefined;
-  try {
-    makeDirectory(dataDirectory);
-    file = new DatabaseSync(path, { timeout: 0 });
-    file.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-  } catch (error) {
-    file?.close();
-    if (!(error instanceof Error && 'errcode' in error && error.errcode === busy))
-      throw dataDirectoryFault(path, error);
-    throw new Error(
-      `DATA_DIR: ${dataDirectory} is in use by another process; stop that one or set DATA_DIR to another directory`,
-      { cause: error },
-    );
-  }
-  return () => file.close();
 }

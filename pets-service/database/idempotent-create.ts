@@ -5,40 +5,40 @@ import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 
-/** A key means something for its caller only: nobody can meet, or probe for, another one's. */
-export interface CallersKey extends TokenCaller {
+/** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
+export interface ScopedIdempotencyKey extends TokenCaller {
   key: string;
 }
 
-export interface KeyedCreate {
+export interface IdempotentCreate {
   /**
-   * Adds the pet that the key stands for, or finds it where that has happened within the last 24 hours.
+   * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
    * @throws PetsError idempotency_key_in_use, idempotency_key_reused
    */
-  createOnce(pet: NewPet, key: CallersKey): Promise<Pet>;
-  /** Removes up to `limit` keys of more than 24 hours. @returns how many they were */
-  forgetOldKeys(limit: number): Promise<number>;
+  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<Pet>;
+  /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
+  deleteExpiredKeys(limit: number): Promise<number>;
 }
 
 const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable() })]);
 
 /**
- * The key and its pet are written by one statement, hence both or neither, whatever crashes in between. What makes the
- * pet unique is the key's place in the table; the lock only turns waiting for another process's request with the same
- * key into an answer. The clock is the database's, which all instances share.
+ * Key and pet are written by one statement, so both exist or neither, whatever crashes. The table's primary key makes the
+ * pet unique; the lock only avoids waiting for a concurrent request with the same key. The clock is the database's, which
+ * all instances share.
  */
-export function createKeyedCreate(prisma: PrismaClient): KeyedCreate {
-  /** Known without the database, so that impatient retries take no connection from its pool. */
+export function createIdempotentCreate(prisma: PrismaClient): IdempotentCreate {
+  /** Keys of requests in this process, so that early retries take no connection of the pool. */
   const inFlight = new Set<string>();
 
   async function claim(
     pet: NewPet,
     fingerprint: Uint8Array<ArrayBuffer>,
-    scoped: CallersKey,
+    scoped: ScopedIdempotencyKey,
     lockId: bigint,
   ) {
     const { issuer, subject, key } = scoped;
-    // An id that is drawn and then not needed, as by a retry, is a gap among ids. There are others.
+    // A retry draws an id that it does not need. Ids may have gaps.
     const [{ held, id }] = claimed.parse(
       await prisma.$queryRaw`
         WITH lock AS MATERIALIZED (
@@ -77,16 +77,16 @@ export function createKeyedCreate(prisma: PrismaClient): KeyedCreate {
         const known = await prisma.idempotencyKey.findUnique({
           where: { issuer_subject_key: { issuer, subject, key } },
         });
-        // Its 24 hours ended between the two statements.
+        // The key expired between the two statements.
         if (known === null) throw inUse();
         if (!fingerprint.equals(known.fingerprint)) throw new PetsError('idempotency_key_reused');
-        // The same content, so the first answer is that content with the id it was given then.
+        // The content is the same, so the first response was this content with the id of the key's row.
         return { id: known.petId, ...pet };
       } finally {
         inFlight.delete(name);
       }
     },
-    forgetOldKeys: (limit) => prisma.$executeRaw`
+    deleteExpiredKeys: (limit) => prisma.$executeRaw`
       DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM idempotency_keys
         WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
@@ -96,10 +96,7 @@ export function createKeyedCreate(prisma: PrismaClient): KeyedCreate {
   };
 }
 
-/**
- * Of the content and not of the bytes: a client that builds its request anew may order fields or write numbers
- * otherwise, and still means the same pet.
- */
+/** Hash of the content and not of the bytes: a retry may order fields or write numbers differently. */
 function fingerprintOf({ name, categoryId, status }: NewPet) {
   return hash('sha256', JSON.stringify([name, categoryId.toString(), status]), 'buffer');
 }

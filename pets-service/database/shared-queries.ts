@@ -1,139 +1,114 @@
+import DataLoader from 'dataloader';
 import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { gather } from './batch.ts';
-import { databaseFault, isStatementRefused } from './database-error.ts';
+import { afterThisTurn, createBatchLoader } from './batch-loader.ts';
 
 /**
- * What requests ask of the database, those that arrive together by one statement: what a statement costs hardly depends
- * on how many they are.
+ * Queries of requests that arrive together, which share a statement: the cost of a statement hardly depends on their
+ * number.
  */
 export interface SharedQueries {
-  /** Pets by id ascending, and one more than asked for where there is a next page. */
+  /** Pets by id ascending, and one more than the limit if there is a next page. */
   findPage(query: PetsQuery): Promise<Pet[]>;
   find(id: bigint): Promise<Pet | null>;
   create(pet: NewPet): Promise<Pet>;
 }
 
-interface PlacedPet extends Pet {
-  /** Which of those that were asked for it is, or belongs to, from 1. */
-  place: number;
+interface OrdinalPet extends Pet {
+  /** Position, from 1, of the query or pet that the row belongs to. */
+  ordinal: number;
 }
 
-/** So many that the statement's own cost is shared, and so few that PostgreSQL can work on several statements at once. */
-const maxPagesTogether = 20;
+/** Enough to share the cost of a statement, and few enough for PostgreSQL to work on several statements at once. */
+const maxPages = 20;
 
-/** Smaller than any id that is given out. */
+/** Smaller than any id. */
 const beforeFirst = -(2n ** 63n);
 
 /** In the order of the primary key. */
-const alongIds = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
+const byId = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
 
 /**
- * In the order of the index of status and id. PostgreSQL might else walk along the ids past all pets of another status,
- * expecting that the statuses are mixed: the sold ones of a store are its oldest. A list of two and both columns in the
- * order rule that out; from equality it would conclude that the order is that of the id alone.
+ * In the order of the index on status and id. PostgreSQL could otherwise scan the primary key past all pets of other
+ * statuses: it expects statuses to be mixed, but a store's oldest pets are sold. A list of two statuses and both columns
+ * in the order rule that out; with an equality PostgreSQL would see that the order is that of the id.
  */
-const alongStatusAndIds = Prisma.sql`
+const byStatusAndId = Prisma.sql`
   WHERE status = ANY (ARRAY[page.status, page.status]::"PetStatus"[]) AND id > page.after_id ORDER BY status, id`;
 
 export function createSharedQueries(prisma: PrismaClient): SharedQueries {
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
-  async function findPages(queries: readonly PetsQuery[], walk: Prisma.Sql): Promise<Pet[][]> {
+  async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
     const afterIds = queries.map(({ afterId }) => afterId ?? beforeFirst);
     const statuses = queries.map(({ status }) => status ?? null);
     const sizes = queries.map(({ limit }) => limit + 1);
-    const rows = await prisma.$queryRaw<PlacedPet[]>`
-      SELECT page.place::int AS place, pet.id, pet.name, pet.category_id AS "categoryId", pet.status
+    const rows = await prisma.$queryRaw<OrdinalPet[]>`
+      SELECT page.ordinal::int AS ordinal, pet.id, pet.name, pet.category_id AS "categoryId", pet.status
       FROM unnest(${afterIds}::bigint[], ${statuses}::text[], ${sizes}::int[])
-        WITH ORDINALITY AS page (after_id, status, size, place)
+        WITH ORDINALITY AS page (after_id, status, size, ordinal)
       CROSS JOIN LATERAL (
-        SELECT * FROM (SELECT * FROM pets ${walk} LIMIT ${maxLimit + 1}) AS longest LIMIT page.size
+        SELECT * FROM (SELECT * FROM pets ${order} LIMIT ${maxLimit + 1}) AS longest LIMIT page.size
       ) AS pet
-      ORDER BY page.place, pet.id`;
+      ORDER BY page.ordinal, pet.id`;
     const pages: Pet[][] = queries.map(() => []);
-    for (const row of rows) (pages[row.place - 1] ?? unexpectedRows()).push(petOf(row));
+    for (const row of rows) pages[row.ordinal - 1]?.push(petOf(row));
     return pages;
   }
 
-  /** Who asks for the same page gets the same. */
-  function findPagesTogether(queries: readonly PetsQuery[], walk: Prisma.Sql): Promise<Pet[]>[] {
-    const names = queries.map(({ limit, status, afterId }) => `${limit} ${status} ${afterId}`);
-    const wanted = [...new Map(queries.map((query, index) => [names[index], query]))];
-    const pages = new Map<string | undefined, Promise<Pet[]>>();
-    for (let first = 0; first < wanted.length; first += maxPagesTogether) {
-      const part = wanted.slice(first, first + maxPagesTogether);
-      const found = findPages(
-        part.map(([, query]) => query),
-        walk,
-      );
-      for (const [index, [name]] of part.entries()) {
-        pages.set(
-          name,
-          found.then((all) => all[index] ?? unexpectedRows()),
-        );
-      }
-    }
-    return names.map((name) => pages.get(name) ?? unexpectedRows());
+  /** Equal queries of one batch share a page. The cache ends with the batch, so nobody gets a page from before. */
+  function pageLoader(order: Prisma.Sql): DataLoader<PetsQuery, Pet[], string> {
+    const loader = new DataLoader<PetsQuery, Pet[], string>(
+      (queries) => {
+        loader.clearAll();
+        return findPages(queries, order);
+      },
+      {
+        batchScheduleFn: afterThisTurn,
+        maxBatchSize: maxPages,
+        cacheKeyFn: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
+      },
+    );
+    return loader;
   }
 
-  /** The ids are drawn first, and tell which row is whose: SQL promises no order of what RETURNING returns. */
-  async function insert(pets: readonly NewPet[]): Promise<(Pet | undefined)[]> {
+  /** Ids are drawn first, and identify the rows: SQL guarantees no order of what RETURNING returns. */
+  async function insert(pets: readonly NewPet[]): Promise<(Pet | Error)[]> {
     const names = pets.map(({ name }) => name);
     const categoryIds = pets.map(({ categoryId }) => categoryId);
     const statuses = pets.map(({ status }) => status);
-    const rows = await prisma.$queryRaw<PlacedPet[]>`
+    const rows = await prisma.$queryRaw<OrdinalPet[]>`
       WITH given AS MATERIALIZED (
         SELECT nextval('pets_id_seq') AS id, pet.*
         FROM unnest(${names}::text[], ${categoryIds}::bigint[], ${statuses}::text[])
-          WITH ORDINALITY AS pet (name, category_id, status, place)
+          WITH ORDINALITY AS pet (name, category_id, status, ordinal)
       ), stored AS (
         INSERT INTO pets (id, name, category_id, status)
         SELECT id, name, category_id, status::"PetStatus" FROM given
         RETURNING *
       )
-      SELECT given.place::int AS place, id, stored.name, stored.category_id AS "categoryId", stored.status
+      SELECT given.ordinal::int AS ordinal, id, stored.name, stored.category_id AS "categoryId", stored.status
       FROM stored JOIN given USING (id)`;
-    const stored = new Map(rows.map((row) => [row.place, petOf(row)]));
-    return pets.map((_pet, index) => stored.get(index + 1));
+    const stored = new Map(rows.map((row) => [row.ordinal, petOf(row)]));
+    return pets.map((_pet, index) => stored.get(index + 1) ?? new Error('the pet was not stored'));
   }
 
-  /** All by one statement. Where PostgreSQL refuses it, the halves are tried: one pet that it won't have harms no other. */
-  function createTogether(pets: readonly NewPet[]): Promise<Pet>[] {
-    const created = insert(pets).catch((error: unknown) => {
-      if (pets.length === 1 || !isStatementRefused(error)) throw error;
-      const middle = Math.ceil(pets.length / 2);
-      return [...createTogether(pets.slice(0, middle)), ...createTogether(pets.slice(middle))];
-    });
-    return pets.map(async (_pet, index) => (await (await created)[index]) ?? unexpectedRows());
+  async function findMany(ids: readonly bigint[]): Promise<(Pet | null)[]> {
+    const pets = await prisma.pet.findMany({ where: { id: { in: [...ids] } } });
+    const byIds = new Map(pets.map((pet) => [pet.id, pet]));
+    return ids.map((id) => byIds.get(id) ?? null);
   }
 
-  /** Of calls of findUnique in one tick Prisma makes one statement. A pet that can't be read harms no other of it. */
-  async function find(id: bigint): Promise<Pet | null> {
-    try {
-      return await prisma.pet.findUnique({ where: { id } });
-    } catch (error) {
-      if (databaseFault(error) !== undefined) throw error;
-      return prisma.pet.findFirst({ where: { id } });
-    }
-  }
-
-  const findPageAlong = (walk: Prisma.Sql) =>
-    gather((queries: readonly PetsQuery[]) => findPagesTogether(queries, walk));
-  const findPageOfAll = findPageAlong(alongIds);
-  const findPageOfStatus = findPageAlong(alongStatusAndIds);
+  const pages = pageLoader(byId);
+  const pagesOfStatus = pageLoader(byStatusAndId);
 
   return {
-    findPage: (query) => (query.status === undefined ? findPageOfAll(query) : findPageOfStatus(query)),
-    find: gather((ids) => ids.map(find)),
-    create: gather(createTogether),
+    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus).load(query),
+    find: createBatchLoader(findMany),
+    create: createBatchLoader(insert),
   };
 }
 
-function petOf({ id, name, categoryId, status }: PlacedPet): Pet {
+function petOf({ id, name, categoryId, status }: OrdinalPet): Pet {
   return { id, name, categoryId, status };
-}
-
-function unexpectedRows(): never {
-  throw new Error('the database returned other rows than those that it was asked for');
 }

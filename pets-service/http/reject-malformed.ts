@@ -1,41 +1,41 @@
 import type { IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { PetsError } from '../errors.ts';
-import { timesSent } from './count-header.ts';
-import { hasBrokenTarget } from './normalize-target.ts';
+import { hasInvalidTarget } from '../runtime/normalize-target.ts';
+import { countHeader } from './count-header.ts';
 
-/** More than the gateway accepts, and so more than it passes on with its own. */
+/** More than the gateway accepts and adds. */
 const maxHeaders = 220;
 
 /**
- * What Node's parser lets pass although another server might see something else in it. The gateway refuses the same;
- * internal callers come without it.
+ * Rejects what Node's parser accepts although another server may read it differently. The gateway refuses the same, but
+ * internal services do not come through it.
  */
 export function rejectMalformed(): RequestHandler {
   return function rejectMalformed(req, res, next) {
     if (isAmbiguous(req)) {
-      // Nothing after it is served: what it would be is uncertain.
+      // No request after it is served: its beginning is uncertain.
       res.shouldKeepAlive = false;
       throw new PetsError('bad_request');
     }
     if (req.rawHeaders.length / 2 > maxHeaders) throw new PetsError('headers_too_large');
-    if (!isHostInOrder(req)) throw new PetsError('bad_request');
+    if (!hasValidHost(req)) throw new PetsError('bad_request');
     next();
   };
 }
 
-/** Not certain to end where we think, or to ask for what we think (RFC 9112 sections 3.2, 6.1 and 11.2). */
+/** Whether the end of the request or its target is uncertain (RFC 9112 sections 3.2, 6.1 and 11.2). */
 function isAmbiguous(req: IncomingMessage): boolean {
   const { httpVersion } = req;
   const coding = req.headers['transfer-encoding'];
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return true;
   if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) return true;
-  return hasBrokenTarget(req);
+  return hasInvalidTarget(req);
 }
 
-/** Exactly one valid Host, which HTTP/1.0 may leave out (RFC 9112 section 3.2). */
-function isHostInOrder(req: IncomingMessage): boolean {
-  const hosts = timesSent('host', req);
+/** Exactly one valid Host, which HTTP/1.0 may omit (RFC 9112 section 3.2). */
+function hasValidHost(req: IncomingMessage): boolean {
+  const hosts = countHeader('host', req);
   if (hosts === 0) return req.httpVersion === '1.0';
   return hosts === 1 && /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/.test(req.headers.host ?? '');
 }

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 
-/** On every answer: nobody may keep it, and it is what its Content-Type says. Towards clients the gateway sets its own. */
+/** Headers of every response: it must not be stored, and has the type that it says. The gateway sets its own. */
 export const securityHeaders = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } as const;
 
 const entries = Object.entries(securityHeaders);

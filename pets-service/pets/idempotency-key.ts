@@ -8,15 +8,15 @@ const maxLength = 255;
 const quoted = /^"((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\["\\])*)"$/;
 
 /**
- * Without quotes, as many clients send it: visible ASCII. No comma, since that is how several headers are joined into
- * one on the way, and nothing that quoting would write differently.
+ * A key without quotes, as many clients send it: visible ASCII without a comma, which joins repeated headers, and without
+ * characters that quoting would escape.
  */
 const bare = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 
 /**
- * The key of draft-ietf-httpapi-idempotency-key-header-07, section 2. With and without quotes it is the same key.
- * @returns undefined where the header is not sent
- * @throws PetsError invalid_request that says what is wrong with it
+ * Parses the key of draft-ietf-httpapi-idempotency-key-header-07, section 2. It is the same key with and without quotes.
+ * @returns undefined if the header was not sent
+ * @throws PetsError invalid_request
  */
 export function parseIdempotencyKey(
   req: Pick<IncomingMessage, 'headers' | 'headersDistinct'>,
@@ -33,6 +33,6 @@ export function parseIdempotencyKey(
   return key;
 }
 
-function invalid(fault: string): PetsError {
-  return new PetsError('invalid_request', { message: `${name} ${fault}.` });
+function invalid(issue: string): PetsError {
+  return new PetsError('invalid_request', { message: `${name} ${issue}.` });
 }

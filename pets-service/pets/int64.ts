@@ -1,9 +1,9 @@
 /*
- * int64 over its whole range, while a JavaScript number is exact up to 2^53 only. Node passes the source text of
- * each JSON number to the reviver, and JSON.rawJSON writes one out digit for digit.
+ * int64 over its whole range. A JavaScript number is exact up to 2^53 only, but JSON.parse passes the source text of each
+ * number to the reviver, and JSON.rawJSON writes a text unchanged.
  */
 declare global {
-  // Of ECMAScript's JSON.parse source text access; TypeScript's library does not list it yet.
+  // ECMAScript's JSON.parse source text access, which TypeScript's library does not declare yet.
   interface JSON {
     rawJSON(text: string): unknown;
   }
@@ -17,8 +17,8 @@ const jsonNumber = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const maxDigits = 19;
 
 /**
- * The integer that a JSON number stands for, by value: 1.0 and 1e3 are integers too.
- * @returns undefined for a fraction and for what lies outside int64
+ * Parses a JSON number by its value: 1.0 and 1e3 are integers, too.
+ * @returns undefined for a fraction and for a value outside int64
  */
 export function parseInt64(source: string): bigint | undefined {
   const [, sign = '', whole = '', fraction = '', exponentText = '0'] = jsonNumber.exec(source) ?? [];
@@ -32,21 +32,21 @@ export function parseInt64(source: string): bigint | undefined {
   return value >= min && value <= max ? value : undefined;
 }
 
-/** In linear time, which the obvious /0+$/ is not: a body may hold a million zeros. */
+/** Takes linear time, unlike /0+$/: a body may contain a million zeros. */
 function withoutTrailingZeros(digits: string): string {
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;
   return digits.slice(0, end);
 }
 
-/** For JSON.parse: numbers become bigint where they are int64 by value, and stay numbers otherwise. */
+/** Reviver for JSON.parse: a number becomes a bigint if it is an int64 by value. */
 export function int64Reviver(_key: string, value: unknown, context?: { source?: string }): unknown {
   return typeof value === 'number' ? (parseInt64(context?.source ?? '') ?? value) : value;
 }
 
 /**
- * What JSON.stringify writes as that integer. Most are exact as numbers, which it is quickest with; and without a
- * replacer, which it would call for each value, a page of pets takes a quarter of the time.
+ * The integer for JSON.stringify. A number is fastest if it is exact. A replacer, which would be called for each value,
+ * would make a page of pets take four times as long.
  */
 export function int64Json(value: bigint): unknown {
   const number = Number(value);

@@ -1,11 +1,11 @@
-/** Far more values than any pet has; unknown fields are ignored, so they may be there. */
+/** Far more values than a pet has. A body may have unknown fields, which are ignored. */
 const maxValues = 10_000;
 
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
 /**
- * Whether a JSON text holds more values than are worth parsing. The reviver is called for each, and a megabyte of
- * them would stop all else for half a second; this looks at a megabyte in a few milliseconds.
+ * Whether a JSON text has too many values to parse. The reviver is called for each, so a megabyte of them would block the
+ * process for half a second; this check takes a few milliseconds.
  */
 export function hasTooManyValues(body: Buffer): boolean {
   let values = 0;

@@ -32,32 +32,32 @@ const newPet = z.object(
 );
 
 /**
- * A request body as a NewPet (specification section 2.2). Unknown fields are ignored, a client's `id` included.
- * @param body as parsed with int64Reviver
- * @throws PetsError invalid_request that names every field at fault
+ * Parses a request body (specification section 2.2). Unknown fields are ignored, also a client's `id`.
+ * @param body parsed with int64Reviver
+ * @throws PetsError invalid_request that names every invalid field
  */
 export function parseNewPet(body: unknown): NewPet {
   const parsed = newPet.safeParse(body);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(
+  const issues = parsed.error.issues.map(
     ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
   );
-  throw new PetsError('invalid_request', { message: `${faults.join('; ')}.` });
+  throw new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
 }
 
 export interface PetsQuery {
   limit: number;
   status: PetStatus | undefined;
-  /** Only pets with a larger id: the page after the one that ended with it. */
+  /** Id of the last pet of the previous page. */
   afterId: bigint | undefined;
 }
 
 const defaultLimit = 20;
-/** Pets of a page. */
+/** Maximum number of pets of a page. */
 export const maxLimit = 100;
 
 /**
- * The query of listPets (specification section 4.1). Unknown parameters are ignored.
+ * Parses the query of listPets (specification section 4.1). Unknown parameters are ignored.
  * @throws PetsError invalid_request that names the parameter
  */
 export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQuery {
@@ -84,7 +84,7 @@ function single(query: Readonly<Record<string, unknown>>, name: string): string 
   throw new PetsError('invalid_request', { message: `${name} must be given once only.` });
 }
 
-/** Opaque to clients: 8 bytes of the last id, so that it fits any limit and status. */
+/** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */
 export function formatCursor(lastId: bigint): string {
   cursorBytes.writeBigInt64BE(lastId);
   return cursorBytes.toString('base64url');
@@ -94,18 +94,18 @@ const cursorBytes = Buffer.alloc(8);
 
 function parseCursor(text: string): bigint {
   const bytes = Buffer.from(text, 'base64url');
-  // Decoding forgives much; only the exact text that we gave out is a cursor.
+  // Decoding is lenient, but only the exact text of formatCursor is a cursor.
   if (bytes.length !== 8 || bytes.toString('base64url') !== text) {
     throw new PetsError('invalid_request', { message: 'cursor is not one that this API has given out.' });
   }
   return bytes.readBigInt64BE();
 }
 
-/** Ids in paths are canonical decimals: one pet, one address. */
+/** Ids in paths are canonical decimals, so that a pet has one address. */
 const canonicalId = /^[1-9]\d{0,18}$/;
 const maxId = 2n ** 63n - 1n;
 
-/** @throws PetsError pet_not_found for what can't be the id of any pet */
+/** @throws PetsError pet_not_found for a text that is no id */
 export function parsePetId(text: string): bigint {
   const id = canonicalId.test(text) ? BigInt(text) : undefined;
   if (id === undefined || id > maxId) throw new PetsError('pet_not_found');

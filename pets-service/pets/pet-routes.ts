@@ -12,15 +12,15 @@ import { petJson } from './pet.ts';
 
 const maxBodyBytes = 1024 * 1024;
 
-/** Types of the errors for a body that is not UTF-8, or not worth parsing, in the manner of body-parser's own. */
-export const brokenUtf8 = 'entity.utf8.invalid';
+/** Types, like body-parser's own, of the errors for a body that is not UTF-8 or has too many values. */
+export const invalidUtf8 = 'entity.utf8.invalid';
 export const tooManyValues = 'entity.values.invalid';
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
 const getPetRemovedAt = Date.UTC(2030, 11, 5);
 
-/** RFC 9745, RFC 8594 and, for the link, RFC 5829. */
+/** Headers of RFC 9745, RFC 8594 and, for the link, RFC 5829. */
 const getPetHeaders = Object.entries({
   Deprecation: `@${getPetDeprecatedAt / 1000}`,
   Sunset: new Date(getPetRemovedAt).toUTCString(),
@@ -32,17 +32,17 @@ interface PetRoutesDependencies {
   now: () => number;
 }
 
-/** The operations of the specification, section 4, between HTTP and the domain. */
+/** The operations of the specification, section 4: translates HTTP to the domain and back. */
 export function petRoutes({ store, now }: PetRoutesDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
   router
     .route('/v1/pets')
     .get(listPets(store))
-    .post(requireJson(), inviteBody(), parseJson(), createPet(store))
+    .post(requireJson(), sendContinue(), parseJson(), createPet(store))
     .options(answerOptions('GET, HEAD, POST, OPTIONS'))
     .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
   router
-    // As an expression, since a named parameter would be decoded: %31 is no second address of pet 1.
+    // A named parameter would be decoded, and pet 1 would have the second address %31.
     .route(/^\/v1\/pets\/[^/]+$/)
     .get(getPet(store, now))
     .options(answerOptions('GET, HEAD, OPTIONS'))
@@ -56,7 +56,7 @@ function listPets(store: PetStore): RequestHandler {
     const { pets, more } = await store.list(query);
     const last = pets.at(-1);
     if (more && last !== undefined) {
-      // Nothing in it needs to be escaped.
+      // No part needs to be escaped.
       const status = query.status === undefined ? '' : `&status=${query.status}`;
       const next = `/v1/pets?limit=${query.limit}${status}&cursor=${formatCursor(last.id)}`;
       res.setHeader('Link', `<${next}>; rel="next"`);
@@ -98,22 +98,22 @@ function requireJson(): RequestHandler {
     const charset = parameters.find((parameter) => /^charset\s*=/.test(parameter)) ?? 'charset=utf-8';
     const isUtf8Json = mediaType === 'application/json' && /^charset\s*=\s*"?utf-8"?$/.test(charset);
     if (!isUtf8Json || encoding.toLowerCase() !== 'identity') throw new PetsError('unsupported_media_type');
-    // It has been judged: body-parser need not read it again, by rules of its own.
+    // body-parser would parse the header again, with rules of its own.
     req.headers['content-type'] = 'application/json';
     next();
   };
 }
 
-/** For callers that hold their body back until they are told to go on (RFC 9110 section 10.1.1). */
-function inviteBody(): RequestHandler {
-  return function inviteBody(req, res, next) {
+/** Invites the body of a caller that waits for it (RFC 9110 section 10.1.1). */
+function sendContinue(): RequestHandler {
+  return function sendContinue(req, res, next) {
     if (req.httpVersion === '1.1' && req.headers.expect?.toLowerCase() === '100-continue')
       res.writeContinue();
     next();
   };
 }
 
-/** The body as JSON with exact integers. An absent body stays undefined, and is refused as such. */
+/** Parses the body as JSON with exact integers. An absent body stays undefined. */
 function parseJson(): RequestHandler {
   return express.json({
     limit: maxBodyBytes,
@@ -121,9 +121,9 @@ function parseJson(): RequestHandler {
     inflate: false,
     reviver: int64Reviver,
     verify(_req, _res, body) {
-      // Decoding would put replacement characters where the client sent broken bytes, and store those.
-      // body-parser adds fields to what is thrown, so it is no error of ours yet: error-handler.ts makes it one.
-      if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: brokenUtf8 });
+      // Decoding would store replacement characters for invalid bytes. body-parser adds fields to what is thrown here, so
+      // error-handler.ts translates it.
+      if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: invalidUtf8 });
       if (hasTooManyValues(body)) throw Object.assign(new Error('too many values'), { type: tooManyValues });
     },
   });

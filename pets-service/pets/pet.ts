@@ -5,7 +5,7 @@ export const petStatuses = ['available', 'pending', 'sold'] as const;
 
 export type PetStatus = (typeof petStatuses)[number];
 
-/** Specification section 2.2, with the default for an omitted status filled in. */
+/** Specification section 2.2, with a default for the status. */
 export interface NewPet {
   name: string;
   categoryId: bigint;
@@ -17,7 +17,7 @@ export interface Pet extends NewPet {
   id: bigint;
 }
 
-/** What JSON.stringify writes as that pet, its integers exact. */
+/** The pet for JSON.stringify, with exact integers. */
 export function petJson({ id, name, categoryId, status }: Pet) {
   return { id: int64Json(id), name, categoryId: int64Json(categoryId), status };
 }

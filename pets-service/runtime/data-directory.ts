@@ -2,9 +2,9 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a directory for this user alone, and those above it that are missing. Not with `recursive` of Node, which tries
- * for ever where the system finds what is missing in a directory that is there, as it does below /proc.
- * @throws Error of the system where it can't be made
+ * Makes a directory that only this user can read, and its missing parents. Not with Node's `recursive`, which never
+ * returns below /proc, where mkdir says ENOENT although the parent exists.
+ * @throws Error of the system
  */
 export function makeDirectory(path: string): void {
   if (isDirectory(path)) return;
@@ -13,7 +13,7 @@ export function makeDirectory(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Made by the gateway at the same moment.
+    // The other service may have made it at the same moment.
     if (!isDirectory(path)) throw error;
   }
 }
@@ -21,15 +21,15 @@ export function makeDirectory(path: string): void {
 const isDirectory = (path: string) => statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 
 /**
- * What the file system or SQLite refuses, for whoever has set the data directory; other errors as they are.
- * @param path the directory or what it holds
+ * Error of the file system or of SQLite, as a message that names DATA_DIR. Other errors are returned unchanged.
+ * @param path the directory, or a file in it
  */
-export function dataDirectoryFault(path: string, error: unknown): unknown {
-  if (!(error instanceof Error) || !isOfFiles(error)) return error;
+export function dataDirectoryError(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || !isFileError(error)) return error;
   return new Error(`DATA_DIR: ${path} can't be used (${error.message})`, { cause: error });
 }
 
-/** Sockets and processes have system calls that fail, too. */
-function isOfFiles(error: Error): boolean {
+/** Sockets and processes have failing system calls, too. */
+function isFileError(error: Error): boolean {
   return 'errcode' in error || ('syscall' in error && !('port' in error) && !('spawnargs' in error));
 }

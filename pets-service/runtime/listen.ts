@@ -1,36 +1,42 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 
-interface Endpoint {
-  host: string;
+/** Where a server listens, and the settings that an error message names. */
+export interface Endpoint {
+  portSetting: string;
+  hostSetting: string;
   port: number;
+  /** Undefined: all interfaces. */
+  host: string | undefined;
 }
 
 /**
- * @returns the port, which the system chose where 0 was asked for
+ * @returns the port, which the system chose if 0 was asked for
  * @throws Error that names the setting at fault and its value
  */
-export async function listen(server: Server, { host, port }: Endpoint): Promise<number> {
+export async function listen(server: Server, endpoint: Endpoint): Promise<number> {
+  const { port, host } = endpoint;
   try {
-    server.listen({ port, host });
+    server.listen({ port, ...(host === undefined ? {} : { host }) });
     await once(server, 'listening');
   } catch (error) {
-    throw new Error(describeFault(error, { host, port }), { cause: error });
+    throw new Error(listenError(error, endpoint), { cause: error });
   }
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('not listening on a port');
   return address.port;
 }
 
-/** The host is at fault where it has no address, or one that is not this machine's; otherwise the port is. */
-function describeFault(error: unknown, { host, port }: Endpoint): string {
+/** The host is at fault if it can't be resolved or is not an address of this machine; otherwise the port is. */
+function listenError(error: unknown, { portSetting, hostSetting, port, host }: Endpoint): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const resolving = error instanceof Error && 'syscall' in error && error.syscall === 'getaddrinfo';
-  if (resolving) return `PETS_SERVICE_HOST: ${host} can't be resolved (${code})`;
+  if (resolving) return `${hostSetting}: ${host} can't be resolved (${code})`;
   // EINVAL: a link-local address without its zone, as in fe80::1%eth0.
-  if (['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(code))
-    return `PETS_SERVICE_HOST: ${host} is not an address of this machine (${code})`;
-  const reason =
-    code === 'EADDRINUSE' ? 'is already in use by another program' : `can't be used (${String(error)})`;
-  return `PETS_SERVICE_PORT: ${host}:${port} ${reason}`;
+  if (host !== undefined && ['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'].includes(code)) {
+    return `${hostSetting}: ${host} is not an address of this machine (${code})`;
+  }
+  const where = host === undefined ? `port ${port}` : `${host}:${port}`;
+  if (code === 'EADDRINUSE') return `${portSetting}: ${where} is already in use by another program`;
+  return `${portSetting}: ${where} can't be used (${String(error)})`;
 }

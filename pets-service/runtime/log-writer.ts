@@ -1,134 +1,166 @@
 import { fstatSync, write, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Where log lines go. What pino needs of a destination, and what a service needs when it stops. */
+/** Destination of log lines: what pino needs of one, and what a service needs when it stops. */
 export interface LogWriter {
-  write(line: string): void;
-  /** Resolves once all is written, or cannot be written within the time or at all. */
+  /** Takes lines that end in a line feed. */
+  write(lines: string): void;
+  /** Writes waiting lines now, as far as the reader keeps up. */
+  writeWaiting(): void;
+  /** Resolves when all lines are written, when they can't be, or when the time is over. */
   flush(timeoutMs: number): Promise<void>;
+  /** Lines that were dropped because too many were waiting. */
+  readonly droppedLines: number;
 }
 
 const standardOutput = 1;
-/** Lines are written together, since a write for each would cost more than the line itself. */
+/** PIPE_BUF: a pipe takes this much in one piece, so that lines of several processes do not mix. */
+const batchLength = 4096;
 const flushMs = 20;
-/** What is written at once: as much as a pipe takes in one piece (PIPE_BUF), lest lines of several processes get mixed up. */
-const batchLength = fstatSync(standardOutput).isFile() ? 64 * 1024 : 4096;
-/** How soon to try again where the reader was busy, and where writing failed: the disk was full, or nobody reads. */
-const busyMs = 20;
-const failedMs = 1000;
-/** What may wait, in UTF-16 units; beyond it lines are given up. */
+/** Retry delay when the pipe is full (busy), and after a write error such as ENOSPC or EPIPE (failed). */
+const retryMs = { busy: 20, failed: 1000 };
+/** Limit of waiting lines, in UTF-16 units. Lines beyond it are dropped. */
 const maxWaiting = 4 * 1024 * 1024;
-const exitPatienceMs = 500;
+const exitTimeoutMs = 500;
+
+type Progress = 'done' | 'busy' | 'failed';
 
 /**
- * Writes lines to standard output by a thread, so that neither a busy disk nor a reader that stalls holds up requests.
- * What could not be written waits for a better time. What is waiting when the process exits is written then, as far as
- * somebody takes it.
+ * Writes lines to standard output in batches, since a system call for each line is a large part of a request's cost. A
+ * reader that stalls or a full disk does not stall the service; lines wait until they can be written. Waiting lines are
+ * written when the process exits; SIGKILL loses those of the last 20 ms. A file is written by a thread, since its disk
+ * may be busy for longer than requests should wait.
  *
- * Not pino's own destination: at an exit it waits for ever for a reader that stalls or has gone, and for a full disk.
+ * Not pino's own destination (sonic-boom): at the exit its flushSync tries again forever after EPIPE or ENOSPC, also with
+ * `retryEAGAIN`, which is asked about EAGAIN only; and it does not write to a pipe without blocking.
  *
- * @param onGivenUp told, once lines are written again, how many were given up meanwhile
+ * @param onDropped called with the number of dropped lines when lines can be written again
  */
-export function createLogWriter(onGivenUp: (lines: number) => void): LogWriter {
+export function createLogWriter(onDropped?: (lines: number) => void): LogWriter {
   const batches: string[] = [];
-  /** Length of all of them. */
-  let waiting = 0;
-  /** Of what was written in part. */
+  /** Bytes of a batch that was written in part. */
   let rest: Buffer | undefined;
-  /** Whether the thread writes at the moment. */
-  let writing = false;
-  /** Whether the last write failed for another reason than a busy reader. */
-  let failed = false;
-  let givenUp = 0;
+  let open = '';
+  let waiting = 0;
+  let droppedLines = 0;
+  let reportedDrops = 0;
   let timer: NodeJS.Timeout | undefined;
+  const isFile = fstatSync(standardOutput).isFile();
+  /** Whether a thread is writing at the moment. */
+  let writing = false;
 
-  function take(): Buffer | undefined {
-    const batch = rest === undefined ? batches.shift() : undefined;
-    if (batch !== undefined) waiting -= batch.length;
-    const bytes = batch === undefined ? rest : Buffer.from(batch);
-    rest = undefined;
-    return bytes;
+  function writeWaiting(): Progress {
+    // What the thread is writing comes first.
+    if (writing) return 'busy';
+    if (open !== '') batches.push(open);
+    open = '';
+    makeNonBlocking();
+    while (rest !== undefined || batches.length > 0) {
+      const batch = rest ?? Buffer.from(batches[0] ?? '');
+      let written: number;
+      try {
+        written = writeSync(standardOutput, batch);
+      } catch (error) {
+        return error instanceof Error && 'code' in error && error.code === 'EAGAIN' ? 'busy' : 'failed';
+      }
+      if (rest === undefined) waiting -= batches.shift()?.length ?? 0;
+      rest = written < batch.length ? batch.subarray(written) : undefined;
+    }
+    reportDrops();
+    return 'done';
   }
 
-  function writeWaiting(): void {
-    timer = undefined;
-    if (writing) return;
-    const bytes = take();
-    if (bytes === undefined) return;
+  function writeByThread(): void {
+    const bytes = rest ?? takeAll();
+    rest = undefined;
+    if (bytes.length === 0) return;
     writing = true;
-    neverBlock();
     write(standardOutput, bytes, (error, written) => {
       writing = false;
       if (written < bytes.length) rest = bytes.subarray(written);
-      failed = error !== null && !isBusy(error);
-      if (error !== null) return schedule(failed ? failedMs : busyMs);
-      if (givenUp > 0) onGivenUp(givenUp);
-      givenUp = 0;
-      writeWaiting();
+      if (error !== null) return schedule(retryMs.failed);
+      if (rest !== undefined) return writeByThread();
+      reportDrops();
+      if (waiting > 0) schedule(flushMs);
     });
   }
 
+  function takeAll(): Buffer {
+    const text = batches.splice(0).join('') + open;
+    open = '';
+    waiting = 0;
+    return Buffer.from(text);
+  }
+
+  function reportDrops(): void {
+    const lines = droppedLines - reportedDrops;
+    reportedDrops = droppedLines;
+    if (lines > 0) onDropped?.(lines);
+  }
+
+  function onTimer(): void {
+    timer = undefined;
+    if (isFile && !writing) return writeByThread();
+    const progress = writeWaiting();
+    if (progress !== 'done') schedule(retryMs[progress]);
+  }
+
   function schedule(ms: number): void {
-    timer ??= setTimeout(writeWaiting, ms).unref();
+    timer ??= setTimeout(onTimer, ms).unref();
   }
 
   process.once('exit', () => {
-    const until = performance.now() + exitPatienceMs;
+    // A write of the thread ends by itself, since libuv waits for its threads; nobody is told here.
+    writing = false;
+    const deadline = performance.now() + exitTimeoutMs;
     const clock = new Int32Array(new SharedArrayBuffer(4));
-    neverBlock();
-    for (let bytes = take(); bytes !== undefined; bytes = take()) {
-      try {
-        const written = writeSync(standardOutput, bytes);
-        if (written < bytes.length) rest = bytes.subarray(written);
-      } catch (error) {
-        if (!isBusy(error) || performance.now() > until) return;
-        rest = bytes;
-        Atomics.wait(clock, 0, 0, busyMs);
-      }
+    while (writeWaiting() === 'busy' && performance.now() < deadline) {
+      Atomics.wait(clock, 0, 0, retryMs.busy);
     }
   });
 
-  function isWaiting(): boolean {
-    return !failed && (writing || rest !== undefined || waiting > 0);
-  }
-
   return {
-    write(line) {
-      if (waiting + line.length > maxWaiting) {
-        givenUp += 1;
+    get droppedLines() {
+      return droppedLines;
+    },
+    write(lines) {
+      if (waiting + lines.length > maxWaiting) {
+        droppedLines += 1;
         return;
       }
-      waiting += line.length;
-      const last = batches.at(-1);
-      if (last !== undefined && last.length + line.length <= batchLength) batches[batches.length - 1] += line;
-      else batches.push(line);
-      if (!writing) schedule(flushMs);
+      waiting += lines.length;
+      if (open.length + lines.length <= batchLength) {
+        open += lines;
+      } else {
+        if (open !== '') batches.push(open);
+        open = lines;
+      }
+      schedule(flushMs);
+    },
+    writeWaiting() {
+      writeWaiting();
     },
     async flush(timeoutMs) {
-      const until = performance.now() + timeoutMs;
-      while (isWaiting() && performance.now() < until) await sleep(busyMs);
+      const deadline = performance.now() + timeoutMs;
+      while (writeWaiting() === 'busy' && performance.now() < deadline) await sleep(retryMs.busy);
     },
   };
 }
 
-function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EAGAIN';
-}
-
-interface Unblockable {
+interface NativeHandle {
   _handle: { setBlocking: (blocking: boolean) => void };
 }
 
-/** Undocumented, but there is no other way from here to what is a flag of the descriptor. */
-function isUnblockable(stream: object): stream is Unblockable {
+/** Undocumented, but Node has no other way to change this flag of a file descriptor. */
+function hasNativeHandle(stream: object): stream is NativeHandle {
   const handle = '_handle' in stream ? stream._handle : undefined;
   return typeof handle === 'object' && handle !== null && 'setBlocking' in handle;
 }
 
 /**
- * Makes a write to a pipe fail rather than wait for its reader, and the exit for that write. Each time, since the flag
- * belongs to all processes that share the pipe, and each that starts or ends takes it away.
+ * Makes a write to a full pipe fail instead of wait. Repeated before each write: all processes that share the pipe share
+ * the flag, and each one resets it when it starts or ends.
  */
-function neverBlock(): void {
-  if (isUnblockable(process.stdout)) process.stdout._handle.setBlocking(false);
+function makeNonBlocking(): void {
+  if (hasNativeHandle(process.stdout)) process.stdout._handle.setBlocking(false);
 }

@@ -43,15 +43,15 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
     const pipeline = redis.pipeline();
     for (let added = 0; added < Math.min(batch, count); added += 1) {
       const key = generateApiKey();
-      const sha = hashApiKey(key);
+      const keyHash = hashApiKey(key);
       const record = {
-        id: `key_${sha.slice(0, idLength)}`,
+        id: `key_${keyHash.slice(0, idLength)}`,
         name: 'bench',
         plan: 'enterprise',
         hint: 'pets_…',
       };
       const limits = { minute: maxLimit, day: maxLimit, createdAt: new Date().toISOString(), rev: 1 };
-      pipeline.hset(redisKeys.apiKey(sha), { ...record, ...limits });
+      pipeline.hset(redisKeys.apiKey(keyHash), { ...record, ...limits });
       keys.push(key);
     }
     await pipeline.exec();

@@ -14,14 +14,14 @@ const today = () => new Date().toISOString().slice(0, 10).replaceAll('-', '');
 /** Records and indexes as api-key-store.ts writes them, and counters as consume.lua does. */
 const fill = `
   for n = tonumber(ARGV[1]), tonumber(ARGV[1]) + tonumber(ARGV[2]) - 1 do
-    local sha = redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)
+    local keyHash = redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)
     local id = 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18)
-    redis.call('HSET', 'gw:key:{' .. sha .. '}', 'id', id, 'name', 'Customer number ' .. n, 'plan', 'free',
+    redis.call('HSET', 'gw:key:{' .. keyHash .. '}', 'id', id, 'name', 'Customer number ' .. n, 'plan', 'free',
       'hint', 'pets_Ab1C\u{2026}', 'createdAt', '2026-11-21T05:27:48.258Z', 'rev', 1)
-    redis.call('HSET', 'gw:key-ids', id, sha)
+    redis.call('HSET', 'gw:key-ids', id, keyHash)
     redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
-    redis.call('SET', 'gw:minute:{' .. sha .. '}', n % 50, 'PX', 3600000)
-    redis.call('SET', 'gw:day:{' .. sha .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
+    redis.call('SET', 'gw:minute:{' .. keyHash .. '}', n % 50, 'PX', 3600000)
+    redis.call('SET', 'gw:day:{' .. keyHash .. '}:' .. ARGV[3], n % 1000, 'EX', 86400)
   end
 `;
 
@@ -55,11 +55,11 @@ describe.skipIf(needsRedisServer('a million keys'))(
 
     test('a key costs Redis what the README says', async () => {
       const [id = ''] = await kit.redis.zrange(redisKeys.apiKeysByCreation, '7', '7');
-      const sha = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
+      const keyHash = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
       const parts = {
-        record: redisKeys.apiKey(sha),
-        minute: redisKeys.minute(sha),
-        day: redisKeys.day(sha, today()),
+        record: redisKeys.apiKey(keyHash),
+        minute: redisKeys.minute(keyHash),
+        day: redisKeys.day(keyHash, today()),
       };
       const bytes = await Promise.all(
         Object.entries(parts).map(async ([name, key]) => `${name} ${await kit.redis.memory('USAGE', key)}`),

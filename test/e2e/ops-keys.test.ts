@@ -113,7 +113,9 @@ describe('the life of keys', () => {
     await expect.poll(() => codeOf(key)).toBe('expired_api_key');
     expect((await kit.json<ShownKey>('keys', 'set', id, '--expires', 'never')).expiresAt).toBeNull();
     expect((await kit.pets(key)).status).toBe(200);
-    expect(await kit.redis.ttl(redisKeys.apiKey((await keyIssuer(kit.redis).store.show(id)).sha))).toBe(-1);
+    expect(await kit.redis.ttl(redisKeys.apiKey((await keyIssuer(kit.redis).store.show(id)).keyHash))).toBe(
+      -1,
+    );
   });
 
   describe('keys export and keys import', () => {
@@ -129,7 +131,7 @@ describe('the life of keys', () => {
       const exported = await run('keys', 'export');
       expect(exported.code).toBe(1);
       expect(exported.stderr).toMatch(
-        /^ops: warning: the record of bad is unusable: .*\nops: 1 of the records are unusable and not in the export\n$/,
+        /^ops: warning: the record of bad is invalid: .*\nops: 1 of the records are invalid and not in the export\n$/,
       );
       const file = await fileOf(`\u{FEFF}${exported.stdout}`);
       // The index is lost, as by an edit: importing mends it.
@@ -225,7 +227,7 @@ describe('the life of keys', () => {
         [{ ...good, key: 'pets_secret' }, /line 2: .*"key"/],
         [{ ...good, id }, /line 2: key_\w+ is the id of another key here/],
         [{ ...good, sha256 }, /line 2: the key of key_new is key_\w+ here/],
-        [{ ...good, id: 'key_first' }, /line 2: a{64} stands in line 1 already/],
+        [{ ...good, id: 'key_first' }, /line 2: a{64} is in line 1 already/],
       ];
       const before = await snapshot(kit.redis);
       for (const [line, message] of broken) {
@@ -241,13 +243,13 @@ describe('the life of keys', () => {
   });
 
   test('a record whose expiry was edited into the far past is still there after a change', async () => {
-    const { key, id, sha } = await kit.issue({ name: 'Far past' });
+    const { key, id, keyHash } = await kit.issue({ name: 'Far past' });
     expect((await kit.pets(key)).status).toBe(200);
-    await kit.redis.hset(redisKeys.apiKey(sha), 'expiresAt', '2020-01-01T00:00:00Z');
+    await kit.redis.hset(redisKeys.apiKey(keyHash), 'expiresAt', '2020-01-01T00:00:00Z');
     const changed = await kit.json<ShownKey>('keys', 'set', id, '--name', 'Renamed');
     expect(changed).toMatchObject({ name: 'Renamed', plan: 'free', state: 'expired' });
     expect(await codeOf(key)).toBe('expired_api_key');
-    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
     await kit.json('keys', 'revoke', id);
     expect(await kit.json<ShownKey>('keys', 'show', id)).toMatchObject({ name: 'Renamed', state: 'revoked' });
   });
@@ -271,8 +273,8 @@ describe('the life of keys', () => {
 
     test('a wrong line is named, and no key is made', { timeout: 60_000 }, async () => {
       const wrong: [string | Buffer, RegExp][] = [
-        ['', /the file has no keys in it|name the columns/],
-        ['name,plan\n', /the file has no keys in it/],
+        ['', /the file has no lines with keys|name the columns/],
+        ['name,plan\n', /the file has no lines with keys/],
         ['name\nx\n', /the first line has to name the columns, plan among them/],
         ['name,plan,colour\nx,free,red\n', /unknown column "colour"/],
         ['name,plan\ngood,free\nx,nope\n', /line 3: there is no plan named "nope"/],
@@ -282,7 +284,7 @@ describe('the life of keys', () => {
         ['name,plan,expires\ngood,free,\nx,free,2020-01-01\n', /line 3: the expiry is in the past/],
         ['name,plan\ngood,free\n"x,free\n', /not a CSV file/],
         ['name,plan\ngood,free,1,2\n', /not a CSV file/],
-        ['name,plan,name\nA,free,B\n', /the column name is there twice/],
+        ['name,plan,name\nA,free,B\n', /the column name is repeated/],
         [Buffer.from('name,plan\nM\xFCller,free\n', 'latin1'), /can't read/],
         ['name,plan\n\u{1B}]0;x\u{7},free\n', /line 2: name/],
       ];

@@ -44,7 +44,7 @@ describe('steering a running gateway', () => {
 
   describe('usage', () => {
     test('shows both windows, violations and the ban of a key', async () => {
-      const { key, id, sha } = await kit.issue({ minute: 3 });
+      const { key, id, keyHash } = await kit.issue({ minute: 3 });
       for (let index = 0; index < 4; index += 1) await kit.pets(key);
       const usage = await kit.json<Usage>('usage', id);
       expect(usage).toMatchObject({
@@ -61,7 +61,7 @@ describe('steering a running gateway', () => {
       expect(leftMs).toBeGreaterThan(0);
       expect(leftMs).toBeLessThanOrEqual(60_000);
       expect(usage.day.resetsAt).toMatch(/T00:00:00\.000Z$/);
-      await kit.redis.set(redisKeys.ban(sha), '2', 'PX', 60_000);
+      await kit.redis.set(redisKeys.ban(keyHash), '2', 'PX', 60_000);
       expect(await kit.json<Usage>('usage', id)).toMatchObject({
         state: 'banned',
         ban: { reason: 'went on after 429 (ban 2 in a row)' },
@@ -80,8 +80,8 @@ describe('steering a running gateway', () => {
         minute: { used: 0, limit: null, remaining: null },
         day: { limit: 10_000 },
       });
-      expect(stdout).toContain('0 used; the limit is unusable, see: ops plans list');
-      expect(stdout).toContain('the ban policy is unusable, see: ops policy show');
+      expect(stdout).toContain('0 used; the limit is invalid, see: ops plans list');
+      expect(stdout).toContain('the ban policy is invalid, see: ops policy show');
     });
   });
 
@@ -139,7 +139,7 @@ describe('steering a running gateway', () => {
       const hammering = await kit.issue({ minute: 1 });
       await expect.poll(() => codeOf(hammering.key)).toBe('api_key_banned');
       const byHand = await kit.issue();
-      await kit.redis.set(redisKeys.ban(byHand.sha), 'leaked', 'EX', 100);
+      await kit.redis.set(redisKeys.ban(byHand.keyHash), 'leaked', 'EX', 100);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
       const listed = async () =>
         (await kit.json<{ id: string; reason: string }[]>('bans', 'list')).map(({ id, reason }) => [
@@ -151,13 +151,13 @@ describe('steering a running gateway', () => {
         [byHand.id, 'leaked'],
       ]);
       // One that is prolonged by hand stays listed.
-      await kit.redis.pexpire(redisKeys.ban(byHand.sha), 1_000_000);
+      await kit.redis.pexpire(redisKeys.ban(byHand.keyHash), 1_000_000);
       await sleep(1000);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
       await expect
         .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
         .toBeGreaterThan(Date.now() + 900_000);
-      await kit.redis.del(redisKeys.ban(byHand.sha));
+      await kit.redis.del(redisKeys.ban(byHand.keyHash));
       expect(await listed()).toEqual([[hammering.id, 'went on after 429 (ban 1 in a row)']]);
       await kit.json('policy', 'set', '--violations', '10');
     });
@@ -296,7 +296,7 @@ describe('steering a running gateway', () => {
       ]) {
         const { code, stdout, stderr } = await kit.run(...args);
         expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-        expect(stderr).toBe('ops: gw:audit is a string and not a stream: DEL or mend it first\n');
+        expect(stderr).toBe('ops: gw:audit is a string and not a stream: DEL it or restore it first\n');
       }
       expect(await kit.redis.zcard(redisKeys.apiKeysByCreation)).toBe(keys);
       expect(await kit.redis.exists(redisKeys.plan('unaudited'))).toBe(0);
@@ -341,7 +341,7 @@ describe('steering a running gateway', () => {
         const { child, output } = follow();
         await expect.poll(output).toMatch(/\n$/);
         await kit.server.kill();
-        await expect.poll(output).toContain('ops: Redis is away, trying again');
+        await expect.poll(output).toContain('ops: Redis is unavailable; retrying');
         await kit.server.restart();
         await kit.json('plans', 'set', 'followed', '--minute', '3', '--day', '4', '--as', 'dora');
         await expect.poll(output).toContain('"who":"dora"');
@@ -368,8 +368,8 @@ describe('steering a running gateway', () => {
     test.skipIf(!hasScript)(
       'top refreshes, and states are in colour unless NO_COLOR says otherwise',
       async () => {
-        const { key, id, sha } = await kit.issue({ name: 'Shown' });
-        await kit.redis.set(redisKeys.ban(sha), 'shown', 'PX', 60_000);
+        const { key, id, keyHash } = await kit.issue({ name: 'Shown' });
+        await kit.redis.set(redisKeys.ban(keyHash), 'shown', 'PX', 60_000);
         await kit.pets(key);
         const shown = (env: Record<string, string>) =>
           runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>
@@ -425,7 +425,7 @@ describe.skipIf(needsRedisServer('changes that wait for the disk of Redis'))(
         name: 'a server that keeps nothing on disk',
         answers: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
         code: 0,
-        stderr: /^ops: warning: this Redis keeps no append-only file, so the change is lost with it\n$/,
+        stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
       },
       {
         name: 'an old server that cannot be asked',

@@ -73,10 +73,10 @@ describe.skipIf(needsRedisServer('commands that read'))('commands that read', { 
     const run = opsOn(server);
     const [id, forgotten] = [await issue(run), await issue(run)];
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
-    const sha = await server.redis.hget(redisKeys.apiKeyIds, id);
+    const keyHash = await server.redis.hget(redisKeys.apiKeyIds, id);
     const gone = await server.redis.hget(redisKeys.apiKeyIds, forgotten);
     // A ban that was lifted by hand, one of a key that is gone, plans and policy that were lost.
-    await server.redis.del(redisKeys.ban(sha ?? ''), redisKeys.apiKey(gone ?? ''));
+    await server.redis.del(redisKeys.ban(keyHash ?? ''), redisKeys.apiKey(gone ?? ''));
     await server.redis.zadd(redisKeys.bans, Date.now() + 60_000, forgotten, 1, 'key_long_ago');
     await server.redis.zadd(redisKeys.apiKeysByCreation, 1, forgotten);
     await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
@@ -177,7 +177,7 @@ describe.skipIf(needsRedisServer('commands that read'))('commands that read', { 
       const intact = await server.redis.dumpBuffer(key);
       await server.redis.set(key, 'oops');
       for (const args of commands) {
-        const stderr = `ops: ${key} is a string and not a ${type}: DEL or mend it first\n`;
+        const stderr = `ops: ${key} is a string and not a ${type}: DEL it or restore it first\n`;
         expect(await run(...args), args.join(' ')).toMatchObject({ code: 1, stderr });
       }
       await server.redis.del(key);
@@ -191,7 +191,7 @@ describe.skipIf(needsRedisServer('commands that read'))('commands that read', { 
     const plans = await run('plans', 'list', '--json');
     expect(JSON.parse(plans.stdout)).toContainEqual({ name: 'pro', minute: null, day: null });
     expect(plans.stderr).toMatch(
-      /^ops: warning: no usable limits are set for free, pro, business, anonymous: a gateway that starts .*\n$/,
+      /^ops: warning: no valid limits are set for free, pro, business, anonymous: a gateway that starts .*\n$/,
     );
     expect(await run('policy', 'show')).toMatchObject({
       code: 2,
@@ -283,7 +283,7 @@ describe.skipIf(needsRedisServer('indexes that were edited'))(
       const { redis, run, ids, list, reindex } = await threeKeys();
       await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
       const warning = expect.stringMatching(
-        /^ops: warning: gw:key-ids does not know key_\w+, whose record is there, so keys may be missing here: ops keys reindex/,
+        /^ops: warning: gw:key-ids lacks key_\w+, whose record is there, so keys may be missing here: ops keys reindex/,
       ) as string;
       expect(await list()).toEqual({ keys: [], stderr: warning });
       expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
@@ -295,7 +295,7 @@ describe.skipIf(needsRedisServer('indexes that were edited'))(
       expect(await run('keys', 'export')).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(
-          /^ops: keys may be missing in the export: gw:key-ids does not know key_/,
+          /^ops: keys may be missing in the export: gw:key-ids lacks key_/,
         ) as string,
       });
       expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });

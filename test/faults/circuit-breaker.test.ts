@@ -43,7 +43,7 @@ describe('the circuit breaker', () => {
     };
     const clients = 10;
     await using load = startLoad(clients, getPets, 5);
-    await expect.poll(state).toBe('away');
+    await expect.poll(state).toBe('down');
     // What was on its way has arrived when so many more were refused.
     await expect.poll(() => tally(load.outcomes)['503'] ?? 0).toBeGreaterThan(50);
     const seen = kit.upstream.seen.length;
@@ -70,7 +70,7 @@ describe('the circuit breaker', () => {
     expect(kit.upstream.seen.length).toBe(seen);
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(1);
     expect(await Promise.all(Array.from({ length: 50 }, getPets))).toEqual(Array(50).fill(200));
-    expect(upstreamLines(output())).toEqual(['upstream is left out', 'upstream is ready again']);
+    expect(upstreamLines(output())).toEqual(['upstream is down and ejected', 'upstream is ready again']);
     // What was refused at once is in the access log alone.
     const told = output().match(/"level":40[^\n]*"code":"upstream_\w+"/g) ?? [];
     expect(told.length).toBe(seen);
@@ -81,13 +81,13 @@ describe('the circuit breaker', () => {
     await using load = startLoad(1, getPets, 2);
     // Five, one when it is back at once, one a second later; the next would be two seconds after that.
     await expect.poll(() => kit.upstream.seen.length).toBe(7);
-    await expect.poll(state).toBe('away');
+    await expect.poll(state).toBe('down');
     const outcomes = await load.stop();
     expect(tally(outcomes)).toEqual({ 502: 7, 503: outcomes.length - 7 });
     expect(outcomes.length).toBeGreaterThan(20);
     kit.upstream.answer = answerPets;
     await expect.poll(getPets, { timeout: 20_000 }).toBe(200);
-    expect(upstreamLines(output()).filter((line) => line.includes('left out'))).toHaveLength(3);
+    expect(upstreamLines(output()).filter((line) => line.includes('ejected'))).toHaveLength(3);
     // An answer makes up for all of it.
     const seen = kit.upstream.seen.length;
     kit.upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');

@@ -138,7 +138,7 @@ test.each([
   async (DATABASE_URL, wrong) => {
     await using directory = await temporaryDirectory();
     const line = await failedStart('pets-service', { DATA_DIR: directory.path, DATABASE_URL, DEMO: 'true' });
-    expect(line).toContain(`DATABASE_URL: the database can't be made ready: ${wrong}`);
+    expect(line).toContain(`DATABASE_URL: the database can't be prepared: ${wrong}`);
     expect(line).not.toContain('hunter2');
   },
 );
@@ -231,7 +231,7 @@ describe('a key file', () => {
   });
   afterAll(() => directory[Symbol.asyncDispose]());
 
-  const wrongKind = 'is not one of EC on the curve P-256, which ES256 needs';
+  const wrongKind = 'is not an EC key on the curve P-256, which ES256 needs';
   const privateFault = 'holds no private key in PEM format, or an encrypted one';
 
   test.each([
@@ -257,7 +257,7 @@ describe('a key file', () => {
     ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
     ['text', 'FILE holds no public key in PEM format'],
     ['empty', 'FILE holds no public key in PEM format'],
-    ['p256.pem', 'FILE holds a private key, which belongs to the gateway alone'],
+    ['p256.pem', 'FILE holds a private key, which only the gateway should have'],
     ['two.pub', 'FILE holds more than one key; give each a file of its own'],
     ['p384.pub', `the public key in FILE ${wrongKind}`],
     ['rsa.pub', `the public key in FILE ${wrongKind}`],

@@ -45,5 +45,5 @@ test('of a gateway that is killed, the requests in flight fail and nothing else'
   expect(next.header('X-RateLimit-Remaining')).toBe(String(1000 - 8));
   await load.stop();
   expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
-  expect(await dayUsed(fleet.redis, busy.sha)).toBe(load.outcomes.length);
+  expect(await dayUsed(fleet.redis, busy.keyHash)).toBe(load.outcomes.length);
 });

@@ -24,11 +24,11 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
   const pets: GatewayFleet['pets'] = (key, turn) => fleet.pets(key, turn);
 
   async function expectExact(): Promise<void> {
-    const { key, sha } = await fleet.issue({ minute: 20 });
+    const { key, keyHash } = await fleet.issue({ minute: 20 });
     const answers = await Promise.all(Array.from({ length: 60 }, (_, turn) => pets(key, turn)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
-    expect(await dayUsed(fleet.redis, sha)).toBe(20);
+    expect(await dayUsed(fleet.redis, keyHash)).toBe(20);
   }
 
   test('quotas are exact over three gateways', expectExact);
@@ -66,13 +66,13 @@ describe.skipIf(skip)('on a master with two replicas and three Sentinels', () =>
       await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
 
       expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
-      for (const { key, sha } of keys) {
+      for (const { key, keyHash } of keys) {
         const served = load.count(key, 200);
         expect(served).toBeGreaterThanOrEqual(60);
         // What each instance may admit by itself is a third of the limit.
         expect(served).toBeLessThanOrEqual(120);
         // A replica may lack what its master counted last.
-        expect(await dayUsed(fleet.redis, sha)).toBeGreaterThanOrEqual(served - 3);
+        expect(await dayUsed(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
       }
       await expectExact();
 

@@ -150,7 +150,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
     await sleep(300);
     services[0]?.signal('SIGKILL');
     await services[0]?.exited;
-    await expect.poll(states).toEqual(['away', 'ready']);
+    await expect.poll(states).toEqual(['down', 'ready']);
     const away = running.outcomes.length;
     const awayAt = performance.now();
     await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);
@@ -166,7 +166,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
     await expect.poll(states).toEqual(['ready', 'ready']);
     expect(upstreamLines(gateway.output().slice(outputBefore))).toEqual(
       // It may be heard while it starts.
-      expect.arrayContaining(['upstream is left out', 'upstream is ready again']),
+      expect.arrayContaining(['upstream is down and ejected', 'upstream is ready again']),
     );
   });
 
@@ -174,7 +174,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
     await using running = load();
     await sleep(300);
     services[1]?.signal('SIGSTOP');
-    await expect.poll(states).toEqual(['ready', 'away']);
+    await expect.poll(states).toEqual(['ready', 'down']);
     const away = running.outcomes.length;
     const awayAt = performance.now();
     await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('two pets services behind a gateway, unde
     await using running = load();
     await sleep(300);
     for (const service of services) service.signal('SIGKILL');
-    await expect.poll(states).toEqual(['away', 'away']);
+    await expect.poll(states).toEqual(['down', 'down']);
     const away = running.outcomes.length;
     const awayAt = performance.now();
     await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);

@@ -91,7 +91,7 @@ describe('two upstreams', () => {
     kit.upstream.answer = (req) => req.socket.destroy();
     kit.upstream.readiness = (res) => res.destroy();
     await using load = startLoad(4, async () => (await send(pets, { key })).status);
-    await expect.poll(() => upstreamStates(gateway)).toEqual(states('away', 'ready'));
+    await expect.poll(() => upstreamStates(gateway)).toEqual(states('down', 'ready'));
     const sent = kit.upstream.seen.length;
     const before = load.outcomes.length;
     await expect.poll(() => load.outcomes.length - before).toBeGreaterThan(200);
@@ -127,8 +127,8 @@ describe('an upstream that is not there', () => {
     expect(tally(statuses)).toEqual({ 200: 40 });
     const bodies = kit.upstream.seen.flatMap(({ method, body }) => (method === 'POST' ? [body] : []));
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, index) => `{"name":"Rex ${index}"}`));
-    expect(await upstreamStates(gateway)).toMatchObject({ [dead]: 'away' });
-    expect(upstreamLines(gateway.output())).toContain('upstream is left out');
+    expect(await upstreamStates(gateway)).toMatchObject({ [dead]: 'down' });
+    expect(upstreamLines(gateway.output())).toContain('upstream is down and ejected');
     await gateway[Symbol.asyncDispose]();
   });
 
@@ -161,7 +161,7 @@ describe('an upstream that is not there', () => {
       statuses.push(answer.status);
     }
     expect(tally(statuses)).toEqual({ 503: 20 });
-    expect(Object.values(await upstreamStates(gateway))).toEqual(['away', 'away']);
+    expect(Object.values(await upstreamStates(gateway))).toEqual(['down', 'down']);
     const back = await startUpstream(ports[1]);
     await expect.poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     for (let index = 0; index < 10; index += 1)
@@ -199,9 +199,9 @@ describe('an upstream that is not there', () => {
     await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls });
     await expect
       .poll(() => upstreamStates(gateway))
-      .toEqual({ [ready.url]: 'ready', [draining.url]: 'not_ready', [silentUrl]: 'away' });
+      .toEqual({ [ready.url]: 'ready', [draining.url]: 'not_ready', [silentUrl]: 'down' });
     await draining[Symbol.asyncDispose]();
-    await expect.poll(async () => (await upstreamStates(gateway))[draining.url]).toBe('away');
+    await expect.poll(async () => (await upstreamStates(gateway))[draining.url]).toBe('down');
     await ready[Symbol.asyncDispose]();
     silent.close();
   });
@@ -214,7 +214,7 @@ describe('an upstream that is not there', () => {
       res.writeHead(200, { 'content-length': 20 });
       res.write('{');
     };
-    await expect.poll(async () => (await upstreamStates(gateway))[upstream.url]).toBe('away');
+    await expect.poll(async () => (await upstreamStates(gateway))[upstream.url]).toBe('down');
     await upstream[Symbol.asyncDispose]();
   });
 

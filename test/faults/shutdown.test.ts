@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
@@ -51,7 +51,7 @@ describe('SIGTERM', () => {
     kit.upstream.answer = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       // So much that the gateway does not wait for the rest.
-      res.write(`["${'a'.repeat(wholeAnswerBytes)}", `);
+      res.write(`["${'a'.repeat(maxBufferedBytes)}", `);
       finish = () => res.end('"rest"]');
     };
     const agent = new Agent({ keepAliveTimeout: 60_000 });
@@ -62,7 +62,7 @@ describe('SIGTERM', () => {
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
       .toMatchObject({ status: 'draining' });
     finish();
-    expect(await answer.body.json()).toEqual(['a'.repeat(wholeAnswerBytes), 'rest']);
+    expect(await answer.body.json()).toEqual(['a'.repeat(maxBufferedBytes), 'rest']);
     expect(await kit.gateway.exited).toBe(0);
     await agent.close();
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { postJson, send, type Answer } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
@@ -78,7 +78,7 @@ describe('an upstream that answers some requests with', () => {
       let left = parts;
       const write = () => {
         for (; left > 0; left -= 1) {
-          if (!res.write('a'.repeat(wholeAnswerBytes))) {
+          if (!res.write('a'.repeat(maxBufferedBytes))) {
             left -= 1;
             res.once('drain', write);
             return;
@@ -90,6 +90,6 @@ describe('an upstream that answers some requests with', () => {
     };
     const answer = await request(pets, { headers: { authorization: `Bearer ${key}` } });
     await sleep(4 * upstreamTimeoutMs);
-    expect((await answer.body.text()).length).toBe(parts * wholeAnswerBytes);
+    expect((await answer.body.text()).length).toBe(parts * maxBufferedBytes);
   });
 });

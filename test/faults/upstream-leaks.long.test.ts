@@ -54,7 +54,7 @@ describe.skipIf(elsewhere)(`after ${total} requests that met a broken upstream`,
       const index = (next += 1);
       const url = `${pets}?fault=${index % brokenAnswers.length}`;
       if (index % 50 === 0) return leaveEarly(url);
-      // Good ones in between, lest the upstream is left out and nothing is tried.
+      // Good ones in between, lest the upstream is down and ejected and nothing is tried.
       await exchange('GET', pets);
       const status = await exchange(index % 3 === 0 ? 'POST' : 'GET', url);
       if (status === 503) await sleep(50);

@@ -73,7 +73,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(await sum('gateway_worker_restarts_total')).toBe(1);
     expect(kit.gateway.output()).toMatch(
-      new RegExp(`"level":50,.*"pid":${doomed},"end":"SIGKILL","msg":"a worker has ended"`),
+      new RegExp(`"level":50,.*"pid":${doomed},"end":"SIGKILL","msg":"worker exited unexpectedly"`),
     );
     const served = load.outcomes.length;
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(served + 50);
@@ -141,7 +141,7 @@ describe.skipIf(needsRedisServer('several workers'))('the start of several worke
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
     expect(code).toBe(1);
     expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
-    const [, pid] = /"pid":(\d+),"msg":"a worker serves"/.exec(stdout) ?? [];
+    const [, pid] = /"pid":(\d+),"msg":"worker serves"/.exec(stdout) ?? [];
     expect(isRunning(Number(pid))).toBe(false);
     // Nor its Redis, whose lock and address are gone.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();

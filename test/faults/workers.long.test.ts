@@ -7,7 +7,7 @@ import { startLoad, tally } from '../support/load/steady-load.ts';
 import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const missing = needsRedisServer('workers that hang');
-const hangs = '"msg":"a worker hangs and is killed"';
+const hangs = '"msg":"worker hangs and is killed"';
 const timeout = 90_000;
 
 function get(kit: GatewayKit, key: string): Promise<number | string> {

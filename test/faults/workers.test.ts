@@ -30,10 +30,10 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
   const { pets, sum, readiness } = lookAt(() => kit.gateway);
 
   test('admits up to the limit exactly, whichever workers the requests come to', async () => {
-    const { key, sha } = await kit.issue();
+    const { key, keyHash } = await kit.issue();
     const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
-    expect(await dayUsed(kit.redis, sha)).toBe(60);
+    expect(await dayUsed(kit.redis, keyHash)).toBe(60);
     await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
     kit.expectNoOutage();
   });

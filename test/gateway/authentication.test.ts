@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createApiKeys, type ApiKeys, type Caller } from '../../gateway/api-keys/api-key-cache.ts';
+import { createApiKeyCache, type ApiKeyCache, type Caller } from '../../gateway/api-keys/api-key-cache.ts';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { createRedisState } from '../../gateway/redis-state.ts';
@@ -40,19 +40,23 @@ describe('authentication', () => {
   }
 
   test('a key is not found by memory before its plan is known', async () => {
-    const { sha } = await kit.issue();
+    const { keyHash } = await kit.issue();
     const log = pino({ level: 'silent' });
     const metrics = createMetrics({ droppedLogLines: () => 0 });
     const state = createRedisState({ url: kit.server.url, isPrivate: false, log, metrics, now: Date.now });
     try {
-      expect(await state.untilOpen(5000)).toBe(true);
+      expect(await state.waitUntilOpen(5000)).toBe(true);
       const found: (Caller | undefined)[] = [];
       const { limitsOf } = state.plans;
-      const learn = () => Promise.resolve(void found.push(apiKeys.recall(sha)));
-      const apiKeys: ApiKeys = createApiKeys({ ...state, plans: { limitsOf, learn }, now: Date.now });
-      expect(await apiKeys.find(sha)).toMatchObject({ outcome: 'valid', caller: { sha } });
+      const ensureLoaded = () => Promise.resolve(void found.push(apiKeys.getCached(keyHash)));
+      const apiKeys: ApiKeyCache = createApiKeyCache({
+        ...state,
+        plans: { limitsOf, ensureLoaded },
+        now: Date.now,
+      });
+      expect(await apiKeys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: { keyHash } });
       expect(found).toEqual([undefined]);
-      expect(apiKeys.recall(sha)).toMatchObject({ sha });
+      expect(apiKeys.getCached(keyHash)).toMatchObject({ keyHash });
     } finally {
       await state.close();
     }
@@ -78,21 +82,21 @@ describe('authentication', () => {
   });
 
   test('a revoked key is told so, and its record stays 90 days', async () => {
-    const { key, id, sha } = await kit.issue();
+    const { key, id, keyHash } = await kit.issue();
     await keyIssuer(kit.redis).store.revoke(id);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'revoked_api_key');
-    const days = (await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400;
+    const days = (await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400;
     expect(Math.round(days)).toBe(90);
   });
 
   test('a key works until it expires, and is then told so', async () => {
-    const { key, sha } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
+    const { key, keyHash } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
     expect((await pets({ authorization: `Bearer ${key}` })).status).toBe(200);
     await expect
       .poll(async () => (await pets({ authorization: `Bearer ${key}` })).status, { timeout: 8000 })
       .toBe(401);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'expired_api_key');
-    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(sha))) / 86_400)).toBe(90);
+    expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
   });
 
   test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be written %j', async (scheme) => {
@@ -101,8 +105,8 @@ describe('authentication', () => {
   });
 
   test('only the hash of a key is in Redis', async () => {
-    const { key, sha } = await kit.issue();
-    const record = await kit.redis.hgetall(redisKeys.apiKey(sha));
+    const { key, keyHash } = await kit.issue();
+    const record = await kit.redis.hgetall(redisKeys.apiKey(keyHash));
     expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name', 'plan', 'rev']);
     expect(JSON.stringify(record)).not.toContain(key.slice(9));
   });

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { createFaultReport } from '../../gateway/observability/invalid-values.ts';
+import { createInvalidValues } from '../../gateway/observability/invalid-values.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
 import { utcDate } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
@@ -76,7 +76,7 @@ describe('values in Redis that were edited by hand', () => {
     expect(gateway.output()).toContain(`"key":"${key}","faults":["is a string and not a ${type}"]`);
     const change = ['plans', 'set', 'anonymous', '--minute', '59'];
     expect(await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url })).toMatchObject(
-      { code: 1, stderr: `ops: ${key} is a string and not a ${type}: DEL or mend it first\n` },
+      { code: 1, stderr: `ops: ${key} is a string and not a ${type}: DEL it or restore it first\n` },
     );
     expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
     await redis.del(key);
@@ -102,13 +102,13 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test('a record with a bad limit goes on as it was', async () => {
-    const { key, sha } = await kit.issue({ minute: 33 });
+    const { key, keyHash } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev: 2 });
+    await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev: 2 });
     expect(await policyOf(key)).toContain('q=33;w=60');
     // All records share one label: a metric must not grow with them.
     expect(await metric('gw:key')).toBe('1');
-    await redis.hset(redisKeys.apiKey(sha), { minute: 34, rev: 3 });
+    await redis.hset(redisKeys.apiKey(keyHash), { minute: 34, rev: 3 });
     expect(await policyOf(key)).toContain('q=34;w=60');
     expect(await metric('gw:key')).toBe('0');
   });
@@ -116,43 +116,43 @@ describe('values in Redis that were edited by hand', () => {
   test.each(['abc', '-1', ''])(
     'a record whose rev is %j goes on as it was, and is revoked on the next request',
     async (rev) => {
-      const { key, sha } = await kit.issue({ minute: 33 });
+      const { key, keyHash } = await kit.issue({ minute: 33 });
       expect(await policyOf(key)).toContain('q=33;w=60');
-      await redis.hset(redisKeys.apiKey(sha), { rev });
+      await redis.hset(redisKeys.apiKey(keyHash), { rev });
       for (let times = 0; times < 3; times += 1) expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('1');
-      await redis.hset(redisKeys.apiKey(sha), { revokedAt: 'yes' });
+      await redis.hset(redisKeys.apiKey(keyHash), { revokedAt: 'yes' });
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(401);
-      await redis.hdel(redisKeys.apiKey(sha), 'revokedAt');
-      await redis.hset(redisKeys.apiKey(sha), { rev: 5 });
+      await redis.hdel(redisKeys.apiKey(keyHash), 'revokedAt');
+      await redis.hset(redisKeys.apiKey(keyHash), { rev: 5 });
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('0');
     },
   );
 
   test('a record is broken and then restored as it was', async () => {
-    const { key, sha } = await kit.issue({ minute: 33 });
+    const { key, keyHash } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    const before = await redis.hgetall(redisKeys.apiKey(sha));
+    const before = await redis.hgetall(redisKeys.apiKey(keyHash));
     for (const rev of [8, 9]) {
-      await redis.hset(redisKeys.apiKey(sha), { minute: 'lots', rev });
+      await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev });
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('1');
-      await redis.hset(redisKeys.apiKey(sha), before);
+      await redis.hset(redisKeys.apiKey(keyHash), before);
       expect(await policyOf(key)).toContain('q=33;w=60');
       expect(await metric('gw:key')).toBe('0');
     }
-    expect(await redis.get(redisKeys.minute(sha))).toBe('5');
+    expect(await redis.get(redisKeys.minute(keyHash))).toBe('5');
   });
 
   test('a record of the wrong type is told of, and so is its return', async () => {
-    const { key, sha } = await kit.issue();
+    const { key, keyHash } = await kit.issue();
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-    await redis.rename(redisKeys.apiKey(sha), `test:${sha}`);
-    await redis.set(redisKeys.apiKey(sha), 'oops');
+    await redis.rename(redisKeys.apiKey(keyHash), `test:${keyHash}`);
+    await redis.set(redisKeys.apiKey(keyHash), 'oops');
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     expect(await metric('gw:key')).toBe('1');
-    await redis.rename(`test:${sha}`, redisKeys.apiKey(sha));
+    await redis.rename(`test:${keyHash}`, redisKeys.apiKey(keyHash));
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     expect(await metric('gw:key')).toBe('0');
   });
@@ -163,10 +163,10 @@ describe('values in Redis that were edited by hand', () => {
   ])(
     'a record that is revoked with redis-cli %s is refused on the next request',
     async (_name, revokedAt) => {
-      const { key, sha } = await kit.issue();
+      const { key, keyHash } = await kit.issue();
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
-      await redis.hset(redisKeys.apiKey(sha), { revokedAt });
-      await redis.hincrby(redisKeys.apiKey(sha), 'rev', 1);
+      await redis.hset(redisKeys.apiKey(keyHash), { revokedAt });
+      await redis.hincrby(redisKeys.apiKey(keyHash), 'rev', 1);
       const answer = await send(`${gateway.url}/v1/pets`, { key });
       expect(answer.status).toBe(401);
       expect(answer.json).toMatchObject({ code: 'revoked_api_key' });
@@ -174,15 +174,15 @@ describe('values in Redis that were edited by hand', () => {
   );
 
   test('a record that is broken otherwise is still revoked by its revokedAt', async () => {
-    const { key, sha } = await kit.issue();
-    await redis.hset(redisKeys.apiKey(sha), { revokedAt: 'yes', minute: 'lots', rev: 2 });
+    const { key, keyHash } = await kit.issue();
+    await redis.hset(redisKeys.apiKey(keyHash), { revokedAt: 'yes', minute: 'lots', rev: 2 });
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     expect(answer.status).toBe(401);
   });
 
   test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
-    const { key, sha } = await kit.issue();
-    await redis.hset(redisKeys.apiKey(sha), { plan: 'platinum', rev: 2 });
+    const { key, keyHash } = await kit.issue();
+    await redis.hset(redisKeys.apiKey(keyHash), { plan: 'platinum', rev: 2 });
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     expect(answer.status).toBe(503);
     expect(answer.json).toMatchObject({ code: 'service_unavailable' });
@@ -195,12 +195,12 @@ describe('values in Redis that were edited by hand', () => {
     ['on a plan that does not exist', { plan: 'none' }, { plan: 'pro' }],
     ['on enterprise without limits', { plan: 'enterprise' }, { minute: 300, day: 10_000 }],
   ])('a record %s is served from the next request after it is mended', async (_name, broken, mended) => {
-    const { key, sha } = await kit.issue();
-    await redis.hset(redisKeys.apiKey(sha), { ...broken, rev: 2 });
+    const { key, keyHash } = await kit.issue();
+    await redis.hset(redisKeys.apiKey(keyHash), { ...broken, rev: 2 });
     for (let times = 0; times < 2; times += 1) {
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     }
-    await redis.hset(redisKeys.apiKey(sha), { ...mended, rev: 3 });
+    await redis.hset(redisKeys.apiKey(keyHash), { ...mended, rev: 3 });
     expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
   });
 
@@ -208,9 +208,9 @@ describe('values in Redis that were edited by hand', () => {
     let nowMs = 0;
     const gauge = new Map<string, number>();
     const log = pino({ level: 'silent' });
-    const faults = createFaultReport({ log, gauge: (key, count) => gauge.set(key, count) });
-    const plans = createPlans({ redis, faults, now: () => nowMs });
-    await plans.learn('gone');
+    const invalidValues = createInvalidValues({ log, setGauge: (key, count) => gauge.set(key, count) });
+    const plans = createPlans({ redis, invalidValues, now: () => nowMs });
+    await plans.ensureLoaded('gone');
     expect(gauge.get('gw:plan:gone')).toBe(2);
     nowMs = 59_999;
     await plans.refresh();
@@ -218,33 +218,33 @@ describe('values in Redis that were edited by hand', () => {
     nowMs = 60_000;
     await plans.refresh();
     expect(gauge.get('gw:plan:gone')).toBe(0);
-    await plans.learn('gone');
+    await plans.ensureLoaded('gone');
     await plans.refresh();
     expect(gauge.get('gw:plan:gone')).toBe(2);
     expect(gauge.has('gw:plan:pro')).toBe(false);
   });
 
   test('a counter of the wrong type or without a number counts as empty', async () => {
-    const { key, sha } = await kit.issue();
-    await redis.hset(redisKeys.minute(sha), 'a', 'b');
+    const { key, keyHash } = await kit.issue();
+    await redis.hset(redisKeys.minute(keyHash), 'a', 'b');
     const answer = await send(`${gateway.url}/v1/pets`, { key });
     expect(answer.status).toBe(200);
     expect(answer.header('X-RateLimit-Remaining')).toBe('59');
-    await redis.set(redisKeys.minute(sha), 'abc');
+    await redis.set(redisKeys.minute(keyHash), 'abc');
     expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
   });
 
   test.each(['0100', '1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
     'a counter edited to %j counts as empty, and is mended',
     async (edited) => {
-      const { key, sha } = await kit.issue();
-      await redis.set(redisKeys.minute(sha), edited);
-      await redis.set(redisKeys.day(sha, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
+      const { key, keyHash } = await kit.issue();
+      await redis.set(redisKeys.minute(keyHash), edited);
+      await redis.set(redisKeys.day(keyHash, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
       const answer = await send(`${gateway.url}/v1/pets`, { key });
       expect(answer.status).toBe(200);
       expect(answer.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);
-      expect(await redis.get(redisKeys.minute(sha))).toBe('1');
-      expect(await redis.ttl(redisKeys.minute(sha))).toBeGreaterThan(0);
+      expect(await redis.get(redisKeys.minute(keyHash))).toBe('1');
+      expect(await redis.ttl(redisKeys.minute(keyHash))).toBeGreaterThan(0);
     },
   );
 
@@ -255,8 +255,8 @@ describe('values in Redis that were edited by hand', () => {
       (counter: string) => redis.expire(counter, 3600),
     ],
   ])('a minute counter whose expiry %s ends within a minute again', async (_name, edit) => {
-    const { key, sha } = await kit.issue();
-    const counters = [redisKeys.minute(sha), `${redisKeys.anonymousPrefix}:127.0.0.1`];
+    const { key, keyHash } = await kit.issue();
+    const counters = [redisKeys.minute(keyHash), `${redisKeys.anonymousPrefix}:127.0.0.1`];
     await redis.del(...counters);
     const count = () => Promise.all([{ key }, {}].map((by) => send(`${gateway.url}/v1/pets`, by)));
     await count();

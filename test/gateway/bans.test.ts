@@ -31,17 +31,17 @@ async function exhaustedKey(): Promise<IssuedKey> {
 }
 
 /** Makes the next refusals count as if they came a second apart, without waiting for it. */
-async function ageViolations(sha: string, byMs: number): Promise<void> {
-  const recent = await redis.hget(redisKeys.violations(sha), 'recent');
+async function ageViolations(keyHash: string, byMs: number): Promise<void> {
+  const recent = await redis.hget(redisKeys.violations(keyHash), 'recent');
   const aged = (recent ?? '').split(',').flatMap((text) => (text === '' ? [] : [Number(text) - byMs]));
-  await redis.hset(redisKeys.violations(sha), 'recent', aged.join(','));
+  await redis.hset(redisKeys.violations(keyHash), 'recent', aged.join(','));
 }
 
 /** Ten violations, a second apart in Redis' eyes: the last one bans. */
-async function provokeBan({ key, sha }: IssuedKey) {
+async function provokeBan({ key, keyHash }: IssuedKey) {
   for (let violation = 0; violation < 9; violation += 1) {
     await pets(key);
-    await ageViolations(sha, 1100);
+    await ageViolations(keyHash, 1100);
   }
   return pets(key);
 }
@@ -80,9 +80,9 @@ describe.skipIf(skip).concurrent('bans', () => {
     const until = Number(banned.header('X-RateLimit-Reset'));
     expect(Math.abs(until - (Date.now() / 1000 + 60))).toBeLessThan(3);
     // The window that was full is over, and the key is still banned.
-    await redis.del(redisKeys.minute(issued.sha));
+    await redis.del(redisKeys.minute(issued.keyHash));
     expect((await pets(issued.key)).json).toMatchObject({ code: 'api_key_banned' });
-    expect(await redis.exists(redisKeys.minute(issued.sha))).toBe(0);
+    expect(await redis.exists(redisKeys.minute(issued.keyHash))).toBe(0);
   });
 
   test('each further ban is twice as long, up to an hour, and a day without one starts anew', async ({
@@ -91,24 +91,24 @@ describe.skipIf(skip).concurrent('bans', () => {
     const issued = await exhaustedKey();
     const banSeconds = [];
     for (let ban = 0; ban < 8; ban += 1) {
-      await redis.set(redisKeys.minute(issued.sha), 1, 'EX', 60);
+      await redis.set(redisKeys.minute(issued.keyHash), 1, 'EX', 60);
       const banned = await provokeBan(issued);
       banSeconds.push(Number(banned.header('Retry-After')));
-      await redis.del(redisKeys.ban(issued.sha));
+      await redis.del(redisKeys.ban(issued.keyHash));
       await sleep(1100);
     }
     expect(banSeconds).toEqual([60, 120, 240, 480, 960, 1920, 3600, 3600]);
-    expect(await redis.ttl(redisKeys.violations(issued.sha))).toBeGreaterThan(86_400);
+    expect(await redis.ttl(redisKeys.violations(issued.keyHash))).toBeGreaterThan(86_400);
 
-    await redis.hset(redisKeys.violations(issued.sha), 'bannedUntil', Date.now() - 86_400_000);
-    await redis.set(redisKeys.minute(issued.sha), 1, 'EX', 60);
+    await redis.hset(redisKeys.violations(issued.keyHash), 'bannedUntil', Date.now() - 86_400_000);
+    await redis.set(redisKeys.minute(issued.keyHash), 1, 'EX', 60);
     expect((await provokeBan(issued)).header('Retry-After')).toBe('60');
   });
 
   test('a ban that an operator lifts by deleting its key is over within a second', async ({ expect }) => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
-    await redis.del(redisKeys.ban(issued.sha), redisKeys.minute(issued.sha));
+    await redis.del(redisKeys.ban(issued.keyHash), redisKeys.minute(issued.keyHash));
     await sleep(1000);
     expect((await pets(issued.key)).status).toBe(200);
   });
@@ -124,7 +124,7 @@ describe.skipIf(skip).concurrent('bans', () => {
       requests += answers.filter(({ status }) => status === 429).length;
     }
     const commands = monitor.commands.filter(
-      ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(issued.sha)),
+      ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(issued.keyHash)),
     ).length;
     monitor.close();
     expect(requests).toBeGreaterThan(100);
@@ -135,12 +135,12 @@ describe.skipIf(skip).concurrent('bans', () => {
 
 describe.skipIf(skip)('one thing at a time', () => {
   test('200 requests at once across the limit count as one violation', async () => {
-    const { key, sha } = await kit.issue({ minute: 50 });
+    const { key, keyHash } = await kit.issue({ minute: 50 });
     const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
-    const recent = await redis.hget(redisKeys.violations(sha), 'recent');
+    const recent = await redis.hget(redisKeys.violations(keyHash), 'recent');
     expect(recent?.split(',')).toHaveLength(1);
-    expect(await redis.exists(redisKeys.ban(sha))).toBe(0);
+    expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
   });
 
   test('a ban ends by itself at the time that it said', async () => {
@@ -150,7 +150,7 @@ describe.skipIf(skip)('one thing at a time', () => {
     const banned = await provokeBan(issued);
     await redis.hset(redisKeys.banPolicy, 'banSeconds', 60);
     expect(banned.header('Retry-After')).toBe('2');
-    await redis.del(redisKeys.minute(issued.sha));
+    await redis.del(redisKeys.minute(issued.keyHash));
     await sleep(2000);
     expect((await pets(issued.key)).status).toBe(200);
   });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -19,7 +19,7 @@ interface LogLine {
 const burstLength = hasRedisServer ? 100 : 5;
 
 /** The client sees the beginning of such an answer before the gateway has all of it. */
-const tooLargeToHold = 'x'.repeat(wholeAnswerBytes + 1);
+const tooLargeToHold = 'x'.repeat(maxBufferedBytes + 1);
 
 describe('what operators see of an instance', () => {
   let kit: GatewayKit;
@@ -136,7 +136,7 @@ describe('what operators see of an instance', () => {
       await quiet[Symbol.asyncDispose]();
       expect(quiet.output()).not.toContain('"level":30');
       await expect.poll(quiet.output).toContain('"code":"upstream_unavailable"');
-      expect(quiet.output()).toContain('upstream is left out');
+      expect(quiet.output()).toContain('upstream is down and ejected');
     });
 
     test('never holds a path, a query, a body or a key', async () => {
@@ -245,7 +245,7 @@ describe('what operators see of an instance', () => {
       await expect.poll(told).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
       // Nor is one that was made elsewhere told more than once, however many meet it together.
       const elsewhere = await kit.issue();
-      await kit.redis.set(redisKeys.ban(elsewhere.sha), 'leaked', 'PX', 60_000);
+      await kit.redis.set(redisKeys.ban(elsewhere.keyHash), 'leaked', 'PX', 60_000);
       await Promise.all(Array.from({ length: burstLength }, () => pets(elsewhere.key)));
       // The line of a request comes after what it has told.
       const last = await pets(elsewhere.key);

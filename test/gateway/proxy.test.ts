@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import jwt from 'jsonwebtoken';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { wholeAnswerBytes } from '../../gateway/upstream/buffered-response.ts';
+import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, postJson, send, sendRaw, type Answer } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -394,7 +394,7 @@ describe('proxying', () => {
     // Answers that go on and on: nobody gives up on them.
     kit.upstream.answer = (_req, res) => {
       res.writeHead(200, json);
-      const timer = setInterval(() => res.write('a'.repeat(2 * wholeAnswerBytes)), 100);
+      const timer = setInterval(() => res.write('a'.repeat(2 * maxBufferedBytes)), 100);
       held.push(() => {
         clearInterval(timer);
         res.end();

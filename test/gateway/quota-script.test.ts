@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createQuotaScript, type QuotaArguments } from '../../gateway/quota/quota-batch.ts';
+import { createQuotaBatch, type QuotaArguments } from '../../gateway/quota/quota-batch.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { scriptOutcome } from '../../gateway/redis/script-outcomes.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
@@ -14,7 +15,7 @@ const args = (minute: number, rev = -1): QuotaArguments => [
   '10 60000 60000 3600000 86400000',
 ];
 const asSaid = (answer: readonly number[]) => answer;
-const [limited, allowed, stale] = [0, 1, 3];
+const { limited, allowed, stale } = scriptOutcome;
 
 /** Redis as it is, or in JavaScript where there is none: the script has to run on both. */
 describe('requests that are decided on together', () => {
@@ -35,7 +36,7 @@ describe('requests that are decided on together', () => {
 
   function startScript() {
     gate = { open: true, outages: 0, send: (command) => command() };
-    return createQuotaScript({ redis, gate });
+    return createQuotaBatch({ redis, gate });
   }
 
   async function scriptCalls(): Promise<number> {
@@ -65,13 +66,13 @@ describe('requests that are decided on together', () => {
 
   test('more than fit into one command come in several', async () => {
     const script = startScript();
-    const sha = shaOf(100);
+    const keyHash = shaOf(100);
     const answers = await Promise.all(
-      Array.from({ length: 450 }, () => script.run(quotaKeys(sha), args(400), asSaid)),
+      Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), asSaid)),
     );
     const of = (wanted: number) => answers.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: of(allowed), limited: of(limited) }).toEqual({ allowed: 400, limited: 50 });
-    expect(await redis.get(redisKeys.minute(sha))).toBe('400');
+    expect(await redis.get(redisKeys.minute(keyHash))).toBe('400');
   });
 
   test('one whose record has changed, or is none, does not disturb the others', async () => {
@@ -95,15 +96,15 @@ describe('requests that are decided on together', () => {
 
   test('those that still wait when Redis is given up on are not counted later', async () => {
     const script = startScript();
-    const sha = shaOf(300);
+    const keyHash = shaOf(300);
     const underWay = [];
     for (let command = 0; command < 4; command += 1) {
-      underWay.push(script.run(quotaKeys(sha), args(8), asSaid));
+      underWay.push(script.run(quotaKeys(keyHash), args(8), asSaid));
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
     }
-    const waiting = script.run(quotaKeys(sha), args(8), asSaid);
+    const waiting = script.run(quotaKeys(keyHash), args(8), asSaid);
     // Open again by the time that they are answered.
     gate.outages += 1;
     const [decided] = await Promise.all([
@@ -111,6 +112,6 @@ describe('requests that are decided on together', () => {
       expect(waiting).rejects.toThrow(RedisUnavailable),
     ]);
     expect(decided.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
-    expect((await script.run(quotaKeys(sha), args(8), asSaid))[2]).toBe(5);
+    expect((await script.run(quotaKeys(keyHash), args(8), asSaid))[2]).toBe(5);
   });
 });

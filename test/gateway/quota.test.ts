@@ -34,8 +34,8 @@ describe.skipIf(needsRedisServer('quotas over three gateways'))(
 
     const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
     /** Over all days, so that the test may run across midnight. */
-    const dayCount = async (sha: string) => {
-      const counters = await redis.keys(`${redisKeys.dayPrefix(sha)}:*`);
+    const dayCount = async (keyHash: string) => {
+      const counters = await redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
       return (await Promise.all(counters.map((key) => redis.get(key)))).reduce(
         (sum, count) => sum + Number(count),
         0,
@@ -43,14 +43,14 @@ describe.skipIf(needsRedisServer('quotas over three gateways'))(
     };
 
     test('2,000 requests at once on a Free key: exactly 60 are served, and the day counter says 60', async () => {
-      const { key, sha } = await keyIssuer(redis).issue();
+      const { key, keyHash } = await keyIssuer(redis).issue();
       const answers = await Promise.all(
         Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
       );
       const count = (status: number) => answers.filter((answer) => answer.status === status).length;
       expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
-      expect(await dayCount(sha)).toBe(60);
-      expect(await redis.get(redisKeys.minute(sha))).toBe('60');
+      expect(await dayCount(keyHash)).toBe(60);
+      expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
       const remaining = answers
         .filter(({ status }) => status === 200)
         .map((a) => Number(a.header('X-RateLimit-Remaining')));
@@ -114,20 +114,20 @@ describe.skipIf(needsRedisServer('quotas over three gateways'))(
     });
 
     test('a request of a known key costs Redis one command, counted on the server', async () => {
-      const { key, sha } = await keyIssuer(redis).issue({ plan: 'business' });
+      const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'business' });
       await send(pets(0), { key });
       const monitor = await monitorRedis(server.port);
       for (let index = 0; index < 50; index += 1) expect((await send(pets(0), { key })).status).toBe(200);
       // What a script does within the server is no command of its own.
       const sent = () => monitor.commands.filter(({ source }) => source !== 'lua');
-      const ofKey = () => sent().filter(({ args }) => args.some((arg) => arg.includes(sha)));
+      const ofKey = () => sent().filter(({ args }) => args.some((arg) => arg.includes(keyHash)));
       await expect.poll(() => ofKey().length).toBeGreaterThanOrEqual(50);
       monitor.close();
       expect(ofKey().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
       // All else is the clock's: settings and life are asked for twice a second, however many requests there are.
       const others = new Set(
         sent().flatMap(({ args }) =>
-          args.some((arg) => arg.includes(sha)) ? [] : [`${args[0]} ${args[1] ?? ''}`],
+          args.some((arg) => arg.includes(keyHash)) ? [] : [`${args[0]} ${args[1] ?? ''}`],
         ),
       );
       for (const command of others) {

@@ -28,7 +28,7 @@ describe.skipIf(needsRedisServer('what a request costs'))('what a request costs'
   const post = (key: string) => postJson(`${kit.gateway.url}/v1/pets`, key, { name: 'Rex', categoryId: 1 });
 
   /** Commands that name the key, from the gateway itself and, as `lua`, those that its script gives. */
-  async function commandsOf(sha: string, requests: () => Promise<void>): Promise<Record<string, number>> {
+  async function commandsOf(keyHash: string, requests: () => Promise<void>): Promise<Record<string, number>> {
     const monitor = await monitorRedis(kit.server.port);
     await requests();
     await kit.redis.echo('the end');
@@ -37,7 +37,7 @@ describe.skipIf(needsRedisServer('what a request costs'))('what a request costs'
     monitor.close();
     const counts: Record<string, number> = {};
     for (const { args, source } of monitor.commands) {
-      if (!args.some((arg) => arg.includes(sha))) continue;
+      if (!args.some((arg) => arg.includes(keyHash))) continue;
       const name = `${source === 'lua' ? 'lua ' : ''}${args[0]?.toLowerCase()}`;
       counts[name] = (counts[name] ?? 0) + 1;
     }
@@ -49,10 +49,10 @@ describe.skipIf(needsRedisServer('what a request costs'))('what a request costs'
   }
 
   test('one Redis command and six steps of the script for a request that is served', async () => {
-    const { key, sha } = await issue();
+    const { key, keyHash } = await issue();
     await repeat(warmUp, () => get(key), 200);
     const requests = 50;
-    expect(await commandsOf(sha, () => repeat(requests, () => get(key), 200))).toEqual({
+    expect(await commandsOf(keyHash, () => repeat(requests, () => get(key), 200))).toEqual({
       evalsha: requests,
       'lua hget': requests,
       'lua mget': requests,
@@ -64,27 +64,27 @@ describe.skipIf(needsRedisServer('what a request costs'))('what a request costs'
   });
 
   test('one command more for a key that is met for the first time', async () => {
-    const { key, sha } = await issue();
-    const counts = await commandsOf(sha, () => repeat(1, () => get(key), 200));
+    const { key, keyHash } = await issue();
+    const counts = await commandsOf(keyHash, () => repeat(1, () => get(key), 200));
     expect(counts).toMatchObject({ hgetall: 1, evalsha: 1 });
   });
 
   test('no more for a request that is refused', async () => {
-    const { key, sha } = await kit.issue({ plan: 'enterprise', minute: 1, day: 100_000 });
+    const { key, keyHash } = await kit.issue({ plan: 'enterprise', minute: 1, day: 100_000 });
     await repeat(1, () => get(key), 200);
     const requests = 50;
-    const { evalsha, ...inScript } = await commandsOf(sha, () => repeat(requests, () => get(key), 429));
+    const { evalsha, ...inScript } = await commandsOf(keyHash, () => repeat(requests, () => get(key), 429));
     expect(evalsha).toBe(requests);
     const ofGateway = Object.keys(inScript).filter((name) => !name.startsWith('lua '));
     expect(ofGateway).toEqual([]);
   });
 
   test('for a banned key at most a command a second', async () => {
-    const { key, sha } = await issue();
-    await kit.redis.set(redisKeys.ban(sha), '1', 'EX', 60);
+    const { key, keyHash } = await issue();
+    await kit.redis.set(redisKeys.ban(keyHash), '1', 'EX', 60);
     await repeat(1, () => get(key), 429);
     const startedAt = performance.now();
-    const counts = await commandsOf(sha, () => repeat(200, () => get(key), 429));
+    const counts = await commandsOf(keyHash, () => repeat(200, () => get(key), 429));
     const seconds = Math.ceil((performance.now() - startedAt) / 1000);
     expect(counts['evalsha'] ?? 0).toBeLessThanOrEqual(seconds);
   });

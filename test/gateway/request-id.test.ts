@@ -78,7 +78,7 @@ describe('a request id that reads like the name of a header', () => {
     usageKeys = forUsage.map(({ key }) => key);
     // The key over its limit must not be banned for being refused all the time.
     await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
-    await redis.set(redisKeys.ban(banned.sha), 'for this test', 'EX', 600);
+    await redis.set(redisKeys.ban(banned.keyHash), 'for this test', 'EX', 600);
     redis.disconnect();
     limitedKey = limited.key;
     bannedKey = banned.key;

@@ -28,7 +28,7 @@ describe('GET /v1/usage', () => {
   });
 
   test('tells the plan and both windows, and costs no quota', async () => {
-    const { key, sha } = await kit.issue({ plan: 'pro', day: 5000 });
+    const { key, keyHash } = await kit.issue({ plan: 'pro', day: 5000 });
     const fresh = await usage(key);
     expect(fresh.status).toBe(200);
     expect(fresh.json).toMatchObject({
@@ -52,7 +52,7 @@ describe('GET /v1/usage', () => {
     expect(used.header('X-RateLimit-Limit')).toBe('300');
     expect(used.header('X-RateLimit-Remaining')).toBe('298');
     expect(used.header('RateLimit')).toMatch(/^"minute";r=298;t=\d+, "day";r=4998;t=\d+$/);
-    expect(await kit.redis.get(redisKeys.minute(sha))).toBe('2');
+    expect(await kit.redis.get(redisKeys.minute(keyHash))).toBe('2');
     expect(kit.upstream.seen.map(({ url }) => url)).not.toContain('/v1/usage');
   });
 
@@ -68,8 +68,8 @@ describe('GET /v1/usage', () => {
   });
 
   test('is answered during a ban, and says when that ends', async () => {
-    const { key, sha } = await kit.issue();
-    await kit.redis.set(redisKeys.ban(sha), '1', 'PX', 90_000);
+    const { key, keyHash } = await kit.issue();
+    await kit.redis.set(redisKeys.ban(keyHash), '1', 'PX', 90_000);
     const answer = await usage(key);
     expect(answer.status).toBe(200);
     const { bannedUntil } = answer.json as { bannedUntil: string };
@@ -104,7 +104,7 @@ describe('GET /v1/usage', () => {
   test.skipIf(needsRedisServer('counting commands of GET /v1/usage'))(
     'who looks all the time gets 429, and costs Redis ten commands a second',
     async () => {
-      const { key, sha } = await kit.issue();
+      const { key, keyHash } = await kit.issue();
       await usage(key);
       const monitor = await monitorRedis(kit.server.port);
       const answers = [];
@@ -112,7 +112,7 @@ describe('GET /v1/usage', () => {
       const served = answers.filter(({ status }) => status === 200).length;
       const asked = () =>
         monitor.commands.filter(
-          ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(sha)),
+          ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(keyHash)),
         );
       await expect.poll(() => asked().length).toBe(served);
       monitor.close();

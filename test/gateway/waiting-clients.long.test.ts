@@ -26,7 +26,7 @@ describe.skipIf(skip).concurrent('clients that heed 429', () => {
     'a client that backs off exponentially from 1 s is never banned',
     { timeout: 90_000 },
     async ({ expect }) => {
-      const { key, sha } = await kit.issue({ day: 1 });
+      const { key, keyHash } = await kit.issue({ day: 1 });
       await pets(key);
       const codes: unknown[] = [];
       for (const waitSeconds of [0, 1, 2, 4, 8, 16, 32]) {
@@ -34,7 +34,7 @@ describe.skipIf(skip).concurrent('clients that heed 429', () => {
         codes.push((await pets(key)).json);
       }
       expect(codes).toEqual(Array(7).fill(expect.objectContaining({ code: 'rate_limit_exceeded' })));
-      expect(await kit.redis.exists(redisKeys.ban(sha))).toBe(0);
+      expect(await kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
     },
   );
 
@@ -42,13 +42,13 @@ describe.skipIf(skip).concurrent('clients that heed 429', () => {
     'waiting exactly Retry-After suffices, and never leads to a ban',
     { timeout: 90_000 },
     async ({ expect }) => {
-      const { key, sha } = await kit.issue({ minute: 1 });
+      const { key, keyHash } = await kit.issue({ minute: 1 });
       await pets(key);
       const refused = await pets(key);
       expect(refused.status).toBe(429);
       await sleep(Number(refused.header('Retry-After')) * 1000);
       expect((await pets(key)).status).toBe(200);
-      expect(await kit.redis.exists(redisKeys.ban(sha))).toBe(0);
+      expect(await kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
     },
   );
 });

@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
-import { forgetOldKeys } from '../../pets-service/database/delete-expired-keys.ts';
+import { deleteExpiredKeys } from '../../pets-service/database/delete-expired-keys.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { parseRaw, send, sendRaw, type Answer } from '../support/http/http.ts';
 import {
@@ -284,10 +284,10 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
     onDatabase('keys are removed, a bounded number at a time, and younger ones stay', async () => {
       await create('young', { name: 'Young', categoryId: 1 });
       await addOldKeys('a', 25);
-      expect(await service.store.forgetOldKeys(10)).toBe(10);
+      expect(await service.store.deleteExpiredKeys(10)).toBe(10);
       expect(await oldKeys()).toHaveLength(15);
-      expect(await service.store.forgetOldKeys(100)).toBe(15);
-      expect(await service.store.forgetOldKeys(100)).toBe(0);
+      expect(await service.store.deleteExpiredKeys(100)).toBe(15);
+      expect(await service.store.deleteExpiredKeys(100)).toBe(0);
       expect(await keys('young')).toBe(1);
     });
 
@@ -295,8 +295,8 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
       await addOldKeys('b', 25);
       const stopping = new AbortController();
       const log = pino({ level: 'silent' });
-      const forgetting = forgetOldKeys(
-        { store: service.store, log, everyMs: 50, batch: 10, pauseMs: 1 },
+      const forgetting = deleteExpiredKeys(
+        { store: service.store, log, intervalMs: 50, batch: 10, pauseMs: 1 },
         stopping.signal,
       );
       await expect.poll(oldKeys).toEqual([]);
@@ -317,16 +317,16 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
       const stopping = new AbortController();
       let attempts = 0;
       const store = {
-        forgetOldKeys(limit: number) {
+        deleteExpiredKeys(limit: number) {
           attempts += 1;
-          return other.store.forgetOldKeys(limit);
+          return other.store.deleteExpiredKeys(limit);
         },
       };
       // There is no table.
-      const forgetting = forgetOldKeys({ store, log, everyMs: 10 }, stopping.signal);
+      const forgetting = deleteExpiredKeys({ store, log, intervalMs: 10 }, stopping.signal);
       await expect.poll(() => attempts).toBeGreaterThan(3);
       expect(lines).toHaveLength(1);
-      expect(lines[0]).toContain('old idempotency keys cannot be removed');
+      expect(lines[0]).toContain('expired idempotency keys cannot be deleted');
       await migrate(broken.adapter());
       await broken.query(
         `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
@@ -354,11 +354,11 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
       await addOldKeys('e', 400);
       await using other = await servePets(database.adapter());
       const removed = await Promise.all(
-        Array.from({ length: 10 }, (_, index) => (index % 2 ? other : service).store.forgetOldKeys(50)),
+        Array.from({ length: 10 }, (_, index) => (index % 2 ? other : service).store.deleteExpiredKeys(50)),
       );
       const left = (await oldKeys()).length;
       expect(removed.reduce((sum, count) => sum + count, 0)).toBe(400 - left);
-      await service.store.forgetOldKeys(1000);
+      await service.store.deleteExpiredKeys(1000);
       expect(await oldKeys()).toEqual([]);
     });
   });
@@ -468,7 +468,10 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
       await database.query(
         "UPDATE idempotency_keys SET created_at = created_at - interval '24 hours' WHERE key LIKE 'old-%'",
       );
-      const forgetting = Promise.all([service.store.forgetOldKeys(10), other.store.forgetOldKeys(10)]);
+      const forgetting = Promise.all([
+        service.store.deleteExpiredKeys(10),
+        other.store.deleteExpiredKeys(10),
+      ]);
       await Promise.all(
         Array.from({ length: 120 }, (_, index) =>
           create(
@@ -536,10 +539,10 @@ describe.each(petsDatabases)('Idempotency-Key on $name', ({ name, missing, open 
             'killed',
             { name: 'Killed', categoryId: 1 },
             { base: killed.url, caller },
-          ).catch(() => 'no answer');
+          ).catch(() => 'no reply');
           await expect.poll(waiting).toHaveLength(1);
           killed.signal('SIGKILL');
-          expect(await first).toBe('no answer');
+          expect(await first).toBe('no reply');
           // PostgreSQL still works on it.
           expect((await create('killed', { name: 'Killed', categoryId: 1 })).status).toBe(409);
         }

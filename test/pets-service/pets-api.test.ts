@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
-import { seedDemoPets } from '../../pets-service/demo-pets.ts';
+import { addDemoPets } from '../../pets-service/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { postJson, send, type Answer } from '../support/http/http.ts';
 import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
@@ -42,8 +42,8 @@ describe.each(petsDatabases)('the pets service on $name', ({ name, missing, open
   }
 
   onDatabase('demo pets are added to an empty database, once', async () => {
-    expect(await seedDemoPets(store)).toBe(5);
-    expect(await seedDemoPets(store)).toBe(0);
+    expect(await addDemoPets(store)).toBe(5);
+    expect(await addDemoPets(store)).toBe(0);
   });
 
   describe('createPet', () => {

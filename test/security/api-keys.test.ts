@@ -63,7 +63,7 @@ describe('somebody without a key of their own', () => {
     const mine = await kit.issue({ minute: 11, day: 111 });
     const theirs = await kit.issue({ minute: 22, day: 222 });
     await from('192.0.2.100', theirs.key);
-    const query = `id=${theirs.id}&key=${theirs.key}&sha=${theirs.sha}&api_key=${theirs.key}`;
+    const query = `id=${theirs.id}&key=${theirs.key}&keyHash=${theirs.keyHash}&api_key=${theirs.key}`;
     const answer = await send(`${kit.gateway.url}/v1/usage?${query}`, {
       key: mine.key,
       headers: { 'x-api-key': theirs.key, 'x-key-id': theirs.id, cookie: `key=${theirs.key}` },

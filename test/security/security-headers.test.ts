@@ -61,12 +61,12 @@ describe('security headers of the gateway', () => {
   });
 
   test('429 and a ban have them too', async () => {
-    const { key: limited, sha } = await kit.issue({ minute: 1 });
+    const { key: limited, keyHash } = await kit.issue({ minute: 1 });
     await send(pets(), { key: limited });
     const refused = await send(pets(), { key: limited });
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
     expect(ofSecurity(refused.headers)).toEqual(expected);
-    await kit.redis.set(`gw:ban:{${sha}}`, 'by-hand', 'EX', 60);
+    await kit.redis.set(`gw:ban:{${keyHash}}`, 'by-hand', 'EX', 60);
     const banned = await send(pets(), { key: limited });
     expect(banned.json).toMatchObject({ code: 'api_key_banned' });
     expect(ofSecurity(banned.headers)).toEqual(expected);

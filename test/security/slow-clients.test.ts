@@ -234,7 +234,7 @@ describe.concurrent('connections', () => {
     const refused = parseRaw(await sendRaw(gateway.port, get()));
     expect(refused.json).toEqual({
       code: 'service_unavailable',
-      message: 'The gateway has no connection to spare. Retry shortly.',
+      message: 'The gateway has too many connections. Retry shortly.',
       status: 503,
     });
     expect(refused.headers).toMatch(/^Retry-After: 1$/m);

@@ -2,19 +2,19 @@ import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node
 import { delimiter, join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockDataDirectory } from '../../runtime/data-directory-lock.ts';
-import { dataDirectoryFault } from '../../runtime/data-directory.ts';
+import { dataDirectoryError } from '../../runtime/data-directory.ts';
 import { startInProcessRedis, type EmbeddedRedis } from './in-process-redis.ts';
 import { startNativeRedis } from './native-redis.ts';
 
-/** Where a running gateway writes the address of its private Redis, for the ops command. */
+/** File in which a running gateway writes the address of its private Redis, for the ops command. */
 function urlFile(dataDirectory: string): string {
   return join(dataDirectory, 'redis.url');
 }
 
-/** @returns the address of the private Redis of the gateway that runs on this data directory, if any. */
+/** @returns the address of the private Redis of the gateway that runs on this data directory, if any */
 export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined {
   try {
-    // Empty where the disk was full.
+    // Empty if the disk was full.
     return readFileSync(urlFile(dataDirectory), 'utf8').trim() || undefined;
   } catch {
     return undefined;
@@ -22,9 +22,9 @@ export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined 
 }
 
 /**
- * A private Redis for a gateway without REDIS_URL: the native server where there is one on PATH, which keeps its
- * data, else one in JavaScript in this process, which does not. Both listen on loopback alone.
- * @throws Error that names DATA_DIR where it is in use, or its files can't be written or used
+ * Starts a private Redis for a gateway without REDIS_URL: the native server if there is one on PATH, which keeps its data,
+ * or else one in JavaScript in this process, which does not. Both listen on loopback only.
+ * @throws Error that names DATA_DIR if it is in use, or its files can't be written or read
  */
 export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Promise<EmbeddedRedis> {
   const unlock = lockDataDirectory(dataDirectory, 'redis');
@@ -51,7 +51,7 @@ export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Pr
   } catch (error) {
     if (announced) rmSync(urlFile(dataDirectory), { force: true });
     unlock();
-    throw dataDirectoryFault(dataDirectory, error);
+    throw dataDirectoryError(dataDirectory, error);
   }
 }
 

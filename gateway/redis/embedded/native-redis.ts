@@ -10,25 +10,25 @@ import type { EmbeddedRedis } from './in-process-redis.ts';
 
 const startTimeoutMs = 10_000;
 const restartDelayMs = 500;
-/** Writing the last of the append-only file takes a moment; one that is stuck is not waited for. */
+/** Time for the server to write the end of its append-only file. After that it is killed. */
 const stopTimeoutMs = 5000;
 
 interface NativeRedisOptions {
   /** Path of redis-server or valkey-server. */
   program: string;
   dataDirectory: string;
-  /** Address of the one that ran here before, which may still run where the gateway was killed. */
+  /** Address of the server that ran here before. It may still run if the gateway was killed. */
   previousUrl: string | undefined;
-  /** Told of the address before anything runs there, so that even then the next start finds it. */
+  /** Called with the address before the server runs, so that the next start finds it whatever happens. */
   announce: (url: string) => void;
   log: Logger;
 }
 
-/** A redis-server of our own: loopback, a free port, an append-only file. Started again where it stops by itself. */
+/** Starts redis-server on loopback, on a free port, with an append-only file. Restarts it if it stops by itself. */
 export async function startNativeRedis(options: NativeRedisOptions): Promise<EmbeddedRedis> {
   const { program, dataDirectory, previousUrl, announce, log } = options;
   makeDirectory(join(dataDirectory, 'redis'));
-  // As Redis itself will name it, by which an orphan is recognised.
+  // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
   const port = await freePort();
@@ -46,15 +46,15 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
       logfile: join(directory, 'redis.log'),
     };
     const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
-    // A process group of its own: Ctrl-C reaches the gateway, which stops Redis last, after what is in flight.
+    // A process group of its own: Ctrl-C reaches only the gateway, which stops Redis after requests in flight.
     const child = spawn(program, args, { detached: true, stdio: 'ignore' });
     child.on('error', (error) => {
-      log.error({ err: error }, `can't run ${program}`);
+      log.error({ err: error }, `can't run ${program}; retrying`);
       relaunch();
     });
     child.on('exit', (code, signal) => {
       if (closing) return;
-      log.error({ code, signal }, 'the private Redis stopped by itself, starting it again');
+      log.error({ code, signal }, 'the private Redis stopped unexpectedly; restarting it');
       relaunch();
     });
     return child;
@@ -66,38 +66,38 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
     }, restartDelayMs);
   }
 
-  async function close(signal: NodeJS.Signals): Promise<void> {
+  async function stop(signal: NodeJS.Signals): Promise<void> {
     closing = true;
     if (server.pid === undefined || server.exitCode !== null || server.signalCode !== null) return;
     const exited = new Promise((resolve) => server.once('exit', resolve));
     server.kill(signal);
-    const hardStop = setTimeout(() => server.kill('SIGKILL'), stopTimeoutMs);
+    const killTimer = setTimeout(() => server.kill('SIGKILL'), stopTimeoutMs);
     await exited;
-    clearTimeout(hardStop);
+    clearTimeout(killTimer);
   }
 
   announce(url);
   server = launch();
   try {
-    await untilAnswering(url, directory);
+    await waitUntilReady(url, directory);
   } catch (error) {
-    await close('SIGKILL');
+    await stop('SIGKILL');
     throw error;
   }
   return {
     url,
     description: `private ${program} on 127.0.0.1:${port}, data kept in ${directory}`,
-    close: () => close('SIGTERM'),
+    close: () => stop('SIGTERM'),
   };
 }
 
 /**
- * A gateway that was killed leaves its Redis running. The lock is ours, so nobody else can be using it, and a second
- * one on the same files would destroy them.
+ * Stops the Redis of a gateway that was killed. This process holds the lock, so nobody else uses that Redis, and a second
+ * one would destroy its files.
  */
 async function stopOrphan(url: string, directory: string): Promise<void> {
   const deadline = Date.now() + startTimeoutMs;
-  while (await runsOn(url, directory)) {
+  while (await shutDownOrphan(url, directory)) {
     if (Date.now() > deadline)
       throw new Error(
         `DATA_DIR: an earlier private Redis on ${directory} at ${url} does not stop; stop it by hand`,
@@ -106,8 +106,11 @@ async function stopOrphan(url: string, directory: string): Promise<void> {
   }
 }
 
-/** Asks a Redis on our directory to end. Another program may have been given the port since: that is left alone. */
-async function runsOn(url: string, directory: string): Promise<boolean> {
+/**
+ * Asks a Redis on this directory to end. Another program that has been given the port since is left alone.
+ * @returns whether that Redis still runs
+ */
+async function shutDownOrphan(url: string, directory: string): Promise<boolean> {
   const redis = probe(url);
   try {
     await redis.connect();
@@ -116,7 +119,7 @@ async function runsOn(url: string, directory: string): Promise<boolean> {
     await redis.call('SHUTDOWN').catch(() => {});
     return true;
   } catch (error) {
-    // Busy with something, such as loading: it is there.
+    // It runs but refuses commands, for example while it loads its data.
     return isReplyError(error);
   } finally {
     redis.disconnect();
@@ -127,17 +130,17 @@ function isReplyError(error: unknown): boolean {
   return error instanceof Error && error.name === 'ReplyError';
 }
 
-/** A server that says it is loading its data gets all the time it needs. */
-async function untilAnswering(url: string, directory: string): Promise<void> {
+/** Waits for the server to start. One that is loading its data gets all the time that it needs. */
+async function waitUntilReady(url: string, directory: string): Promise<void> {
   const redis = probe(url);
   const deadline = Date.now() + startTimeoutMs;
   try {
     for (;;) {
       try {
         if (redis.status !== 'ready') await redis.connect();
-        // Somebody else may have been given the port in the moment before ours took it.
+        // Another program may have taken the port first.
         const [, dir] = await redis.config('GET', 'dir');
-        if (dir !== directory) throw new Error('another Redis answers on the port');
+        if (dir !== directory) throw new Error('another Redis runs on the port');
         return;
       } catch (error) {
         const loading = error instanceof Error && error.message.startsWith('LOADING');
@@ -154,7 +157,7 @@ async function untilAnswering(url: string, directory: string): Promise<void> {
   }
 }
 
-/** A connection that is tried once and says what it meets. */
+/** A connection without retries. */
 function probe(url: string): Redis {
   const redis = new Redis(url, {
     lazyConnect: true,

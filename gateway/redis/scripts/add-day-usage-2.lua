@@ -1,12 +1,12 @@
 --[[
-Adds requests that were served while Redis was away to a day counter, once per report.
+Adds requests that were served without Redis to a day counter, once for each report.
 
 KEYS[1]  day counter (string)
 KEYS[2]  mark of this report (string with expiry), so that a report sent again is not added again
 ARGV[1]  number of requests
 ARGV[2]  Unix seconds at which the day counter expires
 
-Returns 1 where it was added, 0 where it had been added before.
+Returns 1 if it was added, 0 if it had been added before.
 ]]
 
 if redis.call('EXISTS', KEYS[2]) == 1 then
@@ -14,6 +14,6 @@ if redis.call('EXISTS', KEYS[2]) == 1 then
 end
 redis.call('INCRBY', KEYS[1], ARGV[1])
 redis.call('EXPIREAT', KEYS[1], ARGV[2])
--- Last, since it must not stand where the counter could not be added to.
+-- Last: without a successful increment there must be no mark.
 redis.call('SET', KEYS[2], 1, 'EX', 3600)
 return 1

@@ -4,10 +4,10 @@ Changes a record and raises its rev, so that every gateway reads it again on the
 KEYS[1]  record of the API key (hash)
 ARGV[1]  rev that the change is based on
 ARGV[2]  Unix seconds at which the record expires, or '' to keep it for good
-ARGV[3]  seconds that it is kept instead where that is over already
+ARGV[3]  seconds that it is kept instead if that time is over already
 ARGV[4…] pairs of field and value; an empty value removes the field
 
-Returns the new rev, or 0 where somebody else changed the record in between and nothing was written.
+Returns the new rev, or 0 if the record was changed in between and nothing was written.
 ]]
 
 local rev = redis.call('HGET', KEYS[1], 'rev') or '0'
@@ -31,7 +31,7 @@ if ARGV[2] == '' then
 elseif tonumber(ARGV[2]) > nowSeconds then
   redis.call('EXPIREAT', KEYS[1], ARGV[2])
 else
-  -- Its time was edited into the far past: who changes it now wants it to be there.
+  -- The expiry was edited into the far past, but whoever changes the record now wants it to exist.
   redis.call('EXPIREAT', KEYS[1], nowSeconds + tonumber(ARGV[3]))
 end
 return changed

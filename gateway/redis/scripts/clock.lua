@@ -1,8 +1,8 @@
 --[[
-Stands before consume.lua and read-usage-5.lua, which count time and requests in the same way.
+Put before consume.lua and read-usage-5.lua, which count time and requests in the same way.
 ]]
 
--- Unix milliseconds by this server's clock, so that those of the gateways do not matter.
+-- Unix milliseconds by this server's clock, so that the gateways' clocks do not matter.
 local function nowMs()
   local time = redis.call('TIME')
   return tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -29,8 +29,8 @@ local function utcDate(dayNumber)
   return string.format('%04d%02d%02d', year, month, dayOfMonth)
 end
 
--- What was edited into something else than a whole number counts as nothing, and is written anew. Lua itself would take
--- 'inf', 'nan' and '-3' for numbers, too.
+-- A value that was edited into anything but a whole number counts as 0 and is overwritten. Lua's tonumber would also
+-- accept 'inf', 'nan' and '-3'.
 local function wholeNumber(value)
   if value and #value <= 15 and string.find(value, '^[1-9]%d*$') then
     return tonumber(value)

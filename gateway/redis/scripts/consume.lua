@@ -1,29 +1,27 @@
 --[[
-Decides on requests, one after another, and counts each: both quota windows of its API key are consumed, or neither.
-Those that arrive together come together, since a command costs more than what it asks for.
+Decides on a batch of requests, one after another, and counts each: in both quota windows of its API key, or in neither.
 
 Five KEYS for each request:
   1  record of the API key (hash, field rev)
   2  counter of the open minute window (string, expires when the window ends)
-  3  prefix of the day counters; the UTC date of this server is appended, so that the clocks of the gateways do not
-     matter. The counter shares the hash tag of the other keys, and so their slot.
+  3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
+     counter has the hash tag of the other keys, and so their slot
   4  ban (string, expires when the ban ends)
   5  violations (hash: recent, bans, bannedUntil)
 Four ARGV for each request:
-  1  rev of the record that the caller knows, -1 to take it as it is
+  1  rev of the record that the caller knows, or -1 for any
   2  limit of the minute window
   3  limit of the day
-  4  ban policy, five numbers with spaces between them, as one argument because most requests do not need it:
-     violations that lead to a ban, 0 for no bans; within how many ms they lead to it; length of the first ban in ms;
-     of the longest ban in ms; ms without a ban after which the next one is a first one again
+  4  ban policy, five numbers separated by spaces, in one argument because most requests do not need it: violations that
+     lead to a ban, 0 for no bans; time within which they do, in ms; length of the first ban in ms; of the longest ban in
+     ms; time without a ban after which the next one is a first one again, in ms
 
-Returns for each request, in their order, {outcome, now in Unix ms, minute used, ms to the end of the minute window, day
-used}
-  outcome 1: allowed and counted; 0: over a limit, not counted.
-or {2, now, ms to the end of the ban, 1 where this very request led to it} for a banned key, {3} where the record is not
-the one the caller knows, and {4, message} where it is none. Nothing is counted then.
+Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
+  {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
+  {banned, now, ms to the end of the ban, 1 if this very request led to it}
+  {stale}, or {invalidRecord, message}
 
-clock.lua stands before this script.
+The table of outcomes and clock.lua are put before this script.
 ]]
 
 local now = nowMs()
@@ -39,22 +37,22 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
     if type(current) == 'table' then
-      return { 4, current.err }
+      return { outcome.invalidRecord, current.err }
     end
     if (current or '0') ~= rev then
-      return { 3 }
+      return { outcome.stale }
     end
   end
 
   local banned = redis.call('PTTL', banKey)
   if banned == -1 then
-    -- Set by hand without an expiry: everything that is counted here ends some day.
+    -- Set by hand without an expiry: no ban lasts forever.
     local _, _, _, maxBanMs = parsePolicy(policy)
     banned = maxBanMs
     redis.call('PEXPIRE', banKey, string.format('%.0f', maxBanMs))
   end
   if banned > 0 then
-    return { 2, now, banned, 0 }
+    return { outcome.banned, now, banned, 0 }
   end
 
   local dayKey = dayPrefix .. ':' .. today
@@ -65,12 +63,12 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
   if minuteUsed ~= 0 then
     minuteLeft = redis.call('PTTL', minuteKey)
     if minuteLeft == -1 or minuteLeft > 60000 then
-      -- Somebody took the expiry away or put it off, or the clock of Redis was set back: a window that does not end would
-      -- lock the key out.
+      -- Somebody removed or extended the expiry, or Redis' clock was set back. A window without an end would lock the key
+      -- out.
       redis.call('PEXPIRE', minuteKey, 60000)
       minuteLeft = 60000
     elseif minuteLeft <= 0 then
-      -- Ends in this very millisecond: over, so that waiting exactly Retry-After suffices.
+      -- A window that ends in this very millisecond is over, so that waiting exactly Retry-After suffices.
       minuteUsed = 0
       minuteLeft = 60000
     end
@@ -83,24 +81,24 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
       redis.call('INCR', minuteKey)
     end
     if dayUsed == 0 then
-      -- Kept a day longer, so that yesterday's use can still be read and late reports still be added.
+      -- Kept a day longer, so that yesterday's use can be read and late reports be added.
       redis.call('SET', dayKey, 1, 'EXAT', (dayNumber + 2) * 86400)
     else
       redis.call('INCR', dayKey)
     end
-    return { 1, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
+    return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local refused = { 0, now, minuteUsed, minuteLeft, dayUsed }
+  local refused = { outcome.limited, now, minuteUsed, minuteLeft, dayUsed }
   local threshold, windowMs, firstBanMs, maxBanMs, resetMs = parsePolicy(policy)
   if threshold == 0 then
     return refused
   end
 
-  -- A violation, at most one a second: a parallel burst that crosses the limit counts once.
+  -- At most one violation is counted a second, so that a burst that crosses the limit counts once.
   local history = redis.pcall('HMGET', violationsKey, 'recent', 'bans', 'bannedUntil')
   if history.err then
-    -- Edited into another type of value: it is the gateways' own, so it starts anew.
+    -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
     redis.call('DEL', violationsKey)
     history = {}
   end
@@ -138,15 +136,15 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
     'bannedUntil', string.format('%.0f', now + banMs)
   )
   redis.call('PEXPIRE', violationsKey, string.format('%.0f', banMs + resetMs))
-  return { 2, now, banMs, 1 }
+  return { outcome.banned, now, banMs, 1 }
 end
 
-local answers = {}
+local replies = {}
 for request = 1, #KEYS / 5 do
   local key, arg = 5 * request - 4, 4 * request - 3
-  answers[request] = consume(
+  replies[request] = consume(
     KEYS[key], KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
     ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   )
 end
-return answers
+return replies

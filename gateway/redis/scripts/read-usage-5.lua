@@ -6,18 +6,18 @@ KEYS[2]  counter of the open minute window
 KEYS[3]  prefix of the day counters, as in consume.lua
 KEYS[4]  ban
 KEYS[5]  violations (hash: recent)
-ARGV[1]  rev of the record that the caller knows, -1 to take it as it is
-ARGV[2]  ms within which violations lead to a ban
-ARGV[3]  ms of the longest ban: how long one lasts that was set by hand without an expiry
+ARGV[1]  rev of the record that the caller knows, or -1 for any
+ARGV[2]  time within which violations lead to a ban, in ms
+ARGV[3]  length of the longest ban in ms: that of a ban that was set by hand without an expiry
 
-Returns {1, now in Unix ms, minute used, ms to the end of the minute window, day used, ms to the end of the ban or 0,
-recent violations}, or {3} where the record is not the one the caller knows.
+Returns {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used, ms to the end of the ban or 0,
+recent violations}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
 
-clock.lua stands before this script.
+The table of outcomes and clock.lua are put before this script.
 ]]
 
 if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
-  return { 3 }
+  return { outcome.stale }
 end
 
 local now = nowMs()
@@ -25,11 +25,11 @@ local counters = redis.call('MGET', KEYS[2], KEYS[3] .. ':' .. utcDate(dayNumber
 local minuteUsed = wholeNumber(counters[1])
 local minuteLeft = redis.call('PTTL', KEYS[2])
 if minuteLeft == -1 or minuteLeft > 60000 then
-  -- As in consume.lua: the next request gives the window its length again.
+  -- The next request restores the expiry (consume.lua).
   minuteLeft = 60000
 end
 if minuteUsed == 0 or minuteLeft <= 0 then
-  -- No window is open: one that opened now would last this long.
+  -- No window is open. One that opened now would last this long.
   minuteUsed = 0
   minuteLeft = 60000
 end
@@ -47,4 +47,4 @@ local banned = redis.call('PTTL', KEYS[4])
 if banned == -1 then
   banned = tonumber(ARGV[3])
 end
-return { 1, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), math.max(0, banned), violations }
+return { outcome.allowed, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), math.max(0, banned), violations }

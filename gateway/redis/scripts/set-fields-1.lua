@@ -1,11 +1,11 @@
 --[[
-Sets fields of a hash of settings, if it is still what the change is based on.
+Sets fields of a hash of settings, unless it was changed since it was read.
 
 KEYS[1]  the hash
 ARGV[1]  number of fields that are expected in it
-ARGV[2…] those, as pairs of field and value; then the fields to set, as pairs
+ARGV[2…] the expected fields, as pairs of field and value; then the fields to set, as pairs
 
-Returns 1, or 0 where somebody else changed the hash in between and nothing was written.
+Returns 1, or 0 if the hash was changed in between and nothing was written.
 ]]
 
 local expected = tonumber(ARGV[1])

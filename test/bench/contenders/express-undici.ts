@@ -5,7 +5,7 @@ import { Agent } from 'undici';
 import { ResponseHeaders } from '../../../gateway/http/response-headers.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../../../gateway/upstream/forwarded-headers.ts';
 import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.ts';
-import { undiciTransport, whicheverTurnItIs } from '../../../gateway/upstream/undici-transport.ts';
+import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
 /** The gateway's own proxy and nothing else of it: what its keys, quotas, headers and log cost is the difference. */
@@ -19,7 +19,7 @@ const app = express();
 app.disable('x-powered-by').disable('etag');
 app.use(
   createProxyMiddleware({
-    target: whicheverTurnItIs,
+    target: placeholderTarget,
     plugins: [
       undiciTransport({
         dispatcher: new Agent({ connections: 256 }),

@@ -10,12 +10,12 @@ const known = new Map<string, { plan: string; readAtMs: number }>();
 const app = fastify();
 
 app.addHook('onRequest', async (request, reply) => {
-  const sha = hash('sha256', request.headers.authorization?.slice('Bearer '.length) ?? '');
-  const record = known.get(sha);
+  const keyHash = hash('sha256', request.headers.authorization?.slice('Bearer '.length) ?? '');
+  const record = known.get(keyHash);
   if (record !== undefined && Date.now() - record.readAtMs < 10_000) return;
-  const plan = await redis.hget(`gw:key:{${sha}}`, 'plan');
+  const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
   if (plan === null) return reply.code(401).send({ code: 'unknown_api_key' });
-  known.set(sha, { plan, readAtMs: Date.now() });
+  known.set(keyHash, { plan, readAtMs: Date.now() });
 });
 await app.register(rateLimit, {
   redis,

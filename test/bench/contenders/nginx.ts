@@ -108,14 +108,14 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
       access_by_lua_block {
         local header = ngx.var.http_authorization
         if not header then return ngx.exit(401) end
-        local sha = sha256(header:sub(8))
-        local rev = ngx.shared.records:get(sha)
+        local keyHash = sha256(header:sub(8))
+        local rev = ngx.shared.records:get(keyHash)
         if not rev then
-          rev = redis(command('HMGET', 'gw:key:{' .. sha .. '}', 'rev'))[1]
+          rev = redis(command('HMGET', 'gw:key:{' .. keyHash .. '}', 'rev'))[1]
           if not rev then return ngx.exit(401) end
-          ngx.shared.records:set(sha, rev, 10)
+          ngx.shared.records:set(keyHash, rev, 10)
         end
-        local tag = '{' .. sha .. '}'
+        local tag = '{' .. keyHash .. '}'
         local answers = redis(command(
           'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
           'gw:violations:' .. tag, rev, 999999999, 999999999, '10 60000 60000 3600000 86400000'

@@ -17,24 +17,24 @@ const known = new Map<string, { plan: string; readAtMs: number }>();
 function authenticate(): RequestHandler {
   return async function authenticate(req, res, next) {
     const key = req.headers.authorization?.slice('Bearer '.length) ?? '';
-    const sha = hash('sha256', key);
-    let record = known.get(sha);
+    const keyHash = hash('sha256', key);
+    let record = known.get(keyHash);
     if (record === undefined || Date.now() - record.readAtMs > 10_000) {
-      const plan = await redis.hget(`gw:key:{${sha}}`, 'plan');
+      const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
       if (plan === null) return void res.status(401).json({ code: 'unknown_api_key' });
       record = { plan, readAtMs: Date.now() };
-      known.set(sha, record);
+      known.set(keyHash, record);
     }
-    res.locals['sha'] = sha;
+    res.locals['keyHash'] = keyHash;
     next();
   };
 }
 
 function limit(): RequestHandler {
   return async function limit(_req, res, next) {
-    const sha = String(res.locals['sha']);
+    const keyHash = String(res.locals['keyHash']);
     try {
-      const [ofMinute] = await Promise.all([minute.consume(sha), day.consume(sha)]);
+      const [ofMinute] = await Promise.all([minute.consume(keyHash), day.consume(keyHash)]);
       res.set('X-RateLimit-Limit', '1000000000');
       res.set('X-RateLimit-Remaining', String(ofMinute.remainingPoints));
       res.set('X-RateLimit-Reset', String(Math.ceil((Date.now() + ofMinute.msBeforeNext) / 1000)));

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import { anyRev, type Caller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
 import type { Limits } from '../../../gateway/plans/limits.ts';
-import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import { createQuotaScript } from '../../../gateway/quota/quota-batch.ts';
+import { formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
@@ -192,12 +192,12 @@ class Stalled extends Error {}
 /** Tells a story to Redis and to the model, and fails where they disagree. To be used within a property. */
 export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<void> {
   const { policy, steps } = story;
-  const sha = randomBytes(32).toString('hex');
+  const keyHash = randomBytes(32).toString('hex');
   const [recordKey, minuteKey, banKey, violationsKey] = [
-    redisKeys.apiKey(sha),
-    redisKeys.minute(sha),
-    redisKeys.ban(sha),
-    redisKeys.violations(sha),
+    redisKeys.apiKey(keyHash),
+    redisKeys.minute(keyHash),
+    redisKeys.ban(keyHash),
+    redisKeys.violations(keyHash),
   ];
   /** What has no expiry because somebody took it away. */
   const edited = new Set([recordKey]);
@@ -214,7 +214,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
   /** Days of the model, which goes on where Redis only ever knows today. */
   const dayOf = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
   const dayKey = (serverNowMs: number, daysAgo = 0) =>
-    redisKeys.day(sha, utcDate(dayNumberOf(serverNowMs) - daysAgo));
+    redisKeys.day(keyHash, utcDate(dayNumberOf(serverNowMs) - daysAgo));
 
   async function pass(passedMs: number): Promise<void> {
     const nowMs = await serverMs();
@@ -242,11 +242,11 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
   }
 
   // Without a time limit: a machine that is busy is no outage here.
-  const script = createQuotaScript({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
 
   const consume = (rev: number) => {
-    const caller: Caller = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev, sha };
-    return consumeQuota(script, caller, limits, policy);
+    const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
+    return consumeQuota(batch, createCaller(record, keyHash), limits, formatScriptArgument(policy));
   };
 
   function compare(decision: QuotaDecision, rev: number): void {
@@ -300,7 +300,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
 
   async function reportDayUsage(requests: number, daysAgo: number): Promise<void> {
     const nowMs = await serverMs();
-    const reportKey = redisKeys.dayReport(sha, randomBytes(8).toString('hex'));
+    const reportKey = redisKeys.dayReport(keyHash, randomBytes(8).toString('hex'));
     const report = () =>
       redis.addDayUsage(
         dayKey(nowMs, daysAgo),
@@ -405,7 +405,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
 
   async function compareUsage(): Promise<void> {
     await keepClear();
-    const usage = await readUsage(redis, { sha, rev: model.rev, limits, banPolicy: policy });
+    const usage = await readUsage(redis, { keyHash, rev: model.rev, limits, banPolicy: policy });
     expect(usage).toBeDefined();
     if (usage === undefined) return;
     const { nowMs, minute, day } = usage;
@@ -431,7 +431,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
       throw new Error(`step ${index} (${JSON.stringify(step)}): ${String(error)}`, { cause: error });
     }
   }
-  for (const key of await redis.keys(`*${sha}*`)) {
+  for (const key of await redis.keys(`*${keyHash}*`)) {
     // One that has none is told by -1; one that ends in this very moment by 0 or -2.
     if (!edited.has(key)) expect(await redis.pttl(key), `${key} never expires`).not.toBe(-1);
   }

@@ -32,7 +32,7 @@ export async function startGatewayKit(env: Record<string, string> = {}): Promise
     upstream,
     gateway,
     issue: (wanted) => keyIssuer(redis).issue(wanted),
-    expectNoOutage: () => expect(gateway.output()).not.toContain('Redis does not answer'),
+    expectNoOutage: () => expect(gateway.output()).not.toContain('Redis is unavailable; known keys'),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -8,7 +8,7 @@ import { keepSecrets } from '../checks/evidence.ts';
 export interface IssuedKey {
   key: string;
   id: string;
-  sha: string;
+  keyHash: string;
 }
 
 /** The gateway's own client, with its scripts, ready for use. */
@@ -27,7 +27,7 @@ export function keyIssuer(redis: RedisClient) {
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
       const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
       keepSecrets(key);
-      return { key, id: record.id, sha: hashApiKey(key) };
+      return { key, id: record.id, keyHash: hashApiKey(key) };
     },
   };
 }

@@ -7,7 +7,7 @@ import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapt
 import pg from 'pg';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
-import { createMintToken, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
+import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../../pets-service/app.ts';
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
@@ -70,14 +70,13 @@ export interface PetsInstance extends AsyncDisposable {
 }
 
 const { privateKey, publicKey: ownPublicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const mintToken = createMintToken(privateKey, Date.now);
+const authorize = createAuthorize(privateKey, Date.now);
 
 /** A token that the instances of this kit accept, unless they are given another key. */
 export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);
 
-/** As the gateway makes them for its callers. */
-export const gatewayToken = (id: string) =>
-  mintToken({ id, plan: 'free', sha: '', name: 'test', hint: '', createdAt: '', rev: 1 });
+/** A token as the gateway signs it for its callers. */
+export const gatewayToken = (id: string) => authorize({ id, plan: 'free' }).slice('Bearer '.length);
 
 /** The pets service in this process, so that its clock can be set and its store be asked. */
 export async function servePets(
@@ -86,7 +85,8 @@ export async function servePets(
 ): Promise<PetsInstance> {
   const store = createPetStore(adapter);
   const log = pino({ level: 'silent' });
-  const app = createPetsService({
+  const { app, open } = createPetsService();
+  open({
     store,
     health: createDatabaseHealth({ store, log }),
     verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),

@@ -27,7 +27,7 @@ export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
 
 /** Process ids of all workers that a gateway has said are serving, the oldest first. Needs LOG_LEVEL info or below. */
 function workersOf(output: string): number[] {
-  return Array.from(output.matchAll(/"pid":(\d+),"msg":"a worker serves"/g), ([, pid]) => Number(pid));
+  return Array.from(output.matchAll(/"pid":(\d+),"msg":"worker serves"/g), ([, pid]) => Number(pid));
 }
 
 /** The same, once there are or have been so many. */

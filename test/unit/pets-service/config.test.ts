@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ConfigError, loadConfig } from '../../../pets-service/config.ts';
+import { loadConfig } from '../../../pets-service/config.ts';
+import { ConfigError } from '../../../pets-service/runtime/environment.ts';
 
-function faultsOf(env: NodeJS.ProcessEnv): readonly string[] {
+function issuesOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {
     loadConfig(env);
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
+    if (error instanceof ConfigError) return error.issues;
     throw error;
   }
   return [];
@@ -75,14 +76,14 @@ describe('settings', () => {
 
 describe('a bad value is named with what is wrong', () => {
   test.each([
-    ['PETS_SERVICE_PORT', '65536', 'is not a whole number from 0 to 65535'],
-    ['PETS_SERVICE_PORT', '-1', 'is not a whole number from 0 to 65535'],
+    ['PETS_SERVICE_PORT', '65536', 'is not a port number from 0 to 65535'],
+    ['PETS_SERVICE_PORT', '-1', 'is not a port number from 0 to 65535'],
     ['DATABASE_POOL_SIZE', '0', 'is not a whole number from 1 to 1000'],
     ['DATABASE_POOL_SIZE', '1001', 'is not a whole number from 1 to 1000'],
-    ['PETS_SERVICE_HEADERS_TIMEOUT_MS', '0', 'is not a whole number from 1 to 9999999'],
-    ['PETS_SERVICE_REQUEST_TIMEOUT_MS', '5m', 'is not a whole number from 1 to 9999999'],
-    ['PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS', '-1', 'is not a whole number from 1 to 9999999'],
-    ['SHUTDOWN_TIMEOUT_MS', '1.5', 'is not a whole number from 1 to 9999999'],
+    ['PETS_SERVICE_HEADERS_TIMEOUT_MS', '0', 'is not a whole number of milliseconds from 1 to 9999999'],
+    ['PETS_SERVICE_REQUEST_TIMEOUT_MS', '5m', 'is not a whole number of milliseconds from 1 to 9999999'],
+    ['PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS', '-1', 'is not a whole number of milliseconds from 1 to 9999999'],
+    ['SHUTDOWN_TIMEOUT_MS', '1.5', 'is not a whole number of milliseconds from 1 to 9999999'],
     ['LOG_LEVEL', 'INFO', 'is none of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', 'yes', 'is neither true nor false'],
     ['PETS_SERVICE_HOST', ' ', 'is blank'],
@@ -90,7 +91,7 @@ describe('a bad value is named with what is wrong', () => {
     ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a name'],
     ['DATA_DIR', '\t', 'is blank'],
   ])('%s=%s', (name, value, wrong) => {
-    expect(faultsOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${wrong}`]);
+    expect(issuesOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${wrong}`]);
   });
 
   test.each([
@@ -100,19 +101,19 @@ describe('a bad value is named with what is wrong', () => {
     'postgresql:secret',
     'postgresql://u:secret@db:0/pets',
   ])('DATABASE_URL=%s, but never repeated: it may hold a password', (value) => {
-    expect(faultsOf({ DATABASE_URL: value })).toEqual([
+    expect(issuesOf({ DATABASE_URL: value })).toEqual([
       'DATABASE_URL is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
     ]);
   });
 
   test('INTERNAL_TOKEN_PUBLIC_KEY_FILES without a key that was put there', () => {
-    expect(faultsOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
+    expect(issuesOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
       'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key and not the name of a file',
     ]);
   });
 
   test('DATABASE_URL with a schema, which the tables would not be in', () => {
-    const [fault = ''] = faultsOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
+    const [fault = ''] = issuesOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
     expect(fault).toMatch(/^DATABASE_URL has the parameter schema/);
     expect(fault).not.toContain('secret');
   });
@@ -120,7 +121,7 @@ describe('a bad value is named with what is wrong', () => {
   test('along with all others', () => {
     expect(() => loadConfig({ PETS_SERVICE_PORT: 'x', DEMO: 'x' })).toThrow(
       new ConfigError([
-        'PETS_SERVICE_PORT="x" is not a whole number from 0 to 65535',
+        'PETS_SERVICE_PORT="x" is not a port number from 0 to 65535',
         'DEMO="x" is neither true nor false',
       ]),
     );

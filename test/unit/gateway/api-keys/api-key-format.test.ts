@@ -8,7 +8,7 @@ import {
 
 // Checksum and hash computed with another program (Python's zlib and hashlib).
 const key = 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6';
-const sha = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
+const keyHash = '70e50ef5eaeaa55c6e5561bb04491159e2866d00f69e42563627e8e4b7fe6da6';
 const keyWithSmallChecksum = 'pets_zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz27sler';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -75,7 +75,7 @@ describe('a key with a typo is refused without a look-up', () => {
 });
 
 test('a key is stored as its SHA-256 in hexadecimal', () => {
-  expect(hashApiKey(key)).toBe(sha);
+  expect(hashApiKey(key)).toBe(keyHash);
 });
 
 test('the hint shows four characters of the random part', () => {

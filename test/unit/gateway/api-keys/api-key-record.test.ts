@@ -62,11 +62,11 @@ describe('a record read from Redis', () => {
       'expiresAt is not an ISO 8601 time',
     ],
     ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
-  ])('is broken with %s', (_name, edited, fault) => {
+  ])('is broken with %s', (_name, edited, issue) => {
     expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({
-      outcome: 'broken',
+      outcome: 'invalid',
       revoked: false,
-      faults: [fault],
+      issues: [issue],
     });
   });
 
@@ -76,7 +76,7 @@ describe('a record read from Redis', () => {
       record: { ...record, revokedAt: 'yes' },
     });
     expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes', minute: '0' })).toMatchObject({
-      outcome: 'broken',
+      outcome: 'invalid',
       revoked: true,
     });
   });
@@ -88,11 +88,11 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('tells all its faults at once', () => {
+  test('tells all its issues at once', () => {
     expect(parseApiKeyRecord({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
-      outcome: 'broken',
+      outcome: 'invalid',
       revoked: false,
-      faults: [
+      issues: [
         'minute is not a whole number from 1 to 1000000000',
         'day is not a whole number from 1 to 1000000000',
         'rev is not a whole number',

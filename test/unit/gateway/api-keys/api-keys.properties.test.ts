@@ -93,7 +93,7 @@ describe('the Authorization header', () => {
           first.toLowerCase() === 'bearer' &&
           rest.slice(0, -1).every((between) => between === '') &&
           isWellFormedApiKey(key);
-        if (isKey) expect(parsed).toEqual({ outcome: 'key', sha: hashApiKey(key) });
+        if (isKey) expect(parsed).toEqual({ outcome: 'key', keyHash: hashApiKey(key) });
         else expect(parsed.outcome).toBe(given.length === 0 ? 'missing_api_key' : 'malformed_api_key');
       }),
       { numRuns: 2000 },
@@ -151,8 +151,8 @@ describe('the record of a key', () => {
           case 'absent':
             expect(Object.keys(fields)).toEqual([]);
             break;
-          case 'broken':
-            expect(parsed.faults).not.toEqual([]);
+          case 'invalid':
+            expect(parsed.issues).not.toEqual([]);
             expect(parsed.revoked).toBe(revoked);
             break;
           case 'record':

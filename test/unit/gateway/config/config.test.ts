@@ -1,21 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  assertPortsDiffer,
-  ConfigError,
-  loadConfig,
-  type Config,
-} from '../../../../gateway/config/config.ts';
+import { assertPortsDiffer, loadConfig, type Config } from '../../../../gateway/config/config.ts';
+import { ConfigError } from '../../../../gateway/runtime/environment.ts';
 
 const redisUrls =
   'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';
 
-function faultsOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
+function issuesOf(env: NodeJS.ProcessEnv, check = (_config: Config) => {}): readonly string[] {
   try {
     check(loadConfig(env));
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults;
+    if (error instanceof ConfigError) return error.issues;
     throw error;
   }
   return [];
@@ -204,7 +200,7 @@ describe('a bad value is named with what is wrong', () => {
       ]),
     ),
   ])('%s=%s', (name, value, wrong) => {
-    expect(faultsOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
+    expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
   });
 
   test.each([
@@ -214,14 +210,14 @@ describe('a bad value is named with what is wrong', () => {
     ['REDIS_URL', 'redis://', redisUrls],
     ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
   ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
-    expect(faultsOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+    expect(issuesOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
   });
 
   test('of a list of addresses each by its place', () => {
     const list =
       'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/,http://pets-5:0';
     const noUrl = 'is not a URL such as http://127.0.0.1:3001';
-    expect(faultsOf({ PETS_SERVICE_URL: list })).toEqual([
+    expect(issuesOf({ PETS_SERVICE_URL: list })).toEqual([
       `PETS_SERVICE_URL ${noUrl} (address 2 of 7)`,
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
@@ -250,15 +246,15 @@ describe('a bad value is named with what is wrong', () => {
     [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
     [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
   ])('where two servers would have one port: %j', (env, faults) => {
-    expect(faultsOf(env, assertPortsDiffer)).toEqual(faults);
+    expect(issuesOf(env, assertPortsDiffer)).toEqual(faults);
     // What only reads them does not mind.
-    expect(faultsOf(env)).toEqual([]);
+    expect(issuesOf(env)).toEqual([]);
   });
 
   test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT', 'TRUST_PROXY'])(
     'without a key that was put into %s',
     (name) => {
-      const [fault, ...others] = faultsOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
+      const [fault, ...others] = issuesOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
       expect(fault).toMatch(new RegExp(`^${name} is (a key and )?not `));
       expect(fault).not.toContain('MIGH');
       expect(others).toEqual([]);
@@ -266,10 +262,10 @@ describe('a bad value is named with what is wrong', () => {
   );
 
   test('where two settings do not go together', () => {
-    expect(faultsOf({ PETS_SERVICE_PORT: '0' })).toEqual([
+    expect(issuesOf({ PETS_SERVICE_PORT: '0' })).toEqual([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
     ]);
-    expect(faultsOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
+    expect(issuesOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
   });
 
   test('along with all others', () => {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/api-description.ts';
-import { normalizeTarget } from '../../../../gateway/http/normalize-target.ts';
+import { normalizeTarget } from '../../../../gateway/runtime/normalize-target.ts';
 import { upstreamRequestHeaders } from '../../../../gateway/upstream/forwarded-headers.ts';
 import { clientResponseHeaders } from '../../../support/http/client-response-headers.ts';
 

@@ -11,7 +11,7 @@ import { send } from '../../../support/http/http.ts';
 test('an error that cannot be rendered is answered in the Error shape, and its detail is logged', async () => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
-  const anonymousLimit = {
+  const addressLimit = {
     charge: () => Promise.reject(new Error('not called')),
     peek: () => Promise.reject(new Error('detail for the log')),
   };
@@ -20,7 +20,7 @@ test('an error that cannot be rendered is answered in the Error shape, and its d
     res.locals.headers = new ResponseHeaders();
     throw new Error('first');
   });
-  app.use(renderError({ basePath: '/v1', anonymousLimit, log, now: Date.now }));
+  app.use(renderError({ basePath: '/v1', addressLimit, log, now: Date.now }));
   app.use(renderFallback({ log }));
   const server = createServer(app);
   await once(server.listen(0, '127.0.0.1'), 'listening');

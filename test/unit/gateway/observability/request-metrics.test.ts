@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { QuickHistogram } from '../../../../gateway/observability/prelabelled-histogram.ts';
-import { createRequestCounts } from '../../../../gateway/observability/request-metrics.ts';
+import { PrelabelledHistogram } from '../../../../gateway/observability/prelabelled-histogram.ts';
+import { createRequestMetrics } from '../../../../gateway/observability/request-metrics.ts';
 import { renderMetrics, type MetricsSnapshot } from '../../../../gateway/workers/merge-metrics.ts';
 
 const buckets = [0.005, 0.01, 0.25, 1, 10];
@@ -21,16 +21,16 @@ test('requests are shown as by the counter and histogram of prom-client, wheneve
   await fc.assert(
     fc.asyncProperty(fc.array(request), async (requests) => {
       const [own, theirs] = [new Registry(), new Registry()];
-      const counts = createRequestCounts(own, buckets);
+      const counts = createRequestMetrics(own, buckets);
       const counter = new Counter({
         name: 'gateway_requests_total',
-        help: 'Answered requests, by class of status; aborted by the client, or cut off by us',
+        help: 'Requests by class of status; aborted by the client, or cut off by the gateway',
         labelNames: ['route', 'method', 'status', 'plan'],
         registers: [theirs],
       });
       const histogram = new Histogram({
         name: 'gateway_request_duration_seconds',
-        help: 'Time from a request to the end of its answer',
+        help: 'Time from a request to the end of its response',
         labelNames: ['route', 'method'],
         buckets,
         registers: [theirs],
@@ -53,10 +53,10 @@ test('requests are shown as by the counter and histogram of prom-client, wheneve
 test('a histogram without labels is there before anything is observed', async () => {
   const [own, theirs] = [new Registry(), new Registry()];
   const options = { name: 'seconds', help: 'for', buckets };
-  const observations = new QuickHistogram({ ...options, registers: [own] }).observationsOf({});
+  const observations = new PrelabelledHistogram({ ...options, registers: [own] }).child({});
   const histogram = new Histogram({ ...options, registers: [theirs] });
   expect(await own.metrics()).toBe(await theirs.metrics());
-  observations.add(0.25);
+  observations.observe(0.25);
   histogram.observe(0.25);
   expect(await own.metrics()).toBe(await theirs.metrics());
 });

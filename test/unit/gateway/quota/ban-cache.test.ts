@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createBanMemory, type BanMemory } from '../../../../gateway/quota/ban-cache.ts';
+import { createBanCache, type BanCache } from '../../../../gateway/quota/ban-cache.ts';
 import type { QuotaDecision } from '../../../../gateway/quota/quota-decision.ts';
 
 const limits = { minute: 60, day: 1000 };
@@ -24,7 +24,7 @@ let nowMs = 0;
 let asked = 0;
 /** A second after the first ban is read. */
 const outageSinceMs = 5_001_000;
-let bans: BanMemory;
+let bans: BanCache;
 
 /** What Redis would say, counted. */
 const saying = (decision: QuotaDecision) => () => {
@@ -37,14 +37,14 @@ const forbidden = () => Promise.reject(new Error('Redis is asked'));
 beforeEach(() => {
   nowMs = 5_000_000;
   asked = 0;
-  bans = createBanMemory({ now: () => nowMs });
+  bans = createBanCache({ now: () => nowMs });
 });
 
 describe('a ban', () => {
   test('is remembered for a second, with its end where it was', async () => {
-    expect(await bans.recall('a', undefined, saying(banned(60_000)))).toEqual(banned(60_000));
+    expect(await bans.getOrDecide('a', undefined, saying(banned(60_000)))).toEqual(banned(60_000));
     nowMs += 999;
-    expect(await bans.recall('a', undefined, forbidden)).toEqual({
+    expect(await bans.getOrDecide('a', undefined, forbidden)).toEqual({
       outcome: 'banned',
       limits,
       remainingMs: 59_001,
@@ -57,7 +57,7 @@ describe('a ban', () => {
   test('is told of once, however many requests meet it together, and so is the next one', async () => {
     const met: number[] = [];
     const recall = (decision: QuotaDecision) =>
-      bans.recall('a', undefined, saying(decision), ({ remainingMs }) => met.push(remainingMs));
+      bans.getOrDecide('a', undefined, saying(decision), ({ remainingMs }) => met.push(remainingMs));
     const madeElsewhere = banned(60_000, false);
     await Promise.all([recall(madeElsewhere), recall(madeElsewhere), recall(madeElsewhere)]);
     nowMs += 1000;
@@ -69,58 +69,64 @@ describe('a ban', () => {
   });
 
   test('is asked about again after a second', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
     nowMs += 1000;
-    expect(await bans.recall('a', undefined, saying(banned(30_000)))).toEqual(banned(30_000));
+    expect(await bans.getOrDecide('a', undefined, saying(banned(30_000)))).toEqual(banned(30_000));
     nowMs += 500;
-    expect(await bans.recall('a', undefined, forbidden)).toMatchObject({ remainingMs: 29_500 });
+    expect(await bans.getOrDecide('a', undefined, forbidden)).toMatchObject({ remainingMs: 29_500 });
   });
 
   test('that was lifted is noticed after a second, and forgotten', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
     nowMs += 1000;
-    expect(await bans.recall('a', undefined, saying(allowed))).toEqual(allowed);
-    expect(await bans.recall('a', outageSinceMs, saying(allowed))).toEqual(allowed);
+    expect(await bans.getOrDecide('a', undefined, saying(allowed))).toEqual(allowed);
+    expect(await bans.getOrDecide('a', outageSinceMs, saying(allowed))).toEqual(allowed);
     expect(asked).toBe(3);
   });
 
   test('is over at its end and not a millisecond later', async () => {
-    await bans.recall('a', undefined, saying(banned(500)));
+    await bans.getOrDecide('a', undefined, saying(banned(500)));
     nowMs += 499;
-    expect(await bans.recall('a', undefined, forbidden)).toMatchObject({ outcome: 'banned', remainingMs: 1 });
-    nowMs += 1;
-    expect(await bans.recall('a', undefined, saying(allowed))).toEqual(allowed);
-  });
-
-  test('is believed until its end while Redis is away', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
-    nowMs += 59_999;
-    expect(await bans.recall('a', outageSinceMs, forbidden)).toMatchObject({
+    expect(await bans.getOrDecide('a', undefined, forbidden)).toMatchObject({
       outcome: 'banned',
       remainingMs: 1,
     });
     nowMs += 1;
-    expect(await bans.recall('a', outageSinceMs, saying(allowed))).toEqual(allowed);
+    expect(await bans.getOrDecide('a', undefined, saying(allowed))).toEqual(allowed);
+  });
+
+  test('is believed until its end while Redis is away', async () => {
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
+    nowMs += 59_999;
+    expect(await bans.getOrDecide('a', outageSinceMs, forbidden)).toMatchObject({
+      outcome: 'banned',
+      remainingMs: 1,
+    });
+    nowMs += 1;
+    expect(await bans.getOrDecide('a', outageSinceMs, saying(allowed))).toEqual(allowed);
   });
 
   test('is not believed during an outage where it was read long before: it may have been lifted', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
     nowMs += 30_000;
-    const outcome = async (sinceMs: number) => (await bans.recall('a', sinceMs, saying(allowed))).outcome;
+    const outcome = async (sinceMs: number) =>
+      (await bans.getOrDecide('a', sinceMs, saying(allowed))).outcome;
     expect(await outcome(5_009_999)).toBe('banned');
     expect(await outcome(5_010_000)).toBe('allowed');
   });
 
   test('of one key says nothing about another', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
-    expect(await bans.recall('b', undefined, saying(allowed))).toEqual(allowed);
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
+    expect(await bans.getOrDecide('b', undefined, saying(allowed))).toEqual(allowed);
   });
 
   test('outlives a stale record, which says nothing about it', async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
     nowMs += 1000;
-    expect(await bans.recall('a', undefined, saying({ outcome: 'stale' }))).toEqual({ outcome: 'stale' });
-    expect(await bans.recall('a', outageSinceMs, forbidden)).toMatchObject({
+    expect(await bans.getOrDecide('a', undefined, saying({ outcome: 'stale' }))).toEqual({
+      outcome: 'stale',
+    });
+    expect(await bans.getOrDecide('a', outageSinceMs, forbidden)).toMatchObject({
       outcome: 'banned',
       remainingMs: 59_000,
     });
@@ -129,10 +135,10 @@ describe('a ban', () => {
 
 describe('however many requests of a banned key wait', () => {
   const burst = (decide: () => Promise<QuotaDecision>) =>
-    Promise.all(Array.from({ length: 100 }, () => bans.recall('a', undefined, decide)));
+    Promise.all(Array.from({ length: 100 }, () => bans.getOrDecide('a', undefined, decide)));
 
   beforeEach(async () => {
-    await bans.recall('a', undefined, saying(banned(60_000)));
+    await bans.getOrDecide('a', undefined, saying(banned(60_000)));
     nowMs += 1000;
     asked = 0;
   });
@@ -151,13 +157,13 @@ describe('however many requests of a banned key wait', () => {
   });
 
   test('a question that fails is asked again by the next request', async () => {
-    await expect(bans.recall('a', undefined, forbidden)).rejects.toThrow('Redis is asked');
-    expect(await bans.recall('a', undefined, saying(banned(30_000)))).toEqual(banned(30_000));
+    await expect(bans.getOrDecide('a', undefined, forbidden)).rejects.toThrow('Redis is asked');
+    expect(await bans.getOrDecide('a', undefined, saying(banned(30_000)))).toEqual(banned(30_000));
   });
 });
 
 test('a key that is not banned is decided on each time', async () => {
-  await bans.recall('a', undefined, saying(allowed));
-  await bans.recall('a', outageSinceMs, saying(allowed));
+  await bans.getOrDecide('a', undefined, saying(allowed));
+  await bans.getOrDecide('a', outageSinceMs, saying(allowed));
   expect(asked).toBe(2);
 });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { windowsDecision } from '../../../../gateway/quota/quota-decision.ts';
+import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 
 const limits = { minute: 60, day: 1000 };
 const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0, 250);
 const toMidnightMs = 43_199_750;
 
 test('an allowed request shows what is left in both windows', () => {
-  expect(windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 10, nowMs })).toEqual({
+  expect(decisionOf(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 10, nowMs })).toEqual({
     outcome: 'allowed',
     minute: { limit: 60, remaining: 59, resetMs: 60_000 },
     day: { limit: 1000, remaining: 990, resetMs: toMidnightMs },
@@ -16,14 +16,14 @@ test('an allowed request shows what is left in both windows', () => {
 
 test('remaining is never negative, as after a limit was lowered', () => {
   expect(
-    windowsDecision(false, limits, { minuteUsed: 300, minuteLeftMs: 5000, dayUsed: 5000, nowMs }),
+    decisionOf(false, limits, { minuteUsed: 300, minuteLeftMs: 5000, dayUsed: 5000, nowMs }),
   ).toMatchObject({ minute: { remaining: 0 }, day: { remaining: 0 } });
 });
 
 test('a minute window never lasts longer than a minute', () => {
-  expect(
-    windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 90_000, dayUsed: 1, nowMs }),
-  ).toMatchObject({ minute: { resetMs: 60_000 } });
+  expect(decisionOf(true, limits, { minuteUsed: 1, minuteLeftMs: 90_000, dayUsed: 1, nowMs })).toMatchObject({
+    minute: { resetMs: 60_000 },
+  });
 });
 
 test.each([
@@ -31,7 +31,7 @@ test.each([
   ['a millisecond before', Date.UTC(2026, 10, 20) - 1, 1],
 ])('the day ends at midnight UTC, %s', (_name, at, resetMs) => {
   expect(
-    windowsDecision(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 1, nowMs: at }),
+    decisionOf(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 1, nowMs: at }),
   ).toMatchObject({ day: { resetMs } });
 });
 
@@ -60,7 +60,7 @@ describe('the window that refuses', () => {
       'day',
     ],
   ])('is %s', (_name, usage, at, violated) => {
-    expect(windowsDecision(false, limits, { ...usage, nowMs: at })).toMatchObject({
+    expect(decisionOf(false, limits, { ...usage, nowMs: at })).toMatchObject({
       outcome: 'limited',
       violated,
     });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/plans/limits.ts';
 import { banPolicySchema, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
-import { windowsDecision } from '../../../../gateway/quota/quota-decision.ts';
+import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
 import { dayMs } from '../../../../gateway/quota/utc-day.ts';
 
@@ -112,7 +112,7 @@ describe('the rate limit headers', () => {
   test('show the window that refuses first, and times that suffice to wait', () => {
     fc.assert(
       fc.property(fc.boolean(), limits, use, (allowed, limits, use) => {
-        const decision = windowsDecision(allowed, limits, use);
+        const decision = decisionOf(allowed, limits, use);
         if (decision.outcome !== 'allowed' && decision.outcome !== 'limited') throw new Error('another one');
         const { minute, day } = decision;
         const headers = rateLimitHeaders(decision);

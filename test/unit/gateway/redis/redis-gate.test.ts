@@ -30,13 +30,13 @@ function createGate(timeoutMs = 40) {
   return { gate, redis, changes };
 }
 
-async function untilOpen(gate: RedisGate): Promise<void> {
+async function waitUntilOpen(gate: RedisGate): Promise<void> {
   await expect.poll(() => gate.open, { timeout: 5000, interval: 10 }).toBe(true);
 }
 
 async function createOpenGate(timeoutMs?: number) {
   const created = createGate(timeoutMs);
-  await untilOpen(created.gate);
+  await waitUntilOpen(created.gate);
   return created;
 }
 
@@ -62,7 +62,7 @@ describe('a gate that has not been open yet', () => {
   test('opens by itself when Redis answers, and says so once', async () => {
     const { gate, changes } = createGate();
     expect(gate.open).toBe(false);
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
     await sleep(250);
     expect(changes).toEqual([true]);
   });
@@ -73,7 +73,7 @@ describe('a gate that has not been open yet', () => {
     await sleep(250);
     expect(redis.pings).toBe(0);
     redis.connected = true;
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
   });
 
   test.each([
@@ -85,7 +85,7 @@ describe('a gate that has not been open yet', () => {
     await expect.poll(() => redis.pings, { timeout: 5000 }).toBe(2);
     expect(changes).toEqual([]);
     redis.ping = () => Promise.resolve('PONG');
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
   });
 });
 
@@ -98,9 +98,9 @@ describe('an open gate', () => {
   test('shuts on the first command that is not answered in time', async () => {
     const { gate, redis, changes } = await createOpenGate();
     redis.connected = false;
-    await expect(gate.send(never)).rejects.toThrow(new RedisUnavailable('no answer within 40 ms'));
+    await expect(gate.send(never)).rejects.toThrow(new RedisUnavailable('no reply within 40 ms'));
     expect(gate.open).toBe(false);
-    await expect(gate.send(() => Promise.resolve())).rejects.toThrow('given up on for the moment');
+    await expect(gate.send(() => Promise.resolve())).rejects.toThrow('not used at the moment');
     expect(changes).toEqual([true, false]);
   });
 
@@ -184,7 +184,7 @@ describe('before the gate opens', () => {
       seen.push(`second, open ${gate.open}, told ${changes.length}`);
       return Promise.resolve();
     });
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
     expect(seen).toEqual(['first, open false', 'second, open false, told 0']);
   });
 
@@ -195,11 +195,11 @@ describe('before the gate opens', () => {
       runs += 1;
       return Promise.resolve();
     });
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
     redis.connected = false;
     await expect(gate.send(never)).rejects.toBeInstanceOf(RedisUnavailable);
     redis.connected = true;
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
     expect(runs).toBe(2);
     expect(changes).toEqual([true, false, true]);
   });
@@ -211,7 +211,7 @@ describe('before the gate opens', () => {
       attempts += 1;
       return attempts < 3 ? Promise.reject(new Error('connection lost')) : Promise.resolve();
     });
-    await untilOpen(gate);
+    await waitUntilOpen(gate);
     expect(attempts).toBe(3);
     expect(changes).toEqual([true]);
   });

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { AwaitedAnswer, createAnswerTimers } from '../../../../gateway/upstream/response-timers.ts';
+import { createResponseTimers, PendingResponse } from '../../../../gateway/upstream/response-timers.ts';
 
 const timeoutMs = 1000;
 /** How much later an answer may be found to be late. */
 const latenessMs = 20;
 let timedOut: string[] = [];
 
-class Answer extends AwaitedAnswer {
+class Answer extends PendingResponse {
   readonly #name: string;
   readonly #extensions: number[];
 
@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 test('each answer has its time, from when it was last started', () => {
-  const timers = createAnswerTimers(timeoutMs);
+  const timers = createResponseTimers(timeoutMs);
   const [first, second, third] = [new Answer('first'), new Answer('second'), new Answer('third')];
   timers.start(first);
   vi.advanceTimersByTime(300);
@@ -56,7 +56,7 @@ test.each([
   ['one in the middle', 1],
   ['the last', 2],
 ])('%s that is stopped leaves the others as they are', (_name, stopped) => {
-  const timers = createAnswerTimers(timeoutMs);
+  const timers = createResponseTimers(timeoutMs);
   const answers = [new Answer('0'), new Answer('1'), new Answer('2')];
   for (const answer of answers) timers.start(answer);
   const answer = answers[stopped];
@@ -73,7 +73,7 @@ test.each([
 });
 
 test('one that asks for more time gets as much again', () => {
-  const timers = createAnswerTimers(timeoutMs);
+  const timers = createResponseTimers(timeoutMs);
   timers.start(new Answer('patient', 2));
   vi.advanceTimersByTime(timeoutMs - 1);
   expect(timedOut).toHaveLength(0);
@@ -88,7 +88,7 @@ test('one that asks for more time gets as much again', () => {
 });
 
 test('nothing runs while no answer is awaited', () => {
-  const timers = createAnswerTimers(timeoutMs);
+  const timers = createResponseTimers(timeoutMs);
   const answer = new Answer('only');
   timers.start(answer);
   expect(vi.getTimerCount()).toBe(1);

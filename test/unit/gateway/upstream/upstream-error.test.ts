@@ -2,10 +2,10 @@ import { errors } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../gateway/errors.ts';
 import {
-  isConnectionLoss,
-  isOurLack,
-  isUpstreamsFault,
-  upstreamFault,
+  isConnectionLost,
+  isLocalResourceError,
+  isUpstreamFault,
+  upstreamError,
 } from '../../../../gateway/upstream/upstream-error.ts';
 
 const coded = (code: unknown) => Object.assign(new Error('failed'), { code });
@@ -44,53 +44,56 @@ describe('the client is told', () => {
     ['400 for headers that are no HTTP', 'UND_ERR_INVALID_ARG', 400, 'bad_request', {}],
   ])('%s', (_name, errorCode, status, code, headers) => {
     const cause = coded(errorCode);
-    const fault = upstreamFault(cause, { safe: true });
+    const fault = upstreamError(cause, { safe: true });
     expect(fault).toBeInstanceOf(GatewayError);
     expect(fault).toMatchObject({ status, code, headers });
     expect(fault.cause).toBe(cause);
   });
 
   test.each([['a text'], [undefined], [null], [new Error('no code')]])('502 for %s as an error', (thrown) => {
-    expect(upstreamFault(thrown, { safe: true })).toMatchObject({ status: 502, code: 'upstream_error' });
+    expect(upstreamError(thrown, { safe: true })).toMatchObject({ status: 502, code: 'upstream_error' });
   });
 
   test('to retry what may have been carried out only where that does no harm', () => {
     const unsafe = { safe: false };
-    expect(upstreamFault(coded('UND_ERR_SOCKET'), unsafe)).toMatchObject({ status: 502, headers: {} });
+    expect(upstreamError(coded('UND_ERR_SOCKET'), unsafe)).toMatchObject({ status: 502, headers: {} });
     // It was never sent.
-    expect(upstreamFault(coded('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
+    expect(upstreamError(coded('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
   });
 
   test('and the log nothing of what came over the wire', () => {
     const error = Object.assign(new errors.HTTPParserError('Expected HTTP/'), { data: '{"name":"Rex"}' });
     expect(JSON.stringify(error)).toContain('Rex');
-    const { cause } = upstreamFault(error, { safe: true });
+    const { cause } = upstreamError(error, { safe: true });
     expect(cause).toMatchObject({ message: 'Expected HTTP/' });
     expect(JSON.stringify(cause)).not.toContain('Rex');
   });
 
   test('to retry a request with an Idempotency-Key, whatever became of it', () => {
-    const keyed = { safe: false, keyed: true };
+    const idempotent = { safe: false, idempotent: true };
     for (const [code, status] of [
       ['UND_ERR_SOCKET', 502],
       ['UND_ERR_HEADERS_TIMEOUT', 504],
       ['ECONNREFUSED', 503],
     ] as const) {
-      expect(upstreamFault(coded(code), keyed)).toMatchObject({ status, headers: { 'Retry-After': '1' } });
+      expect(upstreamError(coded(code), idempotent)).toMatchObject({
+        status,
+        headers: { 'Retry-After': '1' },
+      });
     }
-    expect(upstreamFault(coded('UND_ERR_HEADERS_TIMEOUT'), { safe: false }).headers).toEqual({});
+    expect(upstreamError(coded('UND_ERR_HEADERS_TIMEOUT'), { safe: false }).headers).toEqual({});
     for (const code of ['upstream_error', 'upstream_timeout'] as const) {
-      expect(upstreamFault(new GatewayError(code), keyed)).toMatchObject({
+      expect(upstreamError(new GatewayError(code), idempotent)).toMatchObject({
         code,
         headers: { 'Retry-After': '1' },
       });
-      expect(upstreamFault(new GatewayError(code), { safe: false }).headers).toEqual({});
+      expect(upstreamError(new GatewayError(code), { safe: false }).headers).toEqual({});
     }
-    expect(upstreamFault(new GatewayError('payload_too_large'), keyed).headers).toEqual({});
+    expect(upstreamError(new GatewayError('payload_too_large'), idempotent).headers).toEqual({});
   });
 
   test('nothing of the error itself', () => {
-    const { body } = upstreamFault(
+    const { body } = upstreamError(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
       { safe: true },
     );
@@ -103,12 +106,12 @@ describe('the client is told', () => {
 
   test('what was decided before, unchanged', () => {
     const decided = new GatewayError('payload_too_large');
-    expect(upstreamFault(decided, { safe: false })).toBe(decided);
+    expect(upstreamError(decided, { safe: false })).toBe(decided);
   });
 
   test('503 where all addresses of the upstream refuse', () => {
     const all = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]);
-    expect(upstreamFault(all, { safe: true })).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+    expect(upstreamError(all, { safe: true })).toMatchObject({ status: 503, code: 'upstream_unavailable' });
   });
 });
 
@@ -120,7 +123,7 @@ test.each([
   ['UND_ERR_HEADERS_TIMEOUT', false],
   ['UND_ERR_ABORTED', false],
 ])('whether the connection was lost on %s: %s', (code, lost) => {
-  expect(isConnectionLoss(coded(code))).toBe(lost);
+  expect(isConnectionLost(coded(code))).toBe(lost);
 });
 
 describe('who is to blame', () => {
@@ -135,15 +138,15 @@ describe('who is to blame', () => {
     'UND_ERR_HEADERS_OVERFLOW',
     'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
   ])('the upstream for %s', (code) => {
-    expect([isUpstreamsFault(coded(code)), isOurLack(coded(code))]).toEqual([true, false]);
+    expect([isUpstreamFault(coded(code)), isLocalResourceError(coded(code))]).toEqual([true, false]);
   });
 
   test('the upstream for what the parser of HTTP does not understand', () => {
-    expect(isUpstreamsFault(new errors.HTTPParserError('Expected HTTP/'))).toBe(true);
+    expect(isUpstreamFault(new errors.HTTPParserError('Expected HTTP/'))).toBe(true);
   });
 
   test.each(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])('ourselves for %s', (code) => {
-    expect([isUpstreamsFault(coded(code)), isOurLack(coded(code))]).toEqual([false, true]);
+    expect([isUpstreamFault(coded(code)), isLocalResourceError(coded(code))]).toEqual([false, true]);
   });
 
   test.each([
@@ -153,13 +156,13 @@ describe('who is to blame', () => {
     new GatewayError('request_timeout'),
     new Error('the client went away'),
   ])('the client, and not the upstream, for %s', (error) => {
-    expect(isUpstreamsFault(error)).toBe(false);
+    expect(isUpstreamFault(error)).toBe(false);
   });
 
   test.each([new GatewayError('upstream_error'), new GatewayError('upstream_timeout')])(
     'the upstream for an answer that is none, %s',
     (error) => {
-      expect(isUpstreamsFault(error)).toBe(true);
+      expect(isUpstreamFault(error)).toBe(true);
     },
   );
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
-  databaseFault,
   isStatementRefused,
-  type DatabaseFault,
+  unavailabilityOf,
+  type Unavailability,
 } from '../../../../pets-service/database/database-error.ts';
 
 /** As Prisma throws it: of a raw query the code says nothing, and the adapter's error is all there is. */
@@ -13,10 +13,10 @@ function prismaError(cause: { kind: string; originalCode?: string }, code = 'P20
 const ofPostgres = (sqlState: string) => prismaError({ kind: 'postgres', originalCode: sqlState });
 
 describe('what a failed query says of the database', () => {
-  const faults: [what: string, error: unknown, fault: DatabaseFault | undefined][] = [
+  const faults: [what: string, error: unknown, fault: Unavailability | undefined][] = [
     ['raw query, nobody listens', prismaError({ kind: 'DatabaseNotReachable' }), 'refused'],
     ['raw query, connection reset', prismaError({ kind: 'ConnectionClosed' }), 'lost'],
-    ['raw query, no answer', prismaError({ kind: 'SocketTimeout' }), 'lost'],
+    ['raw query, no reply', prismaError({ kind: 'SocketTimeout' }), 'lost'],
     ['model query, nobody listens', prismaError({ kind: 'DatabaseNotReachable' }, 'P1001'), 'refused'],
     ['cancelled by statement_timeout', ofPostgres('57014'), 'refused'],
     ['the server is shut down', ofPostgres('57P01'), 'lost'],
@@ -37,7 +37,7 @@ describe('what a failed query says of the database', () => {
   ];
 
   test.each(faults)('%s', (_what, error, fault) => {
-    expect(databaseFault(error)).toBe(fault);
+    expect(unavailabilityOf(error)).toBe(fault);
   });
 });
 

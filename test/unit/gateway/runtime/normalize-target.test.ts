@@ -1,7 +1,7 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
-import { hasBrokenTarget, normalizeTarget } from '../../../../gateway/http/normalize-target.ts';
+import { hasInvalidTarget, normalizeTarget } from '../../../../gateway/runtime/normalize-target.ts';
 
 /** The socket is never connected. */
 function requestFor(target: string, method = 'GET'): IncomingMessage {
@@ -12,7 +12,7 @@ function requestFor(target: string, method = 'GET'): IncomingMessage {
 function normalized(target: string): string | undefined {
   const req = requestFor(target);
   normalizeTarget(req);
-  expect(hasBrokenTarget(req)).toBe(false);
+  expect(hasInvalidTarget(req)).toBe(false);
   return req.url;
 }
 
@@ -53,13 +53,13 @@ test.each([
 ])('%s is no target', (target, left) => {
   const req = requestFor(target);
   normalizeTarget(req);
-  expect(hasBrokenTarget(req)).toBe(true);
+  expect(hasInvalidTarget(req)).toBe(true);
   expect(req.url).toBe(left);
 });
 
 test('* is a target of OPTIONS', () => {
   const req = requestFor('*', 'OPTIONS');
   normalizeTarget(req);
-  expect(hasBrokenTarget(req)).toBe(false);
+  expect(hasInvalidTarget(req)).toBe(false);
   expect(req.url).toBe('*');
 });

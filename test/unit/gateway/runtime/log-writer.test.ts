@@ -6,26 +6,26 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { temporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
-function sourceOf(service: string, script: string): string {
-  const writerModule = fileURLToPath(new URL(`../../${service}/runtime/log-writer.ts`, import.meta.url));
+const writerModule = fileURLToPath(new URL('../../../../gateway/runtime/log-writer.ts', import.meta.url));
+
+function sourceOf(script: string): string {
   return `
     const { createLogWriter } = await import(${JSON.stringify(writerModule)});
-    const writer = createLogWriter((lines) => writer.write('given up: ' + lines + '\\n'));
+    const writer = createLogWriter((lines) => writer.write('dropped: ' + lines + '\\n'));
     ${script}
   `;
 }
 
 /** A process that writes lines to its standard output by a log writer named `writer`, and reports by messages. */
 function startWriter(
-  service: string,
   script: string,
   stdout: 'pipe' | number = 'pipe',
   command: [string, ...string[]] = [process.execPath],
 ): ChildProcess {
   const [program, ...args] = command;
-  args.push('--input-type=module', '-e', sourceOf(service, script));
+  args.push('--input-type=module', '-e', sourceOf(script));
   return spawn(program, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
@@ -53,25 +53,22 @@ const withSmallFiles: [string, ...string[]] = [
   process.execPath,
 ];
 
-describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
+describe('a log writer', () => {
   /** Of a process that writes more than a pipe takes before anybody reads. */
   async function expectPatience(before = ''): Promise<void> {
-    const child = startWriter(
-      service,
-      `
+    const child = startWriter(`
         ${before}
         ${writeLines(100_000)}
         setTimeout(() => process.send('still here'), 200);
         process.once('message', ${flushAndExit});
-      `,
-    );
+      `);
     expect(await message(child)).toBe('still here');
     child.send('go on');
     expect(linesOf(await output(child))).toEqual(numbers(100_000));
   }
 
   test('all lines arrive in their order, also those that wait when the process exits', async () => {
-    const child = startWriter(service, `${writeLines(10_000)} process.exit(0);`);
+    const child = startWriter(`${writeLines(10_000)} process.exit(0);`);
     expect(linesOf(await output(child))).toEqual(numbers(10_000));
   });
 
@@ -79,12 +76,7 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'log');
     await using file = await open(path, 'a');
-    const child = startWriter(
-      service,
-      `${writeLines(5000)} setInterval(() => {}, 1000);`,
-      file.fd,
-      withSmallFiles,
-    );
+    const child = startWriter(`${writeLines(5000)} setInterval(() => {}, 1000);`, file.fd, withSmallFiles);
     const size = async () => (await file.stat()).size;
     let found = '';
     for (let time = 1; time <= 2; time += 1) {
@@ -107,13 +99,8 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
   });
 
   test('another process that writes to the same pipe breaks no line', async () => {
-    const other = sourceOf(
-      'gateway',
-      `${writeLines(30_000)} writer.flush(60_000).then(() => process.exit(0));`,
-    );
-    const child = startWriter(
-      service,
-      `
+    const other = sourceOf(`${writeLines(30_000)} writer.flush(60_000).then(() => process.exit(0));`);
+    const child = startWriter(`
         const { spawn } = await import('node:child_process');
         const args = ['--input-type=module', '-e', ${JSON.stringify(other)}];
         const other = spawn(process.execPath, args, { stdio: 'inherit' });
@@ -121,8 +108,7 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
         // Longer than both take to fill the pipe, and to find it full.
         setTimeout(() => process.send('read'), 500);
         other.on('exit', ${flushAndExit});
-      `,
-    );
+      `);
     await message(child);
     expect(linesOf(await output(child)).toSorted()).toEqual(
       [...numbers(30_000), ...numbers(30_000)].toSorted(),
@@ -130,7 +116,7 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
   });
 
   test('lines arrive while the process goes on', async () => {
-    const child = startWriter(service, `${writeLines(3)} setInterval(() => {}, 1000);`);
+    const child = startWriter(`${writeLines(3)} setInterval(() => {}, 1000);`);
     const [first]: Buffer[] = await once(child.stdout ?? child, 'data');
     child.kill('SIGKILL');
     expect(linesOf(String(first))).toEqual(numbers(3));
@@ -142,7 +128,6 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
 
   test('an exit does not wait for a reader that stalls', async () => {
     const child = startWriter(
-      service,
       `${writeLines(1_000_000)} process.once('message', () => process.exit(7)); process.send('written');`,
     );
     await message(child);
@@ -151,9 +136,7 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
   });
 
   test('a reader that has gone does not keep the process from working or exiting', async () => {
-    const child = startWriter(
-      service,
-      `
+    const child = startWriter(`
       process.once('message', () => {
         ${writeLines(10_000)}
         setTimeout(() => {
@@ -162,8 +145,7 @@ describe.each(['gateway', 'pets-service'])('the log of %s', (service) => {
         }, 100);
       });
       process.send('ready');
-    `,
-    );
+    `);
     await message(child);
     child.stdout?.destroy();
     child.send('write');
@@ -178,7 +160,7 @@ async function linesInFile(script: string): Promise<string[]> {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'log');
   await using file = await open(path, 'w');
-  await once(startWriter('gateway', script, file.fd), 'exit');
+  await once(startWriter(script, file.fd), 'exit');
   return linesOf(await readFile(path, 'utf8'));
 }
 
@@ -215,29 +197,16 @@ if (noFullDisk) console.warn('what a log does on a full disk is tested in part: 
 test.skipIf(noFullDisk)('beyond what may wait, lines for a full disk are counted', async () => {
   await using full = await open('/dev/full', 'w');
   const script = `${overflow} process.exit(7);`;
-  const child = startWriter('gateway', script, full.fd);
+  const child = startWriter(script, full.fd);
   expect(Number(await message(child))).toBeGreaterThan(100_000);
   expect(await once(child, 'exit')).toEqual([7, null]);
 });
 
-test('beyond some MiB whole lines are given up and counted', async () => {
-  const child = startWriter('gateway', `${overflow} process.once('message', ${flushAndExit});`);
+test('beyond some MiB whole lines are dropped, counted, and reported when lines can be written again', async () => {
+  const child = startWriter(`${overflow} process.once('message', ${flushAndExit});`);
   const dropped = Number(await message(child));
   expect(dropped).toBeGreaterThan(100_000);
   const lines = output(child).then(linesOf);
   child.send('go on');
-  expect(await lines).toEqual(numbers(1_000_000 - dropped));
-});
-
-test('the pets service, which has no metrics, tells of lines that were given up in the log itself', async () => {
-  const child = startWriter(
-    'pets-service',
-    `${writeLines(1_000_000)} process.send('written'); process.once('message', ${flushAndExit});`,
-  );
-  await message(child);
-  const lines = output(child).then(linesOf);
-  child.send('go on');
-  const [told = '', ...written] = (await lines).toReversed();
-  expect(written.toReversed()).toEqual(numbers(written.length));
-  expect(told).toBe(`given up: ${1_000_000 - written.length}`);
+  expect(await lines).toEqual([...numbers(1_000_000 - dropped), `dropped: ${dropped}`]);
 });

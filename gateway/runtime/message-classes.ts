@@ -4,9 +4,9 @@ import type { Express } from 'express';
 export type MessageClasses = Pick<ServerOptions, 'IncomingMessage' | 'ServerResponse'>;
 
 /**
- * What Node's HTTP server is to make its requests and responses of, so that they are those of an Express app from the
- * start. Express gives each of them its prototypes otherwise, and V8 then looks up every property of theirs anew, which
- * takes as long as half of the steps of the journey.
+ * Classes for Node's HTTP server, whose objects have the prototypes of the Express app from the start. Express otherwise
+ * replaces the prototypes of each request and response, after which V8 looks up all their properties again: as much time
+ * as half of the journey's steps.
  */
 export function createMessageClasses(app: Express): MessageClasses {
   class ExpressRequest extends IncomingMessage {}

@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import {
-  ConfigError as GatewayConfigError,
-  loadConfig as loadGatewayConfig,
-} from '../../gateway/config/config.ts';
-import { loadConfig as loadPetsConfig, ConfigError as PetsConfigError } from '../../pets-service/config.ts';
+import { loadConfig as loadGatewayConfig } from '../../../../gateway/config/config.ts';
+import { ConfigError as GatewayConfigError } from '../../../../gateway/runtime/environment.ts';
+import { loadConfig as loadPetsConfig } from '../../../../pets-service/config.ts';
+import { ConfigError as PetsConfigError } from '../../../../pets-service/runtime/environment.ts';
 
 const names = [
   'GATEWAY_HOST',
@@ -63,11 +62,11 @@ test.each([
       }
       expect(thrown).toBeInstanceOf(ConfigError);
       if (!(thrown instanceof ConfigError)) return;
-      expect(thrown.faults.length).toBeGreaterThan(0);
-      for (const fault of thrown.faults) {
-        expect(names.filter((name) => fault.startsWith(name))).not.toEqual([]);
+      expect(thrown.issues.length).toBeGreaterThan(0);
+      for (const issue of thrown.issues) {
+        expect(names.filter((name) => issue.startsWith(name))).not.toEqual([]);
         // One line each, as it is printed at the start.
-        expect(fault).not.toMatch(/[\n\r]/);
+        expect(issue).not.toMatch(/[\n\r]/);
       }
       const inUrls = Object.entries(env).every(
         ([name, text]) => name.endsWith('_URL') || !text.includes(password),

@@ -1,0 +1,16 @@
+import { GatewayError } from '../errors.ts';
+import type { ApiKeyLookup } from './api-key-cache.ts';
+
+/** The error that a caller without a valid key gets. */
+export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>): GatewayError {
+  switch (outcome) {
+    case 'unknown':
+      return new GatewayError('unknown_api_key');
+    case 'expired':
+      return new GatewayError('expired_api_key');
+    case 'revoked':
+      return new GatewayError('revoked_api_key');
+    case 'unavailable':
+      return new GatewayError('service_unavailable', { headers: { 'Retry-After': '1' } });
+  }
+}

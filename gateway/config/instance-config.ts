@@ -1,0 +1,30 @@
+import type { Endpoint } from '../runtime/listen.ts';
+import type { Config } from './config.ts';
+
+/** Settings of a process that serves requests, with what was found out and computed at the start. */
+export interface InstanceConfig extends Config {
+  redisUrl: string;
+  /** Whether the gateway runs this Redis itself, and so knows how it keeps its data. */
+  redisIsPrivate: boolean;
+  /** Connections of one process to each instance of the pets service. */
+  upstreamConnections: number;
+  /** Client connections that one process can have; the limit of all processes is limits.maxConnections. */
+  maxOwnConnections: number;
+}
+
+export const publicEndpoint = ({ port, host }: Pick<Config, 'port' | 'host'>): Endpoint => ({
+  portSetting: 'GATEWAY_PORT',
+  hostSetting: 'GATEWAY_HOST',
+  port,
+  host,
+});
+
+export const adminEndpoint = ({
+  adminPort,
+  adminHost,
+}: Pick<Config, 'adminPort' | 'adminHost'>): Endpoint => ({
+  portSetting: 'GATEWAY_ADMIN_PORT',
+  hostSetting: 'GATEWAY_ADMIN_HOST',
+  port: adminPort,
+  host: adminHost,
+});

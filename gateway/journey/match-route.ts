@@ -1,0 +1,11 @@
+import type { RequestHandler } from 'express';
+import type { ApiDescription } from '../api-description.ts';
+
+/** Finds the route of the OpenAPI document. An early step, so that refusals are counted by route, too. */
+export function matchRoute(api: ApiDescription): RequestHandler {
+  return function matchRoute(req, res, next) {
+    // "OPTIONS *" asks about the server as a whole (RFC 9110 section 9.3.7).
+    res.locals.route = req.url === '*' ? api.everything : api.match(req.path);
+    next();
+  };
+}

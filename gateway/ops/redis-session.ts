@@ -1,0 +1,157 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { loadConfig } from '../config/config.ts';
+import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
+import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
+import { waitForDisk } from '../operations/durability.ts';
+import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
+import { seedPlans } from '../plans/plans.ts';
+import { seedBanPolicy } from '../quota/ban-policy.ts';
+import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
+import { findWrongTypes } from '../redis/key-types.ts';
+import { createRedis, type RedisClient } from '../redis/redis-client.ts';
+import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { failOnClosedPipe, printError } from './output.ts';
+
+/** The command can't be executed here and now, although its input is valid. */
+export class OpsFailure extends Error {
+  override name = 'OpsFailure';
+}
+
+const connectTimeoutMs = 3000;
+
+/**
+ * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
+ * is missing may have been lost.
+ * @throws OpsFailure if Redis is unavailable, or a value in it has the wrong type
+ */
+export async function withRedis<T>(use: (session: Session) => Promise<T>): Promise<T> {
+  const { redisUrl, dataDirectory } = loadConfig(process.env);
+  const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
+  if (url === undefined) {
+    throw new OpsFailure(
+      `no gateway runs with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
+    );
+  }
+  const redis = createRedis(url, pino({ level: 'silent' }));
+  try {
+    await waitUntilReady(redis, url);
+    const [seconds, micros] = await redis.time();
+    const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
+    return await use({ redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs });
+  } catch (error) {
+    await assertTypes(redis, keysOfWrongType(error));
+    throw error;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk. Seeds plans and
+ * ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * @throws OpsFailure if the change could not be audited; then nothing is changed
+ */
+export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
+  return withRedis(async ({ redis, now }) => {
+    await assertTypes(redis);
+    // Seed defaults only if no gateway is running: running gateways still use lost limits, and must not get others.
+    if ((await redis.zcard(redisKeys.instances)) === 0) {
+      await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+    }
+    failOnClosedPipe();
+    const changed = new Set<string>();
+    const recordChange = createAuditLog({ redis, who });
+    const audit: RecordChange = (change) => {
+      changed.add(change.target);
+      return recordChange(change);
+    };
+    const waitUntilDurable = () => assertDurable(redis, changed);
+    const result = await use({ redis, audit, now, waitUntilDurable });
+    await waitUntilDurable();
+    return result;
+  });
+}
+
+/**
+ * @param keys all shared keys if none are given
+ * @throws OpsFailure for a key that was edited into another type of value
+ */
+async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promise<void> {
+  for (const { key, issue } of await findWrongTypes(redis, keys)) {
+    throw new OpsFailure(`${key} ${issue}: DEL it or restore it first`);
+  }
+}
+
+/** @throws OpsFailure if Redis does not confirm that the changes are on its disk */
+async function assertDurable(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
+  switch (await waitForDisk(redis)) {
+    case 'durable':
+    case 'unknown':
+      return;
+    case 'memory_only':
+      printError('warning: this Redis has no append-only file, so a restart loses the change');
+      return;
+    case 'unconfirmed':
+      throw new OpsFailure(
+        `the change of ${[...changed].join(', ')} is made, but Redis does not confirm that it is on its disk`,
+      );
+  }
+}
+
+/** Errors that a retry does not resolve. */
+const permanentErrors = /WRONGPASS|NOAUTH|NOPERM|certificate/;
+
+function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
+  let lastError = 'no reply';
+  return new Promise((resolve, reject) => {
+    const fail = () => {
+      clearTimeout(timer);
+      reject(new OpsFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
+    };
+    const timer = setTimeout(() => {
+      void isLoading(redis).then((loading) => {
+        if (!loading) return fail();
+        reject(new OpsFailure(`${describeUrl(url)} is loading its data: try again when it is ready`));
+      });
+    }, connectTimeoutMs);
+    redis.on('error', ({ message }: Error) => {
+      lastError = message;
+      if (permanentErrors.test(message)) fail();
+    });
+    redis.once('ready', () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const loadingTimeoutMs = 500;
+
+/** A server that loads its data accepts connections, and replies to INFO but to little else. */
+async function isLoading(redis: RedisClient): Promise<boolean> {
+  const info = redis.info('persistence').catch(() => '');
+  return /^loading:1/m.test(await Promise.race([info, sleep(loadingTimeoutMs, '')]));
+}
+
+/** Describes the address without a password. */
+function describeUrl(url: string): string {
+  const address = parseRedisUrl(url);
+  return address === undefined ? 'Redis' : describeRedis(address);
+}
+
+const retryMs = 1000;
+
+/** For a command that runs until it is stopped: waits for a Redis that became unavailable, and says so. */
+export async function retryWhileUnavailable<T>(read: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await read();
+    } catch (error) {
+      if (!isRedisConnectionLost(error)) throw error;
+      printError('Redis is unavailable; retrying');
+      await sleep(retryMs);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+import { isIP } from 'node:net';
+import { z } from 'zod';
+
+/** Settings that are invalid, each named with what is wrong with it. */
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+  readonly issues: readonly string[];
+
+  constructor(issues: readonly string[]) {
+    super(issues.join('\n'));
+    this.issues = issues;
+  }
+}
+
+/**
+ * Reads settings from environment variables. An empty variable counts as unset, since compose files pass them on.
+ * @param defaults that depend on the environment; all others are in the schema
+ * @throws ConfigError with every issue at once. It repeats no URL, which may hold a password, and no key.
+ */
+export function parseEnvironment<Schema extends z.ZodObject>(
+  schema: Schema,
+  env: NodeJS.ProcessEnv,
+  defaults: NodeJS.ProcessEnv = {},
+): z.infer<Schema> {
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const given: NodeJS.ProcessEnv = { ...defaults, ...set };
+  const parsed = schema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(
+    parsed.error.issues.map(({ path, message }) => {
+      const name = String(path[0]);
+      const value = given[name] ?? '';
+      const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
+      return `${name}${shown} ${message}`;
+    }),
+  );
+}
+
+/** Whether a text is a key, where the name of its file was expected. */
+const isPem = (text: string) => text.includes('-----BEGIN');
+
+/** A host or a path: any text that is not blank. */
+export const text = z
+  .string()
+  .refine((text) => text.trim() !== '', { error: 'is blank' })
+  .refine((text) => !isPem(text), { error: 'is a key and not the name of a file' });
+
+/** Text that the resolver completes to an address: `0`, for example, would listen on all interfaces. */
+const isShortAddress = (text: string) => /^(0x[\da-f]+|[\d.]+)$/i.test(text) && isIP(text) === 0;
+
+export const host = text.refine((text) => !isShortAddress(text), 'is neither an IP address nor a name');
+
+/** @param unit plural noun for the message, such as `milliseconds` */
+export function wholeNumber(min: number, max: number, unit?: string) {
+  const kind = unit === undefined ? 'a whole number' : `a whole number of ${unit}`;
+  return z
+    .string()
+    .refine((text) => /^\d{1,7}$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `is not ${kind} from ${min} to ${max}`,
+    })
+    .transform(Number);
+}
+
+const maxMilliseconds = 9_999_999;
+
+export function milliseconds(min = 1, max = maxMilliseconds) {
+  return wholeNumber(min, max, 'milliseconds');
+}
+
+export const port = z
+  .string()
+  .refine((text) => /^\d{1,5}$/.test(text) && Number(text) <= 65_535, {
+    error: 'is not a port number from 0 to 65535',
+  })
+  .transform(Number);
+
+export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+  error: 'is none of fatal, error, warn, info, debug, trace, silent',
+});
+
+export const boolean = z
+  .enum(['true', 'false'], { error: 'is neither true nor false' })
+  .transform((text) => text === 'true');

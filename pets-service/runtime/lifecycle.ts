@@ -1,0 +1,90 @@
+import { ConfigError } from './environment.ts';
+import { errorMessage } from './error-message.ts';
+import type { Log } from './log.ts';
+
+/** How a service that has to stop treats what is still under way. */
+export interface Shutdown {
+  /** Time between saying that the service drains and refusing connections, in milliseconds. */
+  delayMs: number;
+  /** Aborted when nothing is waited for any longer: the time is over, or a second signal came. */
+  force: AbortSignal;
+}
+
+interface Context<Config> extends Log {
+  config: Config;
+  /** Steps that run when the service stops or its start fails, in reverse order. */
+  cleanup: AsyncDisposableStack;
+  /** To be called when draining begins. */
+  shutdown(): Shutdown;
+}
+
+/** Starts a service. @returns what a parent process, such as `npm start`, is told */
+export type Start<Config> = (context: Context<Config>) => Promise<Record<string, unknown>>;
+
+interface Program<Config> {
+  /** Prefix of the messages on standard error. */
+  name: string;
+  /** @throws ConfigError with every invalid setting */
+  loadConfig(env: NodeJS.ProcessEnv): Config;
+  createLog(config: Config): Log;
+  start: Start<Config>;
+}
+
+interface ShutdownConfig {
+  shutdownDelayMs: number;
+  shutdownTimeoutMs: number;
+}
+
+/** How long the end waits for the reader of the log. */
+const logFlushTimeoutMs = 1000;
+
+/**
+ * Runs a service until a signal stops it. SIGTERM waits for load balancers; Ctrl-C, SIGHUP and the end of the parent
+ * process have none to wait for. Not close-with-grace: at a second signal it ends the process with code 1 at once,
+ * with stores left open, and it knows no stop during the start.
+ */
+export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {
+  const cleanup = new AsyncDisposableStack();
+  const forced = new AbortController();
+  let reason: string | undefined;
+  let stopped: Promise<void> | undefined;
+  try {
+    const config = program.loadConfig(process.env);
+    process.send?.({ type: 'configured' });
+    const logging = program.createLog(config);
+    const { log, flush } = logging;
+    const shutdown = (): Shutdown => {
+      const delayMs = reason === 'SIGTERM' ? config.shutdownDelayMs : 0;
+      const timeout = AbortSignal.timeout(delayMs + config.shutdownTimeoutMs);
+      return { delayMs, force: AbortSignal.any([forced.signal, timeout]) };
+    };
+    const starting = program.start({ ...logging, config, cleanup, shutdown });
+    const stop = async () => {
+      log.info({ reason }, 'stopping; requests in flight are finished first');
+      await starting.catch(() => {});
+      await cleanup.disposeAsync();
+      log.info('stopped');
+      await flush(logFlushTimeoutMs);
+      process.exit(0);
+    };
+    const onStop = (cause: string) => {
+      if (reason !== undefined) return forced.abort();
+      reason = cause;
+      stopped = stop();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onStop);
+    process.on('disconnect', () => onStop('disconnect'));
+    const ready = await starting;
+    process.send?.({ type: 'ready', ...ready });
+  } catch (error) {
+    // A stop during the start ends the process itself.
+    await stopped;
+    await cleanup.disposeAsync();
+    const messages = error instanceof ConfigError ? error.issues : [errorMessage(error)];
+    for (const message of messages) {
+      // One line each, whatever a library or a value contains.
+      process.stderr.write(`${program.name}: ${message.trim().replaceAll(/\s*[\r\n]\s*/g, ' ')}\n`);
+    }
+    process.exit(1);
+  }
+}
