@@ -12,7 +12,7 @@ import { dataDirectoryError, makeDirectory } from './data-directory.ts';
  */
 export function ensureTokenKeyPair(dataDirectory: string): string {
   const directory = tokenKeyDirectory(dataDirectory);
-  if (existsSync(directory)) return directory;
+  if (hasKey(directory)) return directory;
   const { privateKey, publicKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
@@ -27,9 +27,14 @@ export function ensureTokenKeyPair(dataDirectory: string): string {
     renameSync(draft, directory);
   } catch (error) {
     if (draft !== undefined) rmSync(draft, { recursive: true });
-    if (!existsSync(directory)) throw dataDirectoryError(dataDirectory, error);
+    if (!hasKey(directory)) throw dataDirectoryError(dataDirectory, error);
   }
   return directory;
+}
+
+/** An operator may have put one half here. */
+function hasKey(directory: string): boolean {
+  return ['private.pem', 'public.pem'].some((name) => existsSync(join(directory, name)));
 }
 
 export function tokenKeyDirectory(dataDirectory: string): string {

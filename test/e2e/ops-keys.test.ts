@@ -131,7 +131,7 @@ describe('the life of keys', () => {
       const exported = await run('keys', 'export');
       expect(exported.code).toBe(1);
       expect(exported.stderr).toMatch(
-        /^ops: warning: the record of bad is invalid: .*\nops: 1 of the records are invalid and not in the export\n$/,
+        /^ops: warning: the record of bad is invalid: .*\nops: 1 records are invalid and not in the export\n$/,
       );
       const file = await fileOf(`\u{FEFF}${exported.stdout}`);
       // The index is lost, as by an edit: importing mends it.
@@ -225,8 +225,8 @@ describe('the life of keys', () => {
         [{ ...good, expiresAt: 'soon' }, /line 2: expiresAt /],
         [{ ...good, plan: 'nope' }, /line 2: there is no plan named "nope"/],
         [{ ...good, key: 'pets_secret' }, /line 2: .*"key"/],
-        [{ ...good, id }, /line 2: key_\w+ is the id of another key here/],
-        [{ ...good, sha256 }, /line 2: the key of key_new is key_\w+ here/],
+        [{ ...good, id }, /line 2: key_\w+ is the id of another key in this Redis/],
+        [{ ...good, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
         [{ ...good, id: 'key_first' }, /line 2: a{64} is in line 1 already/],
       ];
       const before = await snapshot(kit.redis);
@@ -275,7 +275,7 @@ describe('the life of keys', () => {
       const wrong: [string | Buffer, RegExp][] = [
         ['', /the file has no lines with keys|name the columns/],
         ['name,plan\n', /the file has no lines with keys/],
-        ['name\nx\n', /the first line has to name the columns, plan among them/],
+        ['name\nx\n', /the first line has to name the columns, with plan/],
         ['name,plan,colour\nx,free,red\n', /unknown column "colour"/],
         ['name,plan\ngood,free\nx,nope\n', /line 3: there is no plan named "nope"/],
         ['name,plan\ngood,free\n,free\n', /line 3: name "".*1 to 100 characters/],
@@ -357,7 +357,7 @@ describe('the life of keys', () => {
     );
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: "ops: can't print the result (EPIPE); what has been changed is in: ops audit\n",
+      stderr: "ops: can't print the result (EPIPE); for changes see: ops audit\n",
     });
     const [last] = await kit.json<{ after: { name: string } }[]>('audit', '--count', '1');
     expect(last?.after.name).toBe('Unread');

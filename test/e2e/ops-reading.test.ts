@@ -283,7 +283,7 @@ describe.skipIf(needsRedisServer('indexes that were edited'))(
       const { redis, run, ids, list, reindex } = await threeKeys();
       await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
       const warning = expect.stringMatching(
-        /^ops: warning: gw:key-ids lacks key_\w+, whose record is there, so keys may be missing here: ops keys reindex/,
+        /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here: ops keys reindex/,
       ) as string;
       expect(await list()).toEqual({ keys: [], stderr: warning });
       expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });

@@ -112,7 +112,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
         ...(await ports()),
       };
       const first = await npmStart(env);
-      expect(first.output()).toContain('Redis in JavaScript within the gateway, kept in memory only');
+      expect(first.output()).toContain('Redis: in JavaScript within the gateway, in memory only');
       // Which says all there is to say: nobody can set it to keep its data.
       expect(first.output()).not.toContain('appendonly');
       const answer = await first.paste();
@@ -172,7 +172,7 @@ describe.skipIf(!hasCurl)('npm start', () => {
       };
       const started = await npmStart(env);
       expect(await started.paste()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
-      expect(started.output()).toContain('Database: PostgreSQL at 127.0.0.1');
+      expect(started.output()).toContain('database: PostgreSQL at 127.0.0.1');
       await expect(stat(join(directory.path, 'postgres'))).rejects.toThrow('ENOENT');
       await expect(stat(join(directory.path, 'redis'))).rejects.toThrow('ENOENT');
     },

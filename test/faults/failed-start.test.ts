@@ -298,14 +298,14 @@ describe.skipIf(noProc)('a limit of open files that leaves next to nothing for c
 
   test.each([
     // Three instances of the pets service were still served with 1024.
-    [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for connections of clients after', '256 x 4'],
-    [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for connections of clients after', '256 x 1'],
+    [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
+    [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
     [
       { MAX_CONNECTIONS: '20' },
       1,
       375,
       'MAX_CONNECTIONS=20',
-      '19 for connections of clients after',
+      '19 for client connections after',
       '256 x 1',
     ],
     [
@@ -313,7 +313,7 @@ describe.skipIf(noProc)('a limit of open files that leaves next to nothing for c
       1,
       277,
       'MAX_CONNECTIONS=10000',
-      '49 for connections of clients to each',
+      '49 for client connections to each',
       '128 x 1',
     ],
   ])(

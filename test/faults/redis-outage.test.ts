@@ -234,7 +234,7 @@ describe.skipIf(skip)('Redis cannot be used at the start', () => {
     expect(answer.status).toBe(503);
     expect(answer.json).toMatchObject({ code: 'service_unavailable' });
     expect((await send(`${late.adminUrl}/readyz`)).status).toBe(200);
-    await expect.poll(late.output).toContain('Redis cannot be reached');
+    await expect.poll(late.output).toContain('Redis is unavailable; every request gets 503');
     await kit.server.restart();
     await expect
       .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 2000 })

@@ -73,7 +73,7 @@ describe('values in Redis that were edited by hand', () => {
     });
     await redis.set(key, 'oops');
     await expect.poll(() => metric(key)).toBe('1');
-    expect(gateway.output()).toContain(`"key":"${key}","faults":["is a string and not a ${type}"]`);
+    expect(gateway.output()).toContain(`"key":"${key}","issues":["is a string and not a ${type}"]`);
     const change = ['plans', 'set', 'anonymous', '--minute', '59'];
     expect(await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url })).toMatchObject(
       { code: 1, stderr: `ops: ${key} is a string and not a ${type}: DEL it or restore it first\n` },

@@ -47,7 +47,7 @@ const withHeader = (changes: object) => signed({ ...header, ...changes }, claims
 /** The oldest trick: the public key, known to everybody, as the secret of a symmetric signature. */
 function hmac(alg: string, secret: string | Buffer): string {
   const text = `${encode({ ...header, alg })}.${encode(claims)}`;
-  return `${text}.${createHmac(alg.replace('HS', 'keyHash'), secret).update(text).digest('base64url')}`;
+  return `${text}.${createHmac(alg.replace('HS', 'sha'), secret).update(text).digest('base64url')}`;
 }
 
 const publicPem = own.publicKey.export({ type: 'spki', format: 'pem' });
