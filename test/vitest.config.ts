@@ -1,41 +1,66 @@
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { defineConfig, type TestProjectInlineConfiguration, type ViteUserConfig } from 'vitest/config';
+import { ClosingReporter } from './support/closing-reporter.ts';
+import { requirements } from './support/requirements.ts';
 
 const root = fileURLToPath(new URL('.', import.meta.url));
 
-const shared = {
+const shared: TestProjectInlineConfiguration['test'] = {
   root,
-  // Tests start real servers, and mostly wait for them: two files at a time, however many cores there are, lest
-  // they starve each other.
+  // Tests start real servers and mostly wait for them. Two files at a time, on any number of cores, do not slow each
+  // other down.
   maxWorkers: 2,
-  // Set where a run decides on something (.ci/run): there a machine that stands still for a moment must not fail a
-  // test for good. What needed a second try is in the report.
+  // Set in CI, where a machine that stalls for a moment must not fail the run. The last lines name what was retried.
   retry: Number(process.env['TEST_RETRY'] ?? 0),
   testTimeout: 30_000,
   hookTimeout: 60_000,
   // A test without an expectation shows nothing.
   expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },
+  // Node runs the sources in tests as it does in the services: without a transformation.
+  experimental: { viteModuleRunner: false, nodeLoader: false },
 };
 
-/** What takes minutes: npm run check:long. */
+/** Tests that take minutes: npm run check:long. */
 export const longTests = '**/*.long.test.ts';
+
+interface Project {
+  include: string[];
+  exclude?: string[];
+  /** Projects run in this order. */
+  groupOrder?: number;
+  isolate?: boolean;
+}
 
 export function project(
   name: string,
-  { include, exclude = [] }: { include: string[]; exclude?: string[] },
-  groupOrder: number,
+  { include, exclude = [], groupOrder = 0, isolate = true }: Project,
 ): TestProjectInlineConfiguration {
-  return { test: { ...shared, name, include, exclude, sequence: { groupOrder } } };
+  return { test: { ...shared, name, include, exclude, isolate, sequence: { groupOrder } } };
 }
+
+/** No server, no store, and no process of their own: npm run test:unit. */
+export const unit = project('unit', { include: ['unit/**/*.test.ts'], isolate: false });
+
+/** What all runs have in common. */
+export const common: ViteUserConfig['test'] = {
+  root,
+  reporters: ['default', new ClosingReporter()],
+  tags: requirements.map((requirement) => ({ ...requirement })),
+};
 
 export default defineConfig({
   test: {
-    root,
+    ...common,
     globalSetup: ['support/suite.setup.ts'],
     projects: [
-      project('suite', { include: ['**/*.test.ts'], exclude: [longTests, 'afterwards/**'] }, 0),
+      unit,
+      project('suite', {
+        include: ['**/*.test.ts'],
+        exclude: [longTests, 'unit/**', 'afterwards/**'],
+        groupOrder: 1,
+      }),
       // Looks at what all others have left behind.
-      project('afterwards', { include: ['afterwards/**/*.test.ts'] }, 1),
+      project('afterwards', { include: ['afterwards/**/*.test.ts'], groupOrder: 2 }),
     ],
   },
 });

@@ -1,7 +1,11 @@
 import { defineConfig } from 'vitest/config';
-import config, { longTests, project } from './vitest.config.ts';
+import { common, longTests, project } from './vitest.config.ts';
 
 /** Tests that take minutes: npm run check:long. */
 export default defineConfig({
-  test: { ...config.test, projects: [project('long', { include: [longTests] }, 0)] },
+  test: {
+    ...common,
+    globalSetup: ['support/suite.setup.ts'],
+    projects: [project('long', { include: [longTests] })],
+  },
 });

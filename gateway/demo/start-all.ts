@@ -41,7 +41,8 @@ let stopping = false;
 function launch(name: string, script: string): Promise<Ready> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     cwd: root,
-    env: { DEMO: 'true', ...process.env },
+    // `node --watch` (npm run dev) would have the services report their imports to this process.
+    env: { DEMO: 'true', ...process.env, WATCH_REPORT_DEPENDENCIES: undefined },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
     detached: true,

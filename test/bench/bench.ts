@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
-import { contenders, leftOut, type Contender } from './contenders.ts';
-import { prepareGround, type Ground } from './fixture.ts';
+import { baseline, contenders, leftOut, type Contender } from './contenders.ts';
+import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop, fixedRate, openIdleConnections, type Measured } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import {
@@ -29,12 +30,15 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '2' },
     scenario: { type: 'string', multiple: true, default: [] },
     contender: { type: 'string', multiple: true, default: [] },
+    /** Directory of another checkout, whose gateway is measured too, in all scenarios of this one. */
+    baseline: { type: 'string' },
   },
 });
 const rounds = positive('rounds');
 const seconds = positive('seconds');
+const all = [...contenders, ...(options.baseline === undefined ? [] : [baseline(resolve(options.baseline))])];
 assertKnown('scenario', scenarios);
-assertKnown('contender', contenders);
+assertKnown('contender', all);
 
 function positive(name: 'rounds' | 'seconds'): number {
   const value = Number(options[name]);
@@ -77,7 +81,7 @@ async function alone<T>({ name, process }: Running, step: () => Promise<T>): Pro
 }
 
 async function measure(
-  ground: Ground,
+  fixture: Fixture,
   scenario: Scenario,
   contender: Running,
   duration: number,
@@ -85,14 +89,14 @@ async function measure(
   const url = `http://127.0.0.1:${contender.port}`;
   using _idle = await openIdleConnections(
     `${url}/v1/pets?limit=2`,
-    ground.hotKey,
+    fixture.hotKey,
     scenario.idleConnections ?? 0,
   );
   const before = await contender.process.cpuSeconds();
   const measured = await closedLoop({
-    directory: ground.directory,
+    directory: fixture.directory,
     url,
-    script: scenario.script(ground),
+    script: scenario.script(fixture),
     connections: scenario.connections,
     seconds: duration,
   });
@@ -143,18 +147,22 @@ function inOrderOf(round: number, taking: readonly Running[]): Running[] {
 
 const warm = new Set<string>();
 
-async function throughput(ground: Ground, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
-  const taking = running.filter(({ name }) => scenario.contenders?.includes(name) ?? true);
+function takesPart({ contenders: names }: Scenario, name: string): boolean {
+  return names?.includes(name === 'baseline' ? ours : name) ?? true;
+}
+
+async function throughput(fixture: Fixture, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
+  const taking = running.filter(({ name }) => takesPart(scenario, name));
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
   for (const contender of taking) {
     const compiles = contender.isNode && !warm.has(contender.name);
     const duration = compiles ? compilingSeconds : warmUpSeconds;
     warm.add(contender.name);
-    await alone(contender, () => measure(ground, scenario, contender, duration));
+    await alone(contender, () => measure(fixture, scenario, contender, duration));
   }
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of inOrderOf(round, taking)) {
-      const sample = await alone(contender, () => measure(ground, scenario, contender, seconds));
+      const sample = await alone(contender, () => measure(fixture, scenario, contender, seconds));
       samples.get(contender.name)?.push(sample);
       process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${contender.name}          `);
     }
@@ -164,16 +172,16 @@ async function throughput(ground: Ground, scenario: Scenario, running: readonly 
 }
 
 async function latency(
-  ground: Ground,
+  fixture: Fixture,
   running: readonly Running[],
   requestsPerSecond: number,
 ): Promise<Row[]> {
-  const taking = running.filter(({ name }) => ['direct', ours, 'nginx-lua'].includes(name));
+  const taking = running.filter(({ name }) => ['direct', ours, 'baseline', 'nginx-lua'].includes(name));
   const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
     for (const contender of inOrderOf(round, taking)) {
       const url = `http://127.0.0.1:${contender.port}/v1/pets?limit=2`;
-      const { directory, hotKey: key } = ground;
+      const { directory, hotKey: key } = fixture;
       const measured = await alone(contender, () =>
         fixedRate({ directory, url, key, requestsPerSecond, seconds }),
       );
@@ -187,18 +195,18 @@ async function main(): Promise<void> {
   const chosen = scenarios.filter(
     ({ name }) => options.scenario.length === 0 || options.scenario.includes(name),
   );
-  await using ground = await prepareGround();
+  await using fixture = await setUpBench();
   await using stack = new AsyncDisposableStack();
   const running: Running[] = [];
   const absent = [...leftOut];
-  for (const contender of contenders) {
+  for (const contender of all) {
     if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
     if (contender.missing !== undefined) {
       absent.push(`${contender.title}: ${contender.missing}`);
       continue;
     }
-    const port = contender.name === 'direct' ? ground.upstreamPort : await freePort();
-    const process = await contender.start(ground, port);
+    const port = contender.name === 'direct' ? fixture.upstreamPort : await freePort();
+    const process = await contender.start(fixture, port);
     stack.defer(() => process.stop());
     await process.pause();
     running.push({ ...contender, process, port });
@@ -207,7 +215,7 @@ async function main(): Promise<void> {
   const sections: string[] = [];
   const results: Record<string, Row[]> = {};
   for (const scenario of chosen) {
-    const rows = await throughput(ground, scenario, running);
+    const rows = await throughput(fixture, scenario, running);
     results[scenario.name] = rows;
     sections.push(`### ${scenario.title}\n\n${throughputTable(rows, ours)}`);
     process.stdout.write(`${sections.at(-1)}\n\n`);
@@ -215,7 +223,7 @@ async function main(): Promise<void> {
   const own = results['hot-key']?.find(({ name }) => name === ours);
   if (own !== undefined) {
     const rate = Math.round(own.requestsPerSecond / 2);
-    const rows = await latency(ground, running, rate);
+    const rows = await latency(fixture, running, rate);
     results['half-load'] = rows;
     sections.push(
       `### Latency at ${rate} requests/s, half of what this gateway can take\n\n${latencyTable(rows)}`,
@@ -225,7 +233,7 @@ async function main(): Promise<void> {
   for (const line of absent) sections.push(`Left out: ${line}`);
 
   // Figures of a part would stand beside old ones of the rest.
-  if (options.scenario.length > 0 || options.contender.length > 0) return;
+  if (options.scenario.length > 0 || options.contender.length > 0 || options.baseline !== undefined) return;
   const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
   await writeResults('latest', [head, ...sections].join('\n\n'), results);
   await writeFile(`${resultsDirectory}throughput.svg`, barChart(results['hot-key'] ?? [], ours));

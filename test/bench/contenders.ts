@@ -48,7 +48,14 @@ function program(file: string): Contender['start'] {
     });
 }
 
-function gateway(env: Record<string, string>, core: number | string = cores.contender): Contender['start'] {
+interface GatewayOptions {
+  env?: Record<string, string>;
+  core?: number | string;
+  /** Directory of another version of this project. */
+  cwd?: string;
+}
+
+function gateway({ env = {}, core = cores.contender, cwd }: GatewayOptions = {}): Contender['start'] {
   return ({ directory, upstreamPort, redisPort }, port) =>
     startPinned({
       core,
@@ -66,6 +73,7 @@ function gateway(env: Record<string, string>, core: number | string = cores.cont
         MAX_CONNECTIONS_PER_ADDRESS: '5000',
         ...env,
       },
+      ...(cwd === undefined ? {} : { cwd }),
       directory,
       port,
     });
@@ -92,6 +100,15 @@ export const leftOut: readonly string[] = [
 
 const needsNginx = missingPackage('nginx', 'nginx-light');
 
+/** The gateway of another checkout, to compare a change with. It needs its own node_modules. */
+export const baseline = (directory: string): Contender => ({
+  name: 'baseline',
+  isNode: true,
+  title: 'the gateway of the other checkout',
+  missing: undefined,
+  start: gateway({ cwd: directory }),
+});
+
 export const contenders: readonly Contender[] = [
   {
     name: 'direct',
@@ -108,20 +125,20 @@ export const contenders: readonly Contender[] = [
         stop: () => Promise.resolve(),
       }),
   },
-  { name: 'gateway', title: 'this gateway', isNode: true, missing: undefined, start: gateway({}) },
+  { name: 'gateway', title: 'this gateway', isNode: true, missing: undefined, start: gateway() },
   {
     name: 'gateway-no-log',
     isNode: true,
     title: 'this gateway, access log off',
     missing: undefined,
-    start: gateway({ LOG_LEVEL: 'warn' }),
+    start: gateway({ env: { LOG_LEVEL: 'warn' } }),
   },
   {
     name: 'gateway-workers',
     isNode: true,
     title: 'this gateway, two workers on both cores, which the load generator needs too',
     missing: undefined,
-    start: gateway({ GATEWAY_WORKERS: '2' }, `${cores.contender},${cores.support}`),
+    start: gateway({ env: { GATEWAY_WORKERS: '2' }, core: `${cores.contender},${cores.support}` }),
   },
   {
     name: 'bare-undici',

@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
@@ -8,6 +8,7 @@ import { maxLimit } from '../../gateway/plans/limits.ts';
 import { seedPlans } from '../../gateway/plans/plans.ts';
 import { seedBanPolicy } from '../../gateway/quota/ban-policy.ts';
 import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { withPrelude } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -16,7 +17,7 @@ import { upstream } from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
 /** Redis with its keys, and the upstream: what all contenders share. */
-export interface Ground extends Setting, AsyncDisposable {
+export interface Fixture extends Setting, AsyncDisposable {
   hotKey: string;
   /** Files with a key a line. */
   keys: string;
@@ -27,7 +28,7 @@ export interface Ground extends Setting, AsyncDisposable {
 const manyKeys = 10_000;
 const batch = 500;
 
-export async function prepareGround(): Promise<Ground> {
+export async function setUpBench(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
@@ -69,12 +70,7 @@ export async function prepareGround(): Promise<Ground> {
   const today = utcDate(dayNumberOf(Date.now()));
   await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
   await writeFile(exhaustedFile, exhausted.join('\n'));
-  const lua = await Promise.all(
-    ['clock.lua', 'consume.lua'].map((file) =>
-      readFile(new URL(`../../gateway/redis/scripts/${file}`, import.meta.url), 'utf8'),
-    ),
-  );
-  const scriptSha = String(await redis.script('LOAD', lua.join('')));
+  const scriptSha = String(await redis.script('LOAD', withPrelude('consume.lua')));
   redis.disconnect();
 
   const disposables = stack.move();

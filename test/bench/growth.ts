@@ -7,7 +7,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { contenders } from './contenders.ts';
-import { prepareGround, type Ground } from './fixture.ts';
+import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import { environmentLine, median, table, writeResults } from './report.ts';
@@ -80,21 +80,21 @@ async function redisUse(redis: Redis): Promise<{ cpuSeconds: number; mebibytes: 
   };
 }
 
-async function measure(ground: Ground, redis: Redis, gateways: number, file: string): Promise<Cost> {
+async function measure(fixture: Fixture, redis: Redis, gateways: number, file: string): Promise<Cost> {
   const contender = contenders.find(({ name }) => name === 'gateway');
   if (contender === undefined) throw new Error('the gateway is no contender');
   await using stack = new AsyncDisposableStack();
   const running: { port: number; process: PinnedProcess }[] = [];
   for (let count = 0; count < gateways; count += 1) {
     const port = await freePort();
-    const process = await contender.start(ground, port);
+    const process = await contender.start(fixture, port);
     stack.defer(() => process.stop());
     running.push({ port, process });
   }
   const load = async (duration: number) => {
     const runs = running.map(({ port }, index) =>
       closedLoop({
-        directory: ground.directory,
+        directory: fixture.directory,
         name: `wrk-${index}.lua`,
         url: `http://127.0.0.1:${port}`,
         script: spread(file),
@@ -148,17 +148,17 @@ const costTable = (kind: string, rows: readonly (readonly [count: number, cost: 
 const byKeys: [number, Cost][] = [];
 const byGateways: [number, Cost][] = [];
 {
-  await using ground = await prepareGround();
-  const redis = (await connectRedis(`redis://127.0.0.1:${ground.redisPort}`)) as Redis;
+  await using fixture = await setUpBench();
+  const redis = (await connectRedis(`redis://127.0.0.1:${fixture.redisPort}`)) as Redis;
   for (const count of keyCounts) {
-    const file = join(ground.directory, `keys-${count}`);
+    const file = join(fixture.directory, `keys-${count}`);
     await addKeys(redis, count, file);
-    byKeys.push([count, await measure(ground, redis, 1, file)]);
+    byKeys.push([count, await measure(fixture, redis, 1, file)]);
     process.stderr.write(`${count} keys\n`);
   }
   for (const count of gatewayCounts) {
-    const file = join(ground.directory, `keys-${keysForGateways}`);
-    byGateways.push([count, await measure(ground, redis, count, file)]);
+    const file = join(fixture.directory, `keys-${keysForGateways}`);
+    byGateways.push([count, await measure(fixture, redis, count, file)]);
     process.stderr.write(`${count} gateways\n`);
   }
   redis.disconnect();

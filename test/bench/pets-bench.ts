@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
   startBehindGateway,
@@ -6,18 +7,20 @@ import {
   type PetsContender,
   type PetsSample,
 } from './pets-contenders.ts';
-import { missingPackages, preparePetsGround, soldShare, type PetsGround } from './pets-fixture.ts';
+import { missingPackages, setUpPetsBench, soldShare, type PetsFixture } from './pets-fixture.ts';
 import {
   behindTable,
   comparedTable,
   grownTable,
   pooledTable,
   summarize,
+  versionsTable,
   type Behind,
   type Compared,
   type Grown,
   type PetsRow,
   type Pooled,
+  type Versions,
 } from './pets-report.ts';
 import type { PetsCall } from './pets-scenarios.ts';
 import { environmentLine, writeResults } from './report.ts';
@@ -33,6 +36,8 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '1' },
     /** Some only, whose figures are printed and not kept. */
     part: { type: 'string', multiple: true, default: parts },
+    /** Directory of another checkout, whose pets service is measured beside this one; nothing else is. */
+    baseline: { type: 'string' },
   },
 });
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
@@ -74,7 +79,7 @@ async function interleave<Name extends string>(
   >;
 }
 
-async function compare(ground: PetsGround, databaseUrl: string): Promise<Compared[]> {
+async function compare(fixture: PetsFixture, databaseUrl: string): Promise<Compared[]> {
   const connections = 20;
   const limit = 20;
   const setting = { databaseUrl, poolSize: defaultPoolSize };
@@ -84,9 +89,9 @@ async function compare(ground: PetsGround, databaseUrl: string): Promise<Compare
     stack.defer(() => running.stop());
     return running;
   };
-  const service = await started(startService(ground, setting));
-  const prisma = await started(startPrisma(ground, setting, { apart: true }));
-  const inStep = await started(startPrisma(ground, setting, { apart: false }));
+  const service = await started(startService(fixture, setting));
+  const prisma = await started(startPrisma(fixture, setting, { apart: true }));
+  const inStep = await started(startPrisma(fixture, setting, { apart: false }));
 
   const calls: Record<string, PetsCall> = {
     'list, all the first page': { kind: 'list', limit },
@@ -114,14 +119,40 @@ async function compare(ground: PetsGround, databaseUrl: string): Promise<Compare
   });
 }
 
-/** The whole way from a client of the gateway to PostgreSQL and back. */
-async function endToEnd(ground: PetsGround, databaseUrl: string): Promise<Behind[]> {
+/** The pets service of this checkout and of another one. */
+async function compareVersions(fixture: PetsFixture, databaseUrl: string, cwd: string): Promise<Versions[]> {
   const connections = 20;
   const setting = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const service = await startService(ground, setting);
+  const service = await startService(fixture, setting);
   stack.defer(() => service.stop());
-  const behind = await startBehindGateway(ground, setting);
+  const baseline = await startService(fixture, { ...setting, cwd });
+  stack.defer(() => baseline.stop());
+  const calls: Record<string, PetsCall> = {
+    'list, all the first page': { kind: 'list', limit: 20 },
+    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    get: { kind: 'get', upTo: many },
+    create: { kind: 'create' },
+  };
+  const versions: Versions[] = [];
+  for (const [title, call] of Object.entries(calls)) {
+    const rows = await interleave(warmUpSeconds.compared, {
+      service: { contender: service, call, connections },
+      baseline: { contender: baseline, call, connections },
+    });
+    versions.push({ title, ...rows });
+  }
+  return versions;
+}
+
+/** The whole way from a client of the gateway to PostgreSQL and back. */
+async function endToEnd(fixture: PetsFixture, databaseUrl: string): Promise<Behind[]> {
+  const connections = 20;
+  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  await using stack = new AsyncDisposableStack();
+  const service = await startService(fixture, setting);
+  stack.defer(() => service.stop());
+  const behind = await startBehindGateway(fixture, setting);
   stack.defer(() => behind.stop());
   const calls: Record<string, PetsCall> = {
     'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
@@ -140,12 +171,12 @@ async function endToEnd(ground: PetsGround, databaseUrl: string): Promise<Behind
 }
 
 /** One connection, so that each request is a query of its own. */
-async function grow(ground: PetsGround, urls: { few: string; many: string }): Promise<Grown[]> {
+async function grow(fixture: PetsFixture, urls: { few: string; many: string }): Promise<Grown[]> {
   const connections = 1;
   const limit = 20;
   await using stack = new AsyncDisposableStack();
   const serve = async (databaseUrl: string) => {
-    const running = await startService(ground, { databaseUrl, poolSize: defaultPoolSize });
+    const running = await startService(fixture, { databaseUrl, poolSize: defaultPoolSize });
     stack.defer(() => running.stop());
     return running;
   };
@@ -169,12 +200,12 @@ async function grow(ground: PetsGround, urls: { few: string; many: string }): Pr
   return grown;
 }
 
-async function pool(ground: PetsGround, databaseUrl: string): Promise<Pooled[]> {
+async function pool(fixture: PetsFixture, databaseUrl: string): Promise<Pooled[]> {
   const connections = 50;
   await using stack = new AsyncDisposableStack();
   const services = new Map<number, PetsContender>();
   for (const poolSize of poolSizes) {
-    const running = await startService(ground, { databaseUrl, poolSize });
+    const running = await startService(fixture, { databaseUrl, poolSize });
     stack.defer(() => running.stop());
     services.set(poolSize, running);
   }
@@ -197,8 +228,8 @@ async function pool(ground: PetsGround, databaseUrl: string): Promise<Pooled[]> 
 }
 
 async function main(): Promise<void> {
-  await using ground = await preparePetsGround();
-  const urls = { few: await ground.createDatabase(few), many: await ground.createDatabase(many) };
+  await using fixture = await setUpPetsBench();
+  const urls = { few: await fixture.createDatabase(few), many: await fixture.createDatabase(many) };
   const sections: string[] = [];
   const results: Record<string, unknown> = {};
   const add = (name: string, rows: unknown, section: string) => {
@@ -206,23 +237,28 @@ async function main(): Promise<void> {
     sections.push(section);
     process.stdout.write(`${section}\n\n`);
   };
+  if (options.baseline !== undefined) {
+    const rows = await compareVersions(fixture, urls.many, resolve(options.baseline));
+    add('versions', rows, `## Beside the other checkout\n\n${versionsTable(rows)}`);
+    return;
+  }
   if (options.part.includes('compared')) {
-    const rows = await compare(ground, urls.many);
+    const rows = await compare(fixture, urls.many);
     const text = `20 connections, or callers of Prisma; a pool of ${defaultPoolSize}; ${many.toLocaleString('en')} pets. "Of its calls for a second of CPU" compares what one core could take of each, however busy the machine was. Prisma alone makes each call in a tick of its own, as requests come, unless the row says otherwise.`;
     add('compared', rows, `## Beside Prisma alone\n\n${text}\n\n${comparedTable(rows)}`);
   }
   if (options.part.includes('end-to-end')) {
-    const rows = await endToEnd(ground, urls.many);
+    const rows = await endToEnd(fixture, urls.many);
     const text = `20 connections. Gateway and pets service share the one core, so a request costs it the sum.`;
     add('endToEnd', rows, `## End to end\n\n${text}\n\n${behindTable(rows)}`);
   }
   if (options.part.includes('grown')) {
-    const rows = await grow(ground, urls);
+    const rows = await grow(fixture, urls);
     const text = `One connection, ${few.toLocaleString('en')} and ${many.toLocaleString('en')} pets, of which the oldest ${soldShare * 100} % are sold: the first available one is behind all of those.`;
     add('grown', rows, `## Few and many pets\n\n${text}\n\n${grownTable(rows)}`);
   }
   if (options.part.includes('pools')) {
-    const rows = await pool(ground, urls.many);
+    const rows = await pool(fixture, urls.many);
     add('pools', rows, `## Size of the pool\n\n50 connections.\n\n${pooledTable(rows)}`);
   }
   if (!parts.every((part) => options.part.includes(part))) return;

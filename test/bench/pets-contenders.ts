@@ -7,7 +7,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedis } from './fixture.ts';
 import { closedLoop } from './load.ts';
-import type { PetsGround } from './pets-fixture.ts';
+import type { PetsFixture } from './pets-fixture.ts';
 import type { PrismaRan, PrismaRun } from './pets-prisma.ts';
 import { expectedStatus, requestScript, type PetsCall } from './pets-scenarios.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
@@ -32,48 +32,52 @@ interface ContenderOptions {
   databaseUrl: string;
   poolSize: number;
   env?: Record<string, string>;
+  /** Directory of another version of this project. */
+  cwd?: string | undefined;
 }
 
 async function start(
-  { directory }: PetsGround,
+  { directory }: PetsFixture,
   script: string,
   port: number,
   env: Record<string, string>,
+  cwd?: string,
 ): Promise<PinnedProcess> {
   return startPinned({
     core: cores.contender,
     command: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', script],
     env,
+    ...(cwd === undefined ? {} : { cwd }),
     directory,
     port,
   });
 }
 
 /** The pets service as it is run, access log and all. */
-export async function startService(ground: PetsGround, options: ContenderOptions): Promise<PetsContender> {
-  const { url, service } = await startPetsService(ground, options);
-  return overHttp(ground, { url, token: ground.token, processes: [service] });
+export async function startService(fixture: PetsFixture, options: ContenderOptions): Promise<PetsContender> {
+  const { url, service } = await startPetsService(fixture, options);
+  return overHttp(fixture, { url, token: fixture.token, processes: [service] });
 }
 
 /** The pets service behind the gateway, both on one core, with a Redis beside PostgreSQL. */
 export async function startBehindGateway(
-  ground: PetsGround,
+  fixture: PetsFixture,
   options: ContenderOptions,
 ): Promise<PetsContender> {
-  const { directory } = ground;
-  const { url: petsUrl, service } = await startPetsService(ground, options);
+  const { directory } = fixture;
+  const { url: petsUrl, service } = await startPetsService(fixture, options);
   const [redisPort, port] = [await freePort(), await freePort()];
   const redisServer = await startRedis(await mkdtemp(join(directory, 'redis-')), redisPort);
   const redisUrl = `redis://127.0.0.1:${redisPort}`;
-  const gateway = await start(ground, 'gateway/server.ts', port, {
+  const gateway = await start(fixture, 'gateway/server.ts', port, {
     GATEWAY_PORT: String(port),
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_WORKERS: '1',
     PETS_SERVICE_URL: petsUrl,
     REDIS_URL: redisUrl,
     DATA_DIR: await mkdtemp(join(directory, 'data-')),
-    INTERNAL_TOKEN_PRIVATE_KEY_FILE: ground.privateKeyFile,
+    INTERNAL_TOKEN_PRIVATE_KEY_FILE: fixture.privateKeyFile,
     SHUTDOWN_DELAY_MS: '0',
   });
   const redis = await connectRedis(redisUrl);
@@ -81,7 +85,7 @@ export async function startBehindGateway(
   const limits = { minute: maxLimit, day: maxLimit };
   const { key } = await store.issue({ name: 'bench', plan: 'enterprise', ...limits });
   redis.disconnect();
-  return overHttp(ground, {
+  return overHttp(fixture, {
     url: `http://127.0.0.1:${port}`,
     token: key,
     processes: [gateway, service, redisServer],
@@ -90,19 +94,20 @@ export async function startBehindGateway(
 }
 
 async function startPetsService(
-  ground: PetsGround,
-  { databaseUrl, poolSize, env }: ContenderOptions,
+  fixture: PetsFixture,
+  { databaseUrl, poolSize, env, cwd }: ContenderOptions,
 ): Promise<{ url: string; service: PinnedProcess }> {
   const port = await freePort();
-  const service = await start(ground, 'pets-service/server.ts', port, {
+  const settings = {
     PETS_SERVICE_PORT: String(port),
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: String(poolSize),
-    DATA_DIR: await mkdtemp(join(ground.directory, 'data-')),
-    INTERNAL_TOKEN_PUBLIC_KEY_FILES: ground.publicKeyFile,
+    DATA_DIR: await mkdtemp(join(fixture.directory, 'data-')),
+    INTERNAL_TOKEN_PUBLIC_KEY_FILES: fixture.publicKeyFile,
     SHUTDOWN_DELAY_MS: '0',
     ...env,
-  });
+  };
+  const service = await start(fixture, 'pets-service/server.ts', port, settings, cwd);
   const url = `http://127.0.0.1:${port}`;
   // It listens before it serves.
   while (!(await fetch(`${url}/readyz`)).ok);
@@ -118,7 +123,10 @@ interface OverHttp {
   measured?: readonly PinnedProcess[];
 }
 
-function overHttp(ground: PetsGround, { url, token, processes, measured: counted }: OverHttp): PetsContender {
+function overHttp(
+  fixture: PetsFixture,
+  { url, token, processes, measured: counted }: OverHttp,
+): PetsContender {
   const cpuSeconds = async () => {
     const all = await Promise.all((counted ?? processes).map((each) => each.cpuSeconds()));
     return all.reduce((sum, part) => sum + part, 0);
@@ -131,8 +139,8 @@ function overHttp(ground: PetsGround, { url, token, processes, measured: counted
     attempts = 5,
   ): Promise<PetsSample> {
     const script = requestScript(call, token);
-    const [before, postgresBefore] = [await cpuSeconds(), await ground.postgresCpuSeconds()];
-    const measured = await closedLoop({ directory: ground.directory, url, script, connections, seconds });
+    const [before, postgresBefore] = [await cpuSeconds(), await fixture.postgresCpuSeconds()];
+    const measured = await closedLoop({ directory: fixture.directory, url, script, connections, seconds });
     const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
     // The machine stood still for as long as that: it says nothing of the service, unless it happens again and again.
     if (requests === 0 && attempts > 1) return measure(call, connections, seconds, attempts - 1);
@@ -144,7 +152,7 @@ function overHttp(ground: PetsGround, { url, token, processes, measured: counted
     return {
       perSecond,
       cpuMicros: micros((await cpuSeconds()) - before),
-      postgresMicros: micros((await ground.postgresCpuSeconds()) - postgresBefore),
+      postgresMicros: micros((await fixture.postgresCpuSeconds()) - postgresBefore),
       p50,
       p99,
     };
@@ -159,12 +167,12 @@ function overHttp(ground: PetsGround, { url, token, processes, measured: counted
 
 /** Prisma alone. @param apart see pets-prisma.ts */
 export async function startPrisma(
-  ground: PetsGround,
+  fixture: PetsFixture,
   { databaseUrl, poolSize, env }: ContenderOptions,
   { apart }: Pick<PrismaRun, 'apart'>,
 ): Promise<PetsContender> {
   const port = await freePort();
-  const prisma = await start(ground, 'test/bench/pets-prisma.ts', port, {
+  const prisma = await start(fixture, 'test/bench/pets-prisma.ts', port, {
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: String(poolSize),
@@ -173,13 +181,13 @@ export async function startPrisma(
   return {
     async measure(call, concurrency, seconds) {
       const order: PrismaRun = { call, apart, concurrency, seconds };
-      const postgresBefore = await ground.postgresCpuSeconds();
+      const postgresBefore = await fixture.postgresCpuSeconds();
       const answer = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) });
       const { calls, cpuSeconds, p50, p99, ...ran } = (await answer.json()) as PrismaRan;
       return {
         perSecond: calls / ran.seconds,
         cpuMicros: (cpuSeconds / calls) * 1e6,
-        postgresMicros: (((await ground.postgresCpuSeconds()) - postgresBefore) / calls) * 1e6,
+        postgresMicros: (((await fixture.postgresCpuSeconds()) - postgresBefore) / calls) * 1e6,
         p50,
         p99,
       };

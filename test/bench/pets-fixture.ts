@@ -16,7 +16,7 @@ import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 const run = promisify(execFile);
 
 /** PostgreSQL with its databases, and a token: what all that is measured stands on. */
-export interface PetsGround extends AsyncDisposable {
+export interface PetsFixture extends AsyncDisposable {
   directory: string;
   /** CPU time of PostgreSQL and its processes, also of those that have ended, as connections do that were idle. */
   postgresCpuSeconds(): Promise<number>;
@@ -42,7 +42,7 @@ export function missingPackages(): string | undefined {
   return missing.length === 0 ? undefined : missing.join(', ');
 }
 
-export async function preparePetsGround(): Promise<PetsGround> {
+export async function setUpPetsBench(): Promise<PetsFixture> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
   stack.defer(() => rm(directory, { recursive: true, force: true, maxRetries: 3 }));

@@ -58,6 +58,24 @@ export const comparedTable = (rows: readonly Compared[]): string =>
     ]),
   );
 
+export interface Versions {
+  title: string;
+  service: PetsRow;
+  baseline: PetsRow;
+}
+
+export const versionsTable = (rows: readonly Versions[]): string =>
+  table(
+    ['request', 'this, requests/s', 'other, requests/s', 'rate, this / other', 'CPU time, this / other'],
+    rows.map(({ title, service, baseline }) => [
+      title,
+      rate(service),
+      rate(baseline),
+      `**${ratio(service.perSecond / baseline.perSecond)}**`,
+      `**${ratio(service.cpuMicros / baseline.cpuMicros)}**`,
+    ]),
+  );
+
 export interface Behind {
   title: string;
   service: PetsRow;

@@ -27,7 +27,9 @@ interface PinnedOptions {
   command: string;
   args: string[];
   env?: Record<string, string>;
-  /** What it writes goes into a file here, as a service's output does. */
+  /** Working directory; this project by default. */
+  cwd?: string;
+  /** Its output goes to a file in this directory. */
   directory: string;
   /** On loopback; it is there once this port is. */
   port: number;
@@ -36,10 +38,10 @@ interface PinnedOptions {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 export async function startPinned(options: PinnedOptions): Promise<PinnedProcess> {
-  const { core, command, args, env, directory, port } = options;
+  const { core, command, args, env, cwd = root, directory, port } = options;
   const output = openSync(join(directory, `output-${port}.log`), 'a');
   const child = spawn('taskset', ['-c', String(core), command, ...args], {
-    cwd: root,
+    cwd,
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output],
   });

@@ -35,275 +35,273 @@ describe('the OpenAPI document', () => {
   });
 });
 
-describe.each(storesKinds)('the API on $name', ({ name, start, missing }) => {
-  const onStores = test.skipIf(missing !== undefined);
-  if (missing !== undefined) console.warn(`contract tests on ${name} are skipped: ${missing}`);
+for (const { name, start, tags } of storesKinds)
+  describe(`the API on ${name}`, { tags }, () => {
+    let stores: Stores;
+    let directory: TemporaryDirectory;
+    let petsService: Service;
+    let gateway: Service;
+    let env: Record<string, string>;
+    let key: string;
 
-  let stores: Stores;
-  let directory: TemporaryDirectory;
-  let petsService: Service;
-  let gateway: Service;
-  let env: Record<string, string>;
-  let key: string;
-
-  const ops = async (...args: string[]) => {
-    const { stdout, stderr, code } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
-    if (code !== 0) throw new Error(stderr);
-    return JSON.parse(stdout) as { id: string; key: string };
-  };
-
-  beforeAll(async () => {
-    if (missing !== undefined) return;
-    stores = await start();
-    directory = await temporaryDirectory();
-    env = { ...stores.env, DATA_DIR: directory.path };
-    petsService = await startPetsService(env);
-    gateway = await startGateway({
-      ...env,
-      PETS_SERVICE_URL: petsService.url,
-      REQUEST_TIMEOUT_MS: '1500',
-    });
-    ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
-  });
-
-  afterAll(async () => {
-    if (missing !== undefined) return;
-    await gateway[Symbol.asyncDispose]();
-    await petsService[Symbol.asyncDispose]();
-    await stores[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
-  });
-
-  const redisUrl = () => env['REDIS_URL'] ?? readEmbeddedRedisUrl(directory.path) ?? '';
-  const contract = createContract(document);
-  const url = (path: string) => `${gateway.url}/v1${path}`;
-  const head = (request: string) =>
-    `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
-  const operations = [
-    { id: 'listPets', method: 'GET', path: '/pets' },
-    { id: 'createPet', method: 'POST', path: '/pets' },
-    { id: 'getPet', method: 'GET', path: '/pets/1' },
-  ];
-
-  /** One request for each operation, good but for what is being tried. */
-  const each = async (
-    use: (operation: (typeof operations)[number]) => Promise<Pick<Answer, 'status' | 'header' | 'text'>>,
-  ) => {
-    const answers = await Promise.all(operations.map(use));
-    for (const [index, answer] of answers.entries()) contract.check(operations[index]?.id ?? '', answer);
-  };
-  const sendTo = (gatewayUrl: string, withKey = key) =>
-    each(({ method, path }) =>
-      method === 'POST'
-        ? postJson(`${gatewayUrl}/v1${path}`, withKey, { name: 'Rex', categoryId: 1 })
-        : send(`${gatewayUrl}/v1${path}`, { key: withKey }),
-    );
-  const rawAnswer = async (bytes: string): Promise<Pick<Answer, 'status' | 'header' | 'text'>> => {
-    const { status, headers, json } = parseRaw(await sendRaw(gateway.port, bytes));
-    return {
-      status,
-      text: JSON.stringify(json),
-      header: (wanted) => new RegExp(`^${wanted}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
+    const ops = async (...args: string[]) => {
+      const { stdout, stderr, code } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout) as { id: string; key: string };
     };
-  };
 
-  onStores('200 and 201', async () => {
-    await sendTo(gateway.url);
-    expect(contract.unseen()).not.toContain('createPet 201');
-  });
-
-  onStores('304', async () => {
-    for (const [id, path] of [
-      ['listPets', '/pets'],
-      ['getPet', '/pets/1'],
-    ] as const) {
-      const answer = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
-      contract.check(id, answer);
-      expect(answer).toMatchObject({ status: 304, text: '' });
-    }
-  });
-
-  onStores('OPTIONS: 204, 400, 417 and 431', async () => {
-    for (const [id, path] of [
-      ['optionsOfPets', '/pets'],
-      ['optionsOfPet', '/pets/1'],
-      ['optionsOfUsage', '/usage'],
-    ] as const) {
-      contract.check(id, await send(url(path), { method: 'OPTIONS' }));
-      const start = head(`OPTIONS /v1${path}`);
-      for (const line of ['Host: y', 'Expect: magic', `A: ${'a'.repeat(20_000)}`]) {
-        contract.check(id, await rawAnswer(`${start}${line}\r\n\r\n`));
-      }
-    }
-    expect(contract.unseen().filter((answer) => answer.startsWith('options'))).toEqual([]);
-  });
-
-  onStores('400', async () => {
-    contract.check('listPets', await send(url('/pets?limit=0'), { key }));
-    contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
-    contract.check(
-      'getPet',
-      await rawAnswer(`GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`),
-    );
-    const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
-    const ambiguous = await rawAnswer(head('POST /v1/pets') + twice);
-    contract.check('createPet', ambiguous);
-    expect(ambiguous.text).toContain('Idempotency-Key must be given once only.');
-    expect(contract.unseen()).not.toContain('getPet 400');
-  });
-
-  onStores('401', async () => {
-    await each(({ method, path }) => send(url(path), { method }));
-    expect(contract.unseen()).not.toContain('getPet 401');
-  });
-
-  onStores('404', async () => {
-    contract.check('getPet', await send(url('/pets/999999'), { key }));
-    contract.check('getPet', await send(url('/pets/abc'), { key }));
-    expect(contract.unseen()).not.toContain('getPet 404');
-  });
-
-  onStores('408', async () => {
-    await each(({ method, path }) => rawAnswer(head(`${method} /v1${path}`).slice(0, -1)));
-    expect(contract.unseen()).not.toContain('getPet 408');
-  });
-
-  onStores('413 and 415', async () => {
-    await each(({ method, path }) =>
-      rawAnswer(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
-    );
-    contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
-    contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
-    expect(contract.unseen()).not.toContain('createPet 415');
-  });
-
-  onStores('422 for an Idempotency-Key with another body, and 409 while the first is in flight', async () => {
-    const create = (gatewayUrl: string, name: string) =>
-      send(`${gatewayUrl}/v1/pets`, {
-        method: 'POST',
-        key,
-        headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
-        body: JSON.stringify({ name, categoryId: 1 }),
+    beforeAll(async () => {
+      stores = await start();
+      directory = await temporaryDirectory();
+      env = { ...stores.env, DATA_DIR: directory.path };
+      petsService = await startPetsService(env);
+      gateway = await startGateway({
+        ...env,
+        PETS_SERVICE_URL: petsService.url,
+        REQUEST_TIMEOUT_MS: '1500',
       });
-    expect((await create(gateway.url, 'Rex')).status).toBe(201);
-    contract.check('createPet', await create(gateway.url, 'Mia'));
-
-    const database = await PGlite.create();
-    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
-    await migrate(new PrismaPGlite(database));
-    await using pets = await servePets(new PrismaPGlite(database), { publicKey });
-    await using other = await startGateway({
-      ...env,
-      REDIS_URL: redisUrl(),
-      PETS_SERVICE_URL: pets.url,
+      ({ key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'contract'));
     });
-    // Whoever has the database to himself keeps the first request waiting.
-    const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-    const alone = database.runExclusive(() => finished);
-    const first = create(other.url, 'Rex');
-    // Which of the two comes first is up to the network.
-    const second = create(other.url, 'Rex');
-    const refused = await Promise.race([first, second]);
-    contract.check('createPet', refused);
-    expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
-    finish();
-    await alone;
-    const statuses = (await Promise.all([first, second])).map(({ status }) => status);
-    expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
-  });
 
-  onStores('417 and 431', async () => {
-    await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
-    await each(({ method, path }) =>
-      rawAnswer(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
-    );
-    expect(contract.unseen()).not.toContain('getPet 431');
-  });
-
-  onStores('429', async () => {
-    const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
-    await send(url('/pets'), { key: limited.key });
-    await sendTo(gateway.url, limited.key);
-    expect(contract.unseen()).not.toContain('getPet 429');
-  });
-
-  onStores('504 while the pets service is paused, and 503 once it is gone', async () => {
-    const impatient = await startGateway({
-      ...env,
-      REDIS_URL: redisUrl(),
-      PETS_SERVICE_URL: petsService.url,
-      UPSTREAM_TIMEOUT_MS: '500',
+    afterAll(async () => {
+      await gateway[Symbol.asyncDispose]();
+      await petsService[Symbol.asyncDispose]();
+      await stores[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
     });
-    petsService.signal('SIGSTOP');
-    await sendTo(impatient.url);
-    petsService.signal('SIGCONT');
-    await impatient[Symbol.asyncDispose]();
-    await petsService.stop();
-    await sendTo(gateway.url);
-    expect(contract.unseen()).not.toContain('getPet 503');
-    petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
-    await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
-  });
 
-  onStores('502 from something that is not the pets service', async () => {
-    const upstream = await startUpstream();
-    upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
-    const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
-    await sendTo(other.url);
-    await other[Symbol.asyncDispose]();
-    await upstream[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getPet 502');
-  });
+    const redisUrl = () => env['REDIS_URL'] ?? readEmbeddedRedisUrl(directory.path) ?? '';
+    const contract = createContract(document);
+    const url = (path: string) => `${gateway.url}/v1${path}`;
+    const head = (request: string) =>
+      `${request} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Type: application/json\r\n`;
+    const operations = [
+      { id: 'listPets', method: 'GET', path: '/pets' },
+      { id: 'createPet', method: 'POST', path: '/pets' },
+      { id: 'getPet', method: 'GET', path: '/pets/1' },
+    ];
 
-  onStores('500 for pets that the database cannot work out, and 410 from the sunset on', async () => {
-    const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
-    let clock = Date.now();
-    const database = await PGlite.create();
-    await database.exec(`CREATE SEQUENCE pets_id_seq;
+    /** One request for each operation, good but for what is being tried. */
+    const each = async (
+      use: (operation: (typeof operations)[number]) => Promise<Pick<Answer, 'status' | 'header' | 'text'>>,
+    ) => {
+      const answers = await Promise.all(operations.map(use));
+      for (const [index, answer] of answers.entries()) contract.check(operations[index]?.id ?? '', answer);
+    };
+    const sendTo = (gatewayUrl: string, withKey = key) =>
+      each(({ method, path }) =>
+        method === 'POST'
+          ? postJson(`${gatewayUrl}/v1${path}`, withKey, { name: 'Rex', categoryId: 1 })
+          : send(`${gatewayUrl}/v1${path}`, { key: withKey }),
+      );
+    const rawAnswer = async (bytes: string): Promise<Pick<Answer, 'status' | 'header' | 'text'>> => {
+      const { status, headers, json } = parseRaw(await sendRaw(gateway.port, bytes));
+      return {
+        status,
+        text: JSON.stringify(json),
+        header: (wanted) => new RegExp(`^${wanted}: (.*?)\\r?$`, 'im').exec(headers)?.[1],
+      };
+    };
+
+    test('200 and 201', async () => {
+      await sendTo(gateway.url);
+      expect(contract.unseen()).not.toContain('createPet 201');
+    });
+
+    test('304', async () => {
+      for (const [id, path] of [
+        ['listPets', '/pets'],
+        ['getPet', '/pets/1'],
+      ] as const) {
+        const answer = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
+        contract.check(id, answer);
+        expect(answer).toMatchObject({ status: 304, text: '' });
+      }
+    });
+
+    test('OPTIONS: 204, 400, 417 and 431', async () => {
+      for (const [id, path] of [
+        ['optionsOfPets', '/pets'],
+        ['optionsOfPet', '/pets/1'],
+        ['optionsOfUsage', '/usage'],
+      ] as const) {
+        contract.check(id, await send(url(path), { method: 'OPTIONS' }));
+        const start = head(`OPTIONS /v1${path}`);
+        for (const line of ['Host: y', 'Expect: magic', `A: ${'a'.repeat(20_000)}`]) {
+          contract.check(id, await rawAnswer(`${start}${line}\r\n\r\n`));
+        }
+      }
+      expect(contract.unseen().filter((answer) => answer.startsWith('options'))).toEqual([]);
+    });
+
+    test('400', async () => {
+      contract.check('listPets', await send(url('/pets?limit=0'), { key }));
+      contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
+      contract.check(
+        'getPet',
+        await rawAnswer(
+          `GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
+        ),
+      );
+      const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
+      const ambiguous = await rawAnswer(head('POST /v1/pets') + twice);
+      contract.check('createPet', ambiguous);
+      expect(ambiguous.text).toContain('Idempotency-Key must be given once only.');
+      expect(contract.unseen()).not.toContain('getPet 400');
+    });
+
+    test('401', async () => {
+      await each(({ method, path }) => send(url(path), { method }));
+      expect(contract.unseen()).not.toContain('getPet 401');
+    });
+
+    test('404', async () => {
+      contract.check('getPet', await send(url('/pets/999999'), { key }));
+      contract.check('getPet', await send(url('/pets/abc'), { key }));
+      expect(contract.unseen()).not.toContain('getPet 404');
+    });
+
+    test('408', async () => {
+      await each(({ method, path }) => rawAnswer(head(`${method} /v1${path}`).slice(0, -1)));
+      expect(contract.unseen()).not.toContain('getPet 408');
+    });
+
+    test('413 and 415', async () => {
+      await each(({ method, path }) =>
+        rawAnswer(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
+      );
+      contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
+      contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
+      expect(contract.unseen()).not.toContain('createPet 415');
+    });
+
+    test('422 for an Idempotency-Key with another body, and 409 while the first is in flight', async () => {
+      const create = (gatewayUrl: string, name: string) =>
+        send(`${gatewayUrl}/v1/pets`, {
+          method: 'POST',
+          key,
+          headers: { 'content-type': 'application/json', 'idempotency-key': '"contract"' },
+          body: JSON.stringify({ name, categoryId: 1 }),
+        });
+      expect((await create(gateway.url, 'Rex')).status).toBe(201);
+      contract.check('createPet', await create(gateway.url, 'Mia'));
+
+      const database = await PGlite.create();
+      const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+      await migrate(new PrismaPGlite(database));
+      await using pets = await servePets(new PrismaPGlite(database), { publicKey });
+      await using other = await startGateway({
+        ...env,
+        REDIS_URL: redisUrl(),
+        PETS_SERVICE_URL: pets.url,
+      });
+      // Whoever has the database to himself keeps the first request waiting.
+      const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
+      const alone = database.runExclusive(() => finished);
+      const first = create(other.url, 'Rex');
+      // Which of the two comes first is up to the network.
+      const second = create(other.url, 'Rex');
+      const refused = await Promise.race([first, second]);
+      contract.check('createPet', refused);
+      expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
+      finish();
+      await alone;
+      const statuses = (await Promise.all([first, second])).map(({ status }) => status);
+      expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
+    });
+
+    test('417 and 431', async () => {
+      await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
+      await each(({ method, path }) =>
+        rawAnswer(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
+      );
+      expect(contract.unseen()).not.toContain('getPet 431');
+    });
+
+    test('429', async () => {
+      const limited = await ops('keys', 'issue', '--plan', 'free', '--name', 'limited', '--minute', '1');
+      await send(url('/pets'), { key: limited.key });
+      await sendTo(gateway.url, limited.key);
+      expect(contract.unseen()).not.toContain('getPet 429');
+    });
+
+    test('504 while the pets service is paused, and 503 once it is gone', async () => {
+      const impatient = await startGateway({
+        ...env,
+        REDIS_URL: redisUrl(),
+        PETS_SERVICE_URL: petsService.url,
+        UPSTREAM_TIMEOUT_MS: '500',
+      });
+      petsService.signal('SIGSTOP');
+      await sendTo(impatient.url);
+      petsService.signal('SIGCONT');
+      await impatient[Symbol.asyncDispose]();
+      await petsService.stop();
+      await sendTo(gateway.url);
+      expect(contract.unseen()).not.toContain('getPet 503');
+      petsService = await startPetsService({ ...env, PETS_SERVICE_PORT: String(petsService.port) });
+      await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
+    });
+
+    test('502 from something that is not the pets service', async () => {
+      const upstream = await startUpstream();
+      upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
+      const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
+      await sendTo(other.url);
+      await other[Symbol.asyncDispose]();
+      await upstream[Symbol.asyncDispose]();
+      expect(contract.unseen()).not.toContain('getPet 502');
+    });
+
+    test('500 for pets that the database cannot work out, and 410 from the sunset on', async () => {
+      const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
+      let clock = Date.now();
+      const database = await PGlite.create();
+      await database.exec(`CREATE SEQUENCE pets_id_seq;
       CREATE VIEW pets AS SELECT 1 / (random() * 0) AS id, '' AS name, 1 AS category_id, '' AS status`);
-    const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
-    const other = await startGateway({
-      ...env,
-      REDIS_URL: redisUrl(),
-      PETS_SERVICE_URL: pets.url,
+      const pets = await servePets(new PrismaPGlite(database), { publicKey, now: () => clock });
+      const other = await startGateway({
+        ...env,
+        REDIS_URL: redisUrl(),
+        PETS_SERVICE_URL: pets.url,
+      });
+      await sendTo(other.url);
+      clock = Date.UTC(2030, 11, 5);
+      const removed = await send(`${other.url}/v1/pets/1`, { key });
+      contract.check('getPet', removed);
+      expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
+      await other[Symbol.asyncDispose]();
+      await pets[Symbol.asyncDispose]();
+      expect(contract.unseen()).not.toContain('getPet 500');
     });
-    await sendTo(other.url);
-    clock = Date.UTC(2030, 11, 5);
-    const removed = await send(`${other.url}/v1/pets/1`, { key });
-    contract.check('getPet', removed);
-    expect(removed.json).toMatchObject({ code: 'endpoint_removed', status: 410 });
-    await other[Symbol.asyncDispose]();
-    await pets[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getPet 500');
-  });
 
-  onStores('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
-    const answer = await send(url('/usage'), { key });
-    contract.check('getUsage', answer);
-    expect(answer.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
-    const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
-    contract.check('getUsage', await rawAnswer(withoutHost));
-    contract.check('getUsage', await send(url('/usage')));
-    contract.check('getUsage', await rawAnswer(head('GET /v1/usage').slice(0, -1)));
-    const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
-    contract.check('getUsage', await rawAnswer(large));
-    contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
-    contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
-    expect(contract.unseen()).not.toContain('getUsage 431');
-  });
+    test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
+      const answer = await send(url('/usage'), { key });
+      contract.check('getUsage', answer);
+      expect(answer.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
+      const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
+      contract.check('getUsage', await rawAnswer(withoutHost));
+      contract.check('getUsage', await send(url('/usage')));
+      contract.check('getUsage', await rawAnswer(head('GET /v1/usage').slice(0, -1)));
+      const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
+      contract.check('getUsage', await rawAnswer(large));
+      contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
+      contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
+      expect(contract.unseen()).not.toContain('getUsage 431');
+    });
 
-  onStores('getUsage: 429 for an address without a valid key, 503 where no Redis can tell', async () => {
-    await ops('plans', 'set', 'anonymous', '--minute', '1');
-    await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
-    contract.check('getUsage', await send(url('/usage')));
-    await ops('plans', 'set', 'anonymous', '--minute', '60');
-    const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
-    contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
-    await other[Symbol.asyncDispose]();
-    expect(contract.unseen()).not.toContain('getUsage 503');
-  });
+    test('getUsage: 429 for an address without a valid key, 503 where no Redis can tell', async () => {
+      await ops('plans', 'set', 'anonymous', '--minute', '1');
+      await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
+      contract.check('getUsage', await send(url('/usage')));
+      await ops('plans', 'set', 'anonymous', '--minute', '60');
+      const other = await startGateway({ ...env, REDIS_URL: `redis://127.0.0.1:${await freePort()}` });
+      contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
+      await other[Symbol.asyncDispose]();
+      expect(contract.unseen()).not.toContain('getUsage 503');
+    });
 
-  onStores('every documented answer has been seen', () => {
-    expect(contract.unseen()).toEqual([]);
+    test('every documented answer has been seen', () => {
+      expect(contract.unseen()).toEqual([]);
+    });
   });
-});

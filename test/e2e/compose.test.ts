@@ -10,8 +10,7 @@ import { keepOutput, keepSecrets } from '../support/checks/evidence.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasRedisServer } from '../support/stores/redis-server.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -35,10 +34,7 @@ function service(name: string): ComposeService {
 }
 
 describe('docker-compose.yml', () => {
-  const hasCompose = spawnSync('docker-compose', ['version']).status === 0;
-  if (!hasCompose) console.warn('docker-compose is not installed: its own check of the file is skipped');
-
-  test.skipIf(!hasCompose)('is accepted by docker-compose', () => {
+  test('is accepted by docker-compose', { tags: ['docker-compose'] }, () => {
     const { status, stderr } = spawnSync('docker-compose', ['config', '--quiet'], {
       cwd: root,
       encoding: 'utf8',
@@ -96,121 +92,127 @@ describe('docker-compose.yml', () => {
   });
 });
 
-const missing = hasRedisServer ? postgresMissing() : 'redis-server is not installed';
-if (missing !== undefined) console.warn(`the commands of docker-compose.yml are not run: ${missing}`);
+describe(
+  'the commands of docker-compose.yml, run as local processes',
+  { tags: ['redis-server', 'postgresql'] },
+  () => {
+    let directory: TemporaryDirectory;
+    const running: ChildProcess[] = [];
+    /** What compose's network and volumes would resolve, and ports that are free here. */
+    let replacements: [from: string, to: string][];
 
-describe.skipIf(missing !== undefined)('the commands of docker-compose.yml, run as local processes', () => {
-  let directory: TemporaryDirectory;
-  const running: ChildProcess[] = [];
-  /** What compose's network and volumes would resolve, and ports that are free here. */
-  let replacements: [from: string, to: string][];
+    const local = (text: string) =>
+      replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
 
-  const local = (text: string) =>
-    replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
-
-  /** The service's own command, or that of its image, with its own environment and no other. */
-  async function launch(name: string, extraArguments: string[] = []): Promise<ChildProcess> {
-    const { command, build, environment = {} } = service(name);
-    const dockerfile = build === undefined ? '' : await read(build.dockerfile);
-    const [program = '', ...args] =
-      command ?? (JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? '[]') as string[]);
-    const ofImage = (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').filter(Boolean);
-    const imageEnvironment = Object.fromEntries(ofImage.map((pair) => pair.split('='))) as Record<
-      string,
-      string
-    >;
-    const env = Object.fromEntries(
-      Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, local(value)]),
-    );
-    const child = spawn(program === 'node' ? process.execPath : program, [...args, ...extraArguments], {
-      cwd: root,
-      env: { PATH: process.env['PATH'], ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    child.stdout?.on('data', (chunk: Buffer) => keepOutput(chunk.toString()));
-    running.push(child);
-    return child;
-  }
-
-  const exitOf = (child: ChildProcess) =>
-    new Promise<number | null>((resolve) => {
-      child.on('exit', resolve);
-    });
-
-  /** The health check of the service, until it is content. */
-  async function healthy(name: string): Promise<void> {
-    const [kind, program = '', ...args] = service(name).healthcheck?.test ?? [];
-    expect(kind).toBe('CMD');
-    const check = async () => {
-      const extra = program === 'redis-cli' ? ['-p', local('redis-port')] : [];
-      const child = spawn(program === 'node' ? process.execPath : program, [...extra, ...args.map(local)], {
-        stdio: 'ignore',
-      });
-      return exitOf(child);
-    };
-    await expect.poll(check, { timeout: 15_000, interval: 200 }).toBe(0);
-  }
-
-  beforeAll(async () => {
-    directory = await temporaryDirectory();
-    const databaseUrl = new URL(await createDatabase());
-    const [redis, gateway, admin, pets] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
-    replacements = [
-      ['redis://redis:6379', `redis://127.0.0.1:${redis}`],
-      ['redis-port', String(redis)],
-      ['postgresql://pets:${POSTGRES_PASSWORD:-pets}@postgres:5432/pets', databaseUrl.href],
-      // However many cores there are.
-      ['${GATEWAY_WORKERS:-}', '2'],
-      ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
-      ['0.0.0.0', '127.0.0.1'],
-      ['8080', String(gateway)],
-      ['9090', String(admin)],
-      ['3001', String(pets)],
-      ['/data', directory.path],
-      ['/public', directory.path],
-    ];
-  });
-
-  afterAll(async () => {
-    for (const child of running.toReversed()) {
-      if (child.exitCode !== null || child.signalCode !== null) continue;
-      const exited = exitOf(child);
-      child.kill('SIGTERM');
-      await exited;
-    }
-    await directory[Symbol.asyncDispose]();
-  });
-
-  test('start in the order of their conditions, and serve', { timeout: 60_000 }, async () => {
-    await launch('redis', ['--port', local('redis-port'), '--bind', '127.0.0.1', '--dir', directory.path]);
-    await healthy('redis');
-    expect(await exitOf(await launch('migration'))).toBe(0);
-
-    expect(service('gateway').depends_on).toEqual({ redis: { condition: 'service_healthy' } });
-    await launch('gateway');
-    await healthy('gateway');
-
-    expect(service('pets-service').depends_on).toEqual({
-      migration: { condition: 'service_completed_successfully' },
-      gateway: { condition: 'service_healthy' },
-    });
-    await launch('pets-service');
-    await healthy('pets-service');
-
-    const ops = spawnSync(
-      process.execPath,
-      ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'compose', '--json'],
-      {
+    /** The service's own command, or that of its image, with its own environment and no other. */
+    async function launch(name: string, extraArguments: string[] = []): Promise<ChildProcess> {
+      const { command, build, environment = {} } = service(name);
+      const dockerfile = build === undefined ? '' : await read(build.dockerfile);
+      const [program = '', ...args] =
+        command ?? (JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? '[]') as string[]);
+      const ofImage = (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').filter(Boolean);
+      const imageEnvironment = Object.fromEntries(ofImage.map((pair) => pair.split('='))) as Record<
+        string,
+        string
+      >;
+      const env = Object.fromEntries(
+        Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, local(value)]),
+      );
+      const child = spawn(program === 'node' ? process.execPath : program, [...args, ...extraArguments], {
         cwd: root,
-        encoding: 'utf8',
-        env: { REDIS_URL: local('redis://redis:6379'), DATA_DIR: directory.path },
-      },
-    );
-    keepSecrets(ops.stdout);
-    const { key } = JSON.parse(ops.stdout) as { key: string };
-    const pets = `http://127.0.0.1:${local('8080')}/v1/pets`;
-    expect((await send(pets, { key })).json).toEqual([]);
-    expect((await postJson(pets, key, { name: 'Rex', categoryId: 1 })).status).toBe(201);
-    expect((await send(pets, { key })).json).toMatchObject([{ name: 'Rex' }]);
-  });
-});
+        env: { PATH: process.env['PATH'], ...env },
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      child.stdout?.on('data', (chunk: Buffer) => keepOutput(chunk.toString()));
+      running.push(child);
+      return child;
+    }
+
+    const exitOf = (child: ChildProcess) =>
+      new Promise<number | null>((resolve) => {
+        child.on('exit', resolve);
+      });
+
+    /** The health check of the service, until it is content. */
+    async function healthy(name: string): Promise<void> {
+      const [kind, program = '', ...args] = service(name).healthcheck?.test ?? [];
+      expect(kind).toBe('CMD');
+      const check = async () => {
+        const extra = program === 'redis-cli' ? ['-p', local('redis-port')] : [];
+        const child = spawn(program === 'node' ? process.execPath : program, [...extra, ...args.map(local)], {
+          stdio: 'ignore',
+        });
+        return exitOf(child);
+      };
+      await expect.poll(check, { timeout: 15_000, interval: 200 }).toBe(0);
+    }
+
+    beforeAll(async () => {
+      directory = await temporaryDirectory();
+      const databaseUrl = new URL(await createDatabase());
+      const [redis, gateway, admin, pets] = await Promise.all([
+        freePort(),
+        freePort(),
+        freePort(),
+        freePort(),
+      ]);
+      replacements = [
+        ['redis://redis:6379', `redis://127.0.0.1:${redis}`],
+        ['redis-port', String(redis)],
+        ['postgresql://pets:${POSTGRES_PASSWORD:-pets}@postgres:5432/pets', databaseUrl.href],
+        // However many cores there are.
+        ['${GATEWAY_WORKERS:-}', '2'],
+        ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
+        ['0.0.0.0', '127.0.0.1'],
+        ['8080', String(gateway)],
+        ['9090', String(admin)],
+        ['3001', String(pets)],
+        ['/data', directory.path],
+        ['/public', directory.path],
+      ];
+    });
+
+    afterAll(async () => {
+      for (const child of running.toReversed()) {
+        if (child.exitCode !== null || child.signalCode !== null) continue;
+        const exited = exitOf(child);
+        child.kill('SIGTERM');
+        await exited;
+      }
+      await directory[Symbol.asyncDispose]();
+    });
+
+    test('start in the order of their conditions, and serve', { timeout: 60_000 }, async () => {
+      await launch('redis', ['--port', local('redis-port'), '--bind', '127.0.0.1', '--dir', directory.path]);
+      await healthy('redis');
+      expect(await exitOf(await launch('migration'))).toBe(0);
+
+      expect(service('gateway').depends_on).toEqual({ redis: { condition: 'service_healthy' } });
+      await launch('gateway');
+      await healthy('gateway');
+
+      expect(service('pets-service').depends_on).toEqual({
+        migration: { condition: 'service_completed_successfully' },
+        gateway: { condition: 'service_healthy' },
+      });
+      await launch('pets-service');
+      await healthy('pets-service');
+
+      const ops = spawnSync(
+        process.execPath,
+        ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'compose', '--json'],
+        {
+          cwd: root,
+          encoding: 'utf8',
+          env: { REDIS_URL: local('redis://redis:6379'), DATA_DIR: directory.path },
+        },
+      );
+      keepSecrets(ops.stdout);
+      const { key } = JSON.parse(ops.stdout) as { key: string };
+      const pets = `http://127.0.0.1:${local('8080')}/v1/pets`;
+      expect((await send(pets, { key })).json).toEqual([]);
+      expect((await postJson(pets, key, { name: 'Rex', categoryId: 1 })).status).toBe(201);
+      expect((await send(pets, { key })).json).toMatchObject([{ name: 'Rex' }]);
+    });
+  },
+);

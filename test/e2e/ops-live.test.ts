@@ -10,8 +10,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasScript, runOnTerminal } from '../support/kits/terminal.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
+import { runOnTerminal } from '../support/kits/terminal.ts';
 
 interface Usage {
   state: string;
@@ -335,19 +334,16 @@ describe('steering a running gateway', () => {
       ).toHaveLength(2);
     });
 
-    test.skipIf(needsRedisServer('following the audit log through an outage'))(
-      'is followed on when Redis was away for a while',
-      async () => {
-        const { child, output } = follow();
-        await expect.poll(output).toMatch(/\n$/);
-        await kit.server.kill();
-        await expect.poll(output).toContain('ops: Redis is unavailable; retrying');
-        await kit.server.restart();
-        await kit.json('plans', 'set', 'followed', '--minute', '3', '--day', '4', '--as', 'dora');
-        await expect.poll(output).toContain('"who":"dora"');
-        expect(child.exitCode).toBeNull();
-      },
-    );
+    test('is followed on when Redis was away for a while', { tags: ['redis-server'] }, async () => {
+      const { child, output } = follow();
+      await expect.poll(output).toMatch(/\n$/);
+      await kit.server.kill();
+      await expect.poll(output).toContain('ops: Redis is unavailable; retrying');
+      await kit.server.restart();
+      await kit.json('plans', 'set', 'followed', '--minute', '3', '--day', '4', '--as', 'dora');
+      await expect.poll(output).toContain('"who":"dora"');
+      expect(child.exitCode).toBeNull();
+    });
 
     test('stays of a bounded length', async () => {
       const now = Date.now();
@@ -363,10 +359,9 @@ describe('steering a running gateway', () => {
   });
 
   describe('on a terminal', () => {
-    if (!hasScript) console.warn('the program script is not installed: nothing is tried on a terminal');
-
-    test.skipIf(!hasScript)(
+    test(
       'top refreshes, and states are in colour unless NO_COLOR says otherwise',
+      { tags: ['script'] },
       async () => {
         const { key, id, keyHash } = await kit.issue({ name: 'Shown' });
         await kit.redis.set(redisKeys.ban(keyHash), 'shown', 'PX', 60_000);
@@ -381,7 +376,7 @@ describe('steering a running gateway', () => {
       },
     );
 
-    test.skipIf(!hasScript)('issuing from a file shows how far it is', async () => {
+    test('issuing from a file shows how far it is', { tags: ['script'] }, async () => {
       await using directory = await temporaryDirectory();
       const file = join(directory.path, 'many.csv');
       await writeFile(file, `name,plan\n${'Customer,free\n'.repeat(300)}`);
@@ -394,7 +389,7 @@ describe('steering a running gateway', () => {
       expect(output.match(/pets_\w{38}/g)).toHaveLength(300);
     });
 
-    test.skipIf(!hasScript)('services write lines for people', async () => {
+    test('services write lines for people', { tags: ['script'] }, async () => {
       const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
       const output = await runOnTerminal(['gateway/server.ts'], env, (text) =>
         text.includes('gateway listens'),
@@ -405,56 +400,53 @@ describe('steering a running gateway', () => {
   });
 });
 
-describe.skipIf(needsRedisServer('changes that wait for the disk of Redis'))(
-  'a change is on the disk first',
-  () => {
-    test.each([
-      {
-        name: 'a server that confirms at the second try',
-        answers: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
-        code: 0,
-        stderr: /^$/,
-      },
-      {
-        name: 'a server that never confirms',
-        answers: ['*2\r\n:0\r\n:0\r\n'],
-        code: 1,
-        stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
-      },
-      {
-        name: 'a server that keeps nothing on disk',
-        answers: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
-        code: 0,
-        stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
-      },
-      {
-        name: 'an old server that cannot be asked',
-        answers: ["-ERR unknown command 'WAITAOF'\r\n"],
-        code: 0,
-        stderr: /^$/,
-      },
-    ])('$name', async ({ answers, code, stderr }) => {
-      const kit = await startOpsKit();
-      const asked: string[] = [];
-      const waitAof = await startWaitAofProxy(kit.server.port, (command) => {
-        asked.push(command);
-        return answers[Math.min(asked.length, answers.length) - 1] ?? '';
-      });
-      const ended = await runProgram(
-        ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
-        { REDIS_URL: waitAof.url },
-      );
-      expect(ended.code).toBe(code);
-      expect(ended.stderr).toMatch(stderr);
-      expect(asked.length).toBeGreaterThanOrEqual(1);
-      expect(asked[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
-      // Only what is on the disk is shown.
-      expect(ended.stdout.includes('"key":"pets_')).toBe(code === 0);
-      waitAof.close();
-      await kit[Symbol.asyncDispose]();
+describe('a change is on the disk first', { tags: ['redis-server'] }, () => {
+  test.each([
+    {
+      name: 'a server that confirms at the second try',
+      answers: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
+      code: 0,
+      stderr: /^$/,
+    },
+    {
+      name: 'a server that never confirms',
+      answers: ['*2\r\n:0\r\n:0\r\n'],
+      code: 1,
+      stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
+    },
+    {
+      name: 'a server that keeps nothing on disk',
+      answers: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
+      code: 0,
+      stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
+    },
+    {
+      name: 'an old server that cannot be asked',
+      answers: ["-ERR unknown command 'WAITAOF'\r\n"],
+      code: 0,
+      stderr: /^$/,
+    },
+  ])('$name', async ({ answers, code, stderr }) => {
+    const kit = await startOpsKit();
+    const asked: string[] = [];
+    const waitAof = await startWaitAofProxy(kit.server.port, (command) => {
+      asked.push(command);
+      return answers[Math.min(asked.length, answers.length) - 1] ?? '';
     });
-  },
-);
+    const ended = await runProgram(
+      ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
+      { REDIS_URL: waitAof.url },
+    );
+    expect(ended.code).toBe(code);
+    expect(ended.stderr).toMatch(stderr);
+    expect(asked.length).toBeGreaterThanOrEqual(1);
+    expect(asked[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
+    // Only what is on the disk is shown.
+    expect(ended.stdout.includes('"key":"pets_')).toBe(code === 0);
+    waitAof.close();
+    await kit[Symbol.asyncDispose]();
+  });
+});
 
 /**
  * Stands before a real redis-server and answers WAITAOF in its place, which the server that Debian 12 has does not

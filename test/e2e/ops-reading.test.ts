@@ -7,7 +7,7 @@ import { contents, inTurns } from '../support/kits/ops-kit.ts';
 import { runProgram, type Ended } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
-import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 
 /** The ops command alone: no gateway seeds or mends anything. */
 const opsOn =
@@ -41,7 +41,7 @@ const readingCommands = (id: string) => [
   ['audit'],
 ];
 
-describe.skipIf(needsRedisServer('commands that read'))('commands that read', { timeout: 60_000 }, () => {
+describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () => {
   test.each([
     { name: 'one that is full', set: ['maxmemory', '1'] },
     { name: 'one that has too few replicas to be written to', set: ['min-replicas-to-write', '1'] },
@@ -212,117 +212,113 @@ describe.skipIf(needsRedisServer('commands that read'))('commands that read', { 
   });
 });
 
-describe.skipIf(needsRedisServer('indexes that were edited'))(
-  'indexes of keys that were edited by hand',
-  { timeout: 60_000 },
-  () => {
-    interface Listed {
-      id: string;
-      state: string;
-    }
+describe('indexes of keys that were edited by hand', { tags: ['redis-server'], timeout: 60_000 }, () => {
+  interface Listed {
+    id: string;
+    state: string;
+  }
 
-    async function threeKeys() {
-      const server = await ownRedis();
-      const run = opsOn(server);
-      const ids = [await issue(run), await issue(run), await issue(run)];
-      const list = async () => {
-        const { stdout, stderr } = await run('keys', 'list', '--json');
-        return { keys: (JSON.parse(stdout) as Listed[]).map(({ id, state }) => [id, state]), stderr };
-      };
-      const reindex = async () =>
-        JSON.parse((await run('keys', 'reindex', '--as', 'Alice', '--json')).stdout) as unknown;
-      return { redis: server.redis, run, ids, list, reindex };
-    }
+  async function threeKeys() {
+    const server = await ownRedis();
+    const run = opsOn(server);
+    const ids = [await issue(run), await issue(run), await issue(run)];
+    const list = async () => {
+      const { stdout, stderr } = await run('keys', 'list', '--json');
+      return { keys: (JSON.parse(stdout) as Listed[]).map(({ id, state }) => [id, state]), stderr };
+    };
+    const reindex = async () =>
+      JSON.parse((await run('keys', 'reindex', '--as', 'Alice', '--json')).stdout) as unknown;
+    return { redis: server.redis, run, ids, list, reindex };
+  }
 
-    const whole = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
+  const whole = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
 
-    test('a lost gw:key-ids is told of by lists and exports, which touch nothing, and mended by keys reindex', async () => {
-      const { redis, run, ids, list, reindex } = await threeKeys();
-      const intact = (await contents(redis)).filter(([key]) => key !== redisKeys.audit);
-      await redis.del(redisKeys.apiKeyIds);
-      const before = await contents(redis);
-      const warning =
-        'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here: ops keys reindex finds them\n';
-      expect(await list()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
-      expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
-      const exported = await run('keys', 'export');
-      expect(exported).toMatchObject({ code: 1, stdout: '' });
-      expect(exported.stderr).toContain(warning);
-      const shown = await run('keys', 'show', ids[0] ?? '');
-      expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
-      expect(await contents(redis)).toEqual(before);
+  test('a lost gw:key-ids is told of by lists and exports, which touch nothing, and mended by keys reindex', async () => {
+    const { redis, run, ids, list, reindex } = await threeKeys();
+    const intact = (await contents(redis)).filter(([key]) => key !== redisKeys.audit);
+    await redis.del(redisKeys.apiKeyIds);
+    const before = await contents(redis);
+    const warning =
+      'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here: ops keys reindex finds them\n';
+    expect(await list()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
+    expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
+    const exported = await run('keys', 'export');
+    expect(exported).toMatchObject({ code: 1, stdout: '' });
+    expect(exported.stderr).toContain(warning);
+    const shown = await run('keys', 'show', ids[0] ?? '');
+    expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
+    expect(await contents(redis)).toEqual(before);
 
-      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-      expect(await list()).toEqual(whole(ids));
-      expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
-      // Once more there is nothing to do, and nothing to note.
-      expect(await reindex()).toEqual({ added: 0, removed: 0, unusable: 0 });
-      const audit = await run('audit');
-      expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
+    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await list()).toEqual(whole(ids));
+    expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
+    // Once more there is nothing to do, and nothing to note.
+    expect(await reindex()).toEqual({ added: 0, removed: 0, unusable: 0 });
+    const audit = await run('audit');
+    expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
+  });
+
+  test('a lost gw:keys is told of, and comes back in its order', async () => {
+    const { redis, run, ids, list, reindex } = await threeKeys();
+    await redis.del(redisKeys.apiKeysByCreation);
+    expect(await run('keys', 'export')).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /\nops: keys may be missing in the export: gw:keys has 0 ids .+\n$/,
+      ) as string,
     });
-
-    test('a lost gw:keys is told of, and comes back in its order', async () => {
-      const { redis, run, ids, list, reindex } = await threeKeys();
-      await redis.del(redisKeys.apiKeysByCreation);
-      expect(await run('keys', 'export')).toMatchObject({
-        code: 1,
-        stdout: '',
-        stderr: expect.stringMatching(
-          /\nops: keys may be missing in the export: gw:keys has 0 ids .+\n$/,
-        ) as string,
-      });
-      expect(await list()).toEqual({
-        keys: [],
-        stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
-      });
-      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-      expect(await list()).toEqual(whole(ids));
+    expect(await list()).toEqual({
+      keys: [],
+      stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
     });
+    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await list()).toEqual(whole(ids));
+  });
 
-    test('where both are lost, records tell that there were keys', async () => {
-      const { redis, run, ids, list, reindex } = await threeKeys();
-      await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
-      const warning = expect.stringMatching(
-        /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here: ops keys reindex/,
-      ) as string;
-      expect(await list()).toEqual({ keys: [], stderr: warning });
-      expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
-      const revoked = await run('keys', 'revoke', ids[0] ?? '');
-      expect(revoked).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
-      // One that is issued meanwhile makes both agree, and a list does not look any further.
-      ids.push(await issue(run));
-      expect(await list()).toEqual(whole(ids.slice(3)));
-      expect(await run('keys', 'export')).toMatchObject({
-        code: 1,
-        stderr: expect.stringMatching(
-          /^ops: keys may be missing in the export: gw:key-ids lacks key_/,
-        ) as string,
-      });
-      expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-      expect(await list()).toEqual(whole(ids));
+  test('where both are lost, records tell that there were keys', async () => {
+    const { redis, run, ids, list, reindex } = await threeKeys();
+    await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
+    const warning = expect.stringMatching(
+      /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here: ops keys reindex/,
+    ) as string;
+    expect(await list()).toEqual({ keys: [], stderr: warning });
+    expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
+    const revoked = await run('keys', 'revoke', ids[0] ?? '');
+    expect(revoked).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
+    // One that is issued meanwhile makes both agree, and a list does not look any further.
+    ids.push(await issue(run));
+    expect(await list()).toEqual(whole(ids.slice(3)));
+    expect(await run('keys', 'export')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        /^ops: keys may be missing in the export: gw:key-ids lacks key_/,
+      ) as string,
     });
+    expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
+    expect(await list()).toEqual(whole(ids));
+  });
 
-    test('ids without a record are left out with a note until keys reindex forgets them', async () => {
-      const { redis, ids, list, reindex } = await threeKeys();
-      const [gone = '', kept = '', other = ''] = ids;
-      const shaOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
-      await redis.del(redisKeys.apiKey(await shaOf(gone)));
-      // A key that is so new may be on its way.
-      expect(await list()).toEqual(whole([kept, other]));
-      await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
-      expect(await list()).toEqual({
-        ...whole([kept, other]),
-        stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
-      });
-      // A copy of a record, one that is no hash, and an id that was mistyped.
-      await redis.copy(redisKeys.apiKey(await shaOf(kept)), redisKeys.apiKey('c'.repeat(64)));
-      await redis.set(redisKeys.apiKey('d'.repeat(64)), 'oops');
-      await redis.hset(redisKeys.apiKeyIds, 'key_typo', await shaOf(other));
-      expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
-      expect(await list()).toEqual(whole([kept, other]));
-      expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
-        [kept, other].toSorted(),
-      );
+  test('ids without a record are left out with a note until keys reindex forgets them', async () => {
+    const { redis, ids, list, reindex } = await threeKeys();
+    const [gone = '', kept = '', other = ''] = ids;
+    const shaOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
+    await redis.del(redisKeys.apiKey(await shaOf(gone)));
+    // A key that is so new may be on its way.
+    expect(await list()).toEqual(whole([kept, other]));
+    await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
+    expect(await list()).toEqual({
+      ...whole([kept, other]),
+      stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
     });
-  },
-);
+    // A copy of a record, one that is no hash, and an id that was mistyped.
+    await redis.copy(redisKeys.apiKey(await shaOf(kept)), redisKeys.apiKey('c'.repeat(64)));
+    await redis.set(redisKeys.apiKey('d'.repeat(64)), 'oops');
+    await redis.hset(redisKeys.apiKeyIds, 'key_typo', await shaOf(other));
+    expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
+    expect(await list()).toEqual(whole([kept, other]));
+    expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
+      [kept, other].toSorted(),
+    );
+  });
+});

@@ -10,8 +10,8 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasRedisServer, needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { hasRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const run = promisify(execFile);
@@ -94,13 +94,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   };
 }
 
-const hasCurl = spawnSync('curl', ['--version']).status === 0;
-if (!hasCurl) console.warn('curl is not installed: the command that npm start prints is not run');
-if (!hasRedisServer) console.warn('redis-server is not installed: tests of data that it keeps are skipped');
-if (postgresMissing() !== undefined)
-  console.warn(`npm start on real stores is skipped: ${postgresMissing()}`);
-
-describe.skipIf(!hasCurl)('npm start', () => {
+describe('npm start', { tags: ['curl'] }, () => {
   test(
     'on a machine with Node and npm only: pets, a key that works, and everything ends with Ctrl-C',
     { timeout: 90_000 },
@@ -132,9 +126,9 @@ describe.skipIf(!hasCurl)('npm start', () => {
     },
   );
 
-  test.skipIf(!hasRedisServer)(
+  test(
     'with redis-server on PATH: keys and counters survive a restart',
-    { timeout: 90_000 },
+    { tags: ['redis-server'], timeout: 90_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
@@ -158,9 +152,9 @@ describe.skipIf(!hasCurl)('npm start', () => {
     },
   );
 
-  test.skipIf(!hasRedisServer || postgresMissing() !== undefined)(
+  test(
     'with REDIS_URL and DATABASE_URL: nothing embedded starts',
-    { timeout: 60_000 },
+    { tags: ['redis-server', 'postgresql'], timeout: 60_000 },
     async () => {
       await using directory = await temporaryDirectory();
       await using redis = await startRedisServer();
@@ -222,23 +216,19 @@ describe.skipIf(!hasCurl)('npm start', () => {
     },
   );
 
-  test.skipIf(needsRedisServer('an orphaned redis-server is found again'))(
-    'nor one whose data directory is a link',
-    { timeout: 90_000 },
-    async () => {
-      await using directory = await temporaryDirectory();
-      const link = join(directory.path, 'link');
-      await mkdir(join(directory.path, 'data'));
-      await symlink(join(directory.path, 'data'), link);
-      const env: Record<string, string> = { DATA_DIR: link, ...(await ports()) };
-      const first = await npmStart(env);
-      await first.paste();
-      for (const pid of serviceProcesses(link)) process.kill(pid, 'SIGKILL');
-      await first.exited;
-      const second = await npmStart({ ...env, DATA_DIR: join(directory.path, 'data') });
-      expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
-    },
-  );
+  test('nor one whose data directory is a link', { tags: ['redis-server'], timeout: 90_000 }, async () => {
+    await using directory = await temporaryDirectory();
+    const link = join(directory.path, 'link');
+    await mkdir(join(directory.path, 'data'));
+    await symlink(join(directory.path, 'data'), link);
+    const env: Record<string, string> = { DATA_DIR: link, ...(await ports()) };
+    const first = await npmStart(env);
+    await first.paste();
+    for (const pid of serviceProcesses(link)) process.kill(pid, 'SIGKILL');
+    await first.exited;
+    const second = await npmStart({ ...env, DATA_DIR: join(directory.path, 'data') });
+    expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
+  });
 
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
     'a %s that is taken is named, and nothing is left running',

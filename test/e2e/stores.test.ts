@@ -5,122 +5,120 @@ import { runProgram, startGateway, startPetsService, type Service } from '../sup
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { storesKinds, type Stores } from '../support/stores/stores.ts';
 
-describe.each(storesKinds)('the whole service on $name', ({ name, start, missing }) => {
-  if (missing !== undefined) console.warn(`tests of the whole service on ${name} are skipped: ${missing}`);
-  const onStores = test.skipIf(missing !== undefined);
+for (const { name, start, tags } of storesKinds)
+  describe(`the whole service on ${name}`, { tags }, () => {
+    let stores: Stores;
+    let directory: TemporaryDirectory;
+    let petsService: Service;
+    let gateway: Service;
+    let env: Record<string, string>;
 
-  let stores: Stores;
-  let directory: TemporaryDirectory;
-  let petsService: Service;
-  let gateway: Service;
-  let env: Record<string, string>;
+    beforeAll(async () => {
+      stores = await start();
+      directory = await temporaryDirectory();
+      env = { ...stores.env, DATA_DIR: directory.path, LOG_LEVEL: 'info' };
+      // Both at once: whichever comes first makes the keys of the internal tokens.
+      [petsService, gateway] = await Promise.all([
+        startPetsService({ ...env, PETS_SERVICE_PORT: '0' }),
+        startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:1' }),
+      ]);
+      await gateway.stop();
+      gateway = await startGateway({ ...env, PETS_SERVICE_URL: petsService.url });
+    });
 
-  beforeAll(async () => {
-    if (missing !== undefined) return;
-    stores = await start();
-    directory = await temporaryDirectory();
-    env = { ...stores.env, DATA_DIR: directory.path, LOG_LEVEL: 'info' };
-    // Both at once: whichever comes first makes the keys of the internal tokens.
-    [petsService, gateway] = await Promise.all([
-      startPetsService({ ...env, PETS_SERVICE_PORT: '0' }),
-      startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:1' }),
-    ]);
-    await gateway.stop();
-    gateway = await startGateway({ ...env, PETS_SERVICE_URL: petsService.url });
-  });
+    afterAll(async () => {
+      await gateway[Symbol.asyncDispose]();
+      await petsService[Symbol.asyncDispose]();
+      await stores[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    });
 
-  afterAll(async () => {
-    if (missing !== undefined) return;
-    await gateway[Symbol.asyncDispose]();
-    await petsService[Symbol.asyncDispose]();
-    await stores[Symbol.asyncDispose]();
-    await directory[Symbol.asyncDispose]();
-  });
+    const ops = async (...args: string[]) => {
+      const { stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
+      expect(stderr).toBe('');
+      return JSON.parse(stdout) as { id: string; key: string };
+    };
+    const pets = (key: string, path = '/v1/pets') => send(`${gateway.url}${path}`, { key });
 
-  const ops = async (...args: string[]) => {
-    const { stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
-    expect(stderr).toBe('');
-    return JSON.parse(stdout) as { id: string; key: string };
-  };
-  const pets = (key: string, path = '/v1/pets') => send(`${gateway.url}${path}`, { key });
+    test('lists, adds and fetches pets for a key, with exact integers', async () => {
+      const { key } = await ops('keys', 'issue', '--plan', 'pro', '--name', 'x');
+      const before = (await pets(key)).json as unknown[];
+      expect(before.length).toBeGreaterThanOrEqual(5);
+      const created = await postJson(
+        `${gateway.url}/v1/pets`,
+        key,
+        '{"name":"Rex","categoryId":9223372036854775807}',
+      );
+      expect(created.status).toBe(201);
+      expect(created.text).toContain('"categoryId":9223372036854775807');
+      const read = await pets(key, created.header('Location'));
+      expect(read.text).toBe(created.text);
+      const page = await pets(key, '/v1/pets?limit=2');
+      const next = /^<(.+)>; rel="next"$/.exec(page.header('Link') ?? '')?.[1];
+      expect((await pets(key, next)).json).toEqual(before.slice(2, 4));
+    });
 
-  onStores('lists, adds and fetches pets for a key, with exact integers', async () => {
-    const { key } = await ops('keys', 'issue', '--plan', 'pro', '--name', 'x');
-    const before = (await pets(key)).json as unknown[];
-    expect(before.length).toBeGreaterThanOrEqual(5);
-    const created = await postJson(
-      `${gateway.url}/v1/pets`,
-      key,
-      '{"name":"Rex","categoryId":9223372036854775807}',
-    );
-    expect(created.status).toBe(201);
-    expect(created.text).toContain('"categoryId":9223372036854775807');
-    const read = await pets(key, created.header('Location'));
-    expect(read.text).toBe(created.text);
-    const page = await pets(key, '/v1/pets?limit=2');
-    const next = /^<(.+)>; rel="next"$/.exec(page.header('Link') ?? '')?.[1];
-    expect((await pets(key, next)).json).toEqual(before.slice(2, 4));
-  });
+    test('limits a key a minute and a day, changes limits live, and revokes at once', async () => {
+      const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '3');
+      const statuses = [];
+      for (let index = 0; index < 4; index += 1) statuses.push((await pets(key)).status);
+      expect(statuses).toEqual([200, 200, 200, 429]);
+      await ops('keys', 'set', id, '--minute', '5');
+      expect((await pets(key)).header('X-RateLimit-Remaining')).toBe('1');
+      await ops('keys', 'set', id, '--minute', '100', '--day', '4');
+      const ofDay = await pets(key);
+      expect(ofDay.status).toBe(429);
+      expect(ofDay.header('X-RateLimit-Limit')).toBe('4');
+      expect(Number(ofDay.header('X-RateLimit-Reset')) % 86_400).toBe(0);
+      await ops('keys', 'revoke', id);
+      expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+    });
 
-  onStores('limits a key a minute and a day, changes limits live, and revokes at once', async () => {
-    const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '3');
-    const statuses = [];
-    for (let index = 0; index < 4; index += 1) statuses.push((await pets(key)).status);
-    expect(statuses).toEqual([200, 200, 200, 429]);
-    await ops('keys', 'set', id, '--minute', '5');
-    expect((await pets(key)).header('X-RateLimit-Remaining')).toBe('1');
-    await ops('keys', 'set', id, '--minute', '100', '--day', '4');
-    const ofDay = await pets(key);
-    expect(ofDay.status).toBe(429);
-    expect(ofDay.header('X-RateLimit-Limit')).toBe('4');
-    expect(Number(ofDay.header('X-RateLimit-Reset')) % 86_400).toBe(0);
-    await ops('keys', 'revoke', id);
-    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-  });
+    test('a plan changed in Redis holds within a second', async () => {
+      const { key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'x');
+      await pets(key);
+      await ops('plans', 'set', 'business', '--minute', '1234', '--day', '56789');
+      await sleep(1000);
+      expect((await pets(key)).header('RateLimit-Policy')).toBe(
+        '"minute";q=1234;w=60, "day";q=56789;w=86400',
+      );
+    });
 
-  onStores('a plan changed in Redis holds within a second', async () => {
-    const { key } = await ops('keys', 'issue', '--plan', 'business', '--name', 'x');
-    await pets(key);
-    await ops('plans', 'set', 'business', '--minute', '1234', '--day', '56789');
-    await sleep(1000);
-    expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1234;w=60, "day";q=56789;w=86400');
-  });
+    test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async () => {
+      const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '1');
+      const startedAt = Date.now();
+      let code = '';
+      while (code !== 'api_key_banned' && Date.now() - startedAt < 15_000) {
+        code = ((await pets(key)).json as { code?: string }).code ?? '';
+        await sleep(100);
+      }
+      expect(code).toBe('api_key_banned');
+    });
 
-  onStores('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async () => {
-    const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '1');
-    const startedAt = Date.now();
-    let code = '';
-    while (code !== 'api_key_banned' && Date.now() - startedAt < 15_000) {
-      code = ((await pets(key)).json as { code?: string }).code ?? '';
-      await sleep(100);
-    }
-    expect(code).toBe('api_key_banned');
-  });
+    test('both services log a request under the same id, with who asked', async () => {
+      const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
+      const answer = await pets(key);
+      const requestId = answer.header('X-Request-Id') ?? '';
+      const lineOf = (output: string) => output.split('\n').find((line) => line.includes(requestId));
+      for (const service of [gateway, petsService])
+        await expect.poll(() => lineOf(service.output())).toBeDefined();
+      expect(JSON.parse(lineOf(gateway.output()) ?? '')).toMatchObject({ keyId: id, status: 200 });
+      expect(JSON.parse(lineOf(petsService.output()) ?? '')).toMatchObject({
+        service: 'pets-service',
+        method: 'GET',
+        status: 200,
+        issuer: 'gateway',
+        caller: id,
+      });
+    });
 
-  onStores('both services log a request under the same id, with who asked', async () => {
-    const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
-    const answer = await pets(key);
-    const requestId = answer.header('X-Request-Id') ?? '';
-    const lineOf = (output: string) => output.split('\n').find((line) => line.includes(requestId));
-    for (const service of [gateway, petsService])
-      await expect.poll(() => lineOf(service.output())).toBeDefined();
-    expect(JSON.parse(lineOf(gateway.output()) ?? '')).toMatchObject({ keyId: id, status: 200 });
-    expect(JSON.parse(lineOf(petsService.output()) ?? '')).toMatchObject({
-      service: 'pets-service',
-      method: 'GET',
-      status: 200,
-      issuer: 'gateway',
-      caller: id,
+    test('neither service has written a key or a token', async () => {
+      const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
+      await pets(key);
+      await pets(`${key}x`);
+      const written = gateway.output() + petsService.output();
+      expect(written).toContain('"route":"/v1/pets"');
+      expect(written).not.toMatch(/pets_[0-9A-Za-z]{10}/);
+      expect(written).not.toContain('eyJ');
     });
   });
-
-  onStores('neither service has written a key or a token', async () => {
-    const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
-    await pets(key);
-    await pets(`${key}x`);
-    const written = gateway.output() + petsService.output();
-    expect(written).toContain('"route":"/v1/pets"');
-    expect(written).not.toMatch(/pets_[0-9A-Za-z]{10}/);
-    expect(written).not.toContain('eyJ');
-  });
-});

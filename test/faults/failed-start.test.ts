@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 /*
  * A service that can't start says in one line which setting is at fault, and leaves nothing behind. Everything here
@@ -58,29 +57,27 @@ describe.each<[Name, string, Record<string, string>]>([
   });
 });
 
-/** Directories that root can't write either. */
-const unwritable: [string, string, string][] = [
-  // Where making directories with Node's `recursive` never ends.
-  ['can’t be made', '/proc/nowhere/data', 'ENOENT'],
-  ['can’t be written', '/proc/self/fdinfo', 'ENOENT'],
-];
-if (!existsSync('/proc/self/fdinfo')) {
-  unwritable.length = 0;
-  console.warn('directories that root can’t write: skipped, there is no /proc here');
-}
-
 describe.each<[Name, string]>([
   ['gateway', 'redis'],
   ['pets-service', 'postgres'],
 ])('%s: a DATA_DIR that can’t be used is named', (name, store) => {
   test.each([
-    ['is a file', 'package.json', 'EEXIST'],
-    ['is below a file', 'package.json/a/b', 'EEXIST'],
-    ...unwritable,
-  ])('that %s', { timeout: 20_000 }, async (_what, DATA_DIR, code) => {
+    { what: 'is a file', DATA_DIR: 'package.json', code: 'EEXIST' },
+    { what: 'is below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' },
+  ])('that $what', { timeout: 20_000 }, async ({ DATA_DIR, code }) => {
     const line = await failedStart(name, { DATA_DIR });
     expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
   });
+
+  // Not even root can. In the first one, making directories with Node's `recursive` would never end.
+  test.each(['/proc/nowhere/data', '/proc/self/fdinfo'])(
+    'in which nothing can be created: %s',
+    { tags: ['linux'], timeout: 20_000 },
+    async (DATA_DIR) => {
+      const line = await failedStart(name, { DATA_DIR });
+      expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (ENOENT: `);
+    },
+  );
 
   test('that is full, and no draft of a key pair is left in it', async () => {
     await using directory = await temporaryDirectory();
@@ -115,9 +112,9 @@ describe.each<[Name, string]>([
   });
 });
 
-test.skipIf(needsRedisServer('a private Redis that does not start'))(
+test(
   'a private Redis that does not start is told of with its log, and no address is left for others to use',
-  { timeout: 30_000 },
+  { tags: ['redis-server'], timeout: 30_000 },
   async () => {
     await using directory = await temporaryDirectory();
     const redis = join(directory.path, 'redis');
@@ -289,10 +286,7 @@ describe('a key file', () => {
   });
 });
 
-const noProc = !existsSync('/proc/self/limits');
-if (noProc) console.warn('limits of open files: skipped, there is no /proc here');
-
-describe.skipIf(noProc)('a limit of open files that leaves next to nothing for clients', () => {
+describe('a limit of open files that leaves next to nothing for clients', { tags: ['linux'] }, () => {
   const upstreams = (count: number) =>
     Array.from({ length: count }, (_, index) => `http://127.0.0.1:${index + 1}`).join(',');
 
@@ -300,14 +294,7 @@ describe.skipIf(noProc)('a limit of open files that leaves next to nothing for c
     // Three instances of the pets service were still served with 1024.
     [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
     [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
-    [
-      { MAX_CONNECTIONS: '20' },
-      1,
-      375,
-      'MAX_CONNECTIONS=20',
-      '19 for client connections after',
-      '256 x 1',
-    ],
+    [{ MAX_CONNECTIONS: '20' }, 1, 375, 'MAX_CONNECTIONS=20', '19 for client connections after', '256 x 1'],
     [
       { GATEWAY_WORKERS: '2' },
       1,

@@ -6,11 +6,8 @@ import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 import { seededRandom, startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
-
-const missing = postgresMissing();
-if (missing !== undefined) console.warn(`tests of creates over broken connections are skipped: ${missing}`);
 
 const creates = 1000;
 /** Clients that work at the same time. */
@@ -25,7 +22,7 @@ async function relayTo(url: string, odds: number, random: () => number) {
 
 const total = ({ broken }: BreakingRelay) => Object.values(broken).reduce((sum, count) => sum + count, 0);
 
-describe.skipIf(missing !== undefined)('connections that break at random', () => {
+describe('connections that break at random', { tags: ['postgresql'] }, () => {
   test(
     '1,000 creates, each retried with its key until it is answered, make exactly 1,000 pets',
     { timeout: 80_000 },

@@ -1,11 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startLoadedServices, type LoadedRequest } from '../support/load/database-load.ts';
-import { postgresMissing } from '../support/stores/stores.ts';
-
-const missing = postgresMissing();
-if (missing !== undefined)
-  console.warn(`tests of a PostgreSQL that goes away under load are skipped: ${missing}`);
 
 /** Fails unless each request was served, or refused with 503 as an Error. */
 function expectHonestAnswers(requests: LoadedRequest[]): void {
@@ -19,7 +14,7 @@ function expectHonestAnswers(requests: LoadedRequest[]): void {
   }
 }
 
-describe.skipIf(missing !== undefined)('under a steady load of creates and lists, PostgreSQL is', () => {
+describe('under a steady load of creates and lists, PostgreSQL is', { tags: ['postgresql'] }, () => {
   test.each([
     { way: 'killed and restarted', awayMs: 3000, leave: 'kill', come: 'restart' },
     // Longer than the pets service waits for anything.

@@ -6,12 +6,8 @@ import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
-import { postgresMissing } from '../support/stores/stores.ts';
 
-const missing = postgresMissing();
-if (missing !== undefined) console.warn(`tests of a PostgreSQL that goes away are skipped: ${missing}`);
-
-describe.skipIf(missing !== undefined)('PostgreSQL goes away and comes back', () => {
+describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => {
   let stack: AsyncDisposableStack;
   let postgres: PostgresServer;
   let databaseUrl: string;

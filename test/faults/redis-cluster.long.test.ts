@@ -7,11 +7,8 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayCounter, dayUsed } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
-const skip = needsRedisServer('tests on a Redis Cluster');
-
-describe.skipIf(skip)('on a Redis Cluster of three masters and three replicas', () => {
+describe('on a Redis Cluster of three masters and three replicas', { tags: ['redis-server'] }, () => {
   let cluster: RedisClusterServers;
   let fleet: GatewayFleet;
 

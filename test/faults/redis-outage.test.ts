@@ -6,11 +6,8 @@ import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
-const skip = needsRedisServer('tests of a Redis that goes away');
-
-describe.skipIf(skip)('Redis goes away and comes back', () => {
+describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
   beforeEach(async () => {
     kit = await startGatewayKit();
@@ -202,7 +199,7 @@ describe.skipIf(skip)('Redis goes away and comes back', () => {
   });
 });
 
-describe.skipIf(skip)('Redis cannot be used at the start', () => {
+describe('Redis cannot be used at the start', { tags: ['redis-server'] }, () => {
   test('a replica: the log says why, once, and nothing leaks until it is promoted', async () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();

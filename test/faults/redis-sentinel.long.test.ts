@@ -4,11 +4,8 @@ import { runProgram } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
-const skip = needsRedisServer('tests of Redis Sentinel');
-
-describe.skipIf(skip)('on a master with two replicas and three Sentinels', () => {
+describe('on a master with two replicas and three Sentinels', { tags: ['redis-server'] }, () => {
   let redis: RedisSentinelServers;
   let fleet: GatewayFleet;
 

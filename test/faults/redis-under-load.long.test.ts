@@ -5,15 +5,13 @@ import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
-import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
-
-const skip = needsRedisServer('tests of Redis faults under load');
 
 /** Requests a day, so that no window begins anew while a test runs. */
 const day = 100;
 
-describe.skipIf(skip)('under a steady load of known keys on two gateways, Redis', () => {
+describe('under a steady load of known keys on two gateways, Redis', { tags: ['redis-server'] }, () => {
   let server: RedisServer;
   let relay: SlowRelay;
   let fleet: GatewayFleet;

@@ -8,11 +8,8 @@ import { startGateway, startPetsService, type Service } from '../support/kits/se
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
-
-const missing = postgresMissing();
-if (missing !== undefined) console.warn(`two pets services on one database: skipped, ${missing}`);
 
 interface Outcome {
   method: 'GET' | 'POST';
@@ -24,7 +21,7 @@ interface Outcome {
 const clients = 8;
 const upstreamTimeoutMs = 1000;
 
-describe.skipIf(missing !== undefined)('two pets services behind a gateway, under load', () => {
+describe('two pets services behind a gateway, under load', { tags: ['postgresql'] }, () => {
   const stack = new AsyncDisposableStack();
   let env: Record<string, string>;
   let ports: number[];

@@ -1,5 +1,4 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
@@ -8,11 +7,6 @@ import { startGateway, type Service } from '../support/kits/service.ts';
 import { startLoad, tally } from '../support/load/steady-load.ts';
 import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
 import { answerPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
-
-const withoutIpv6 = !Object.values(networkInterfaces())
-  .flat()
-  .some((address) => address?.address === '::1');
-if (withoutIpv6) console.warn('an upstream at an IPv6 address: skipped, this machine has no IPv6');
 
 describe('two upstreams', () => {
   let kit: GatewayKit;
@@ -218,7 +212,7 @@ describe('an upstream that is not there', () => {
     await upstream[Symbol.asyncDispose]();
   });
 
-  test.skipIf(withoutIpv6)('at an IPv6 address that is there, requests go there', async () => {
+  test('at an IPv6 address that is there, requests go there', { tags: ['ipv6'] }, async () => {
     const upstream = await startUpstream(0, '::1');
     const gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: upstream.url });
     expect(upstream.url).toMatch(/^http:\/\/\[::1\]:\d+$/);

@@ -10,7 +10,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 import { answerPets } from '../support/upstreams/upstream.ts';
 
 describe('SIGTERM', () => {
@@ -115,9 +115,6 @@ describe('SIGTERM', () => {
 });
 
 describe('SIGTERM to the pets service', () => {
-  const missing = postgresMissing();
-  if (missing !== undefined) console.warn(`its test on PostgreSQL is skipped: ${missing}`);
-
   test('ends it with 0, and what it stored is there at the next start', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path };
@@ -135,7 +132,7 @@ describe('SIGTERM to the pets service', () => {
     expect(await service.exited).toBe(0);
   });
 
-  test.skipIf(missing !== undefined)('on PostgreSQL too', async () => {
+  test('on PostgreSQL too', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const service = await startPetsService({
       DATA_DIR: directory.path,
@@ -145,7 +142,7 @@ describe('SIGTERM to the pets service', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  test.skipIf(missing !== undefined)('a create in flight is finished', async () => {
+  test('a create in flight is finished', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();
     const service = await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: databaseUrl });

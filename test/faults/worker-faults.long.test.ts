@@ -14,17 +14,15 @@ import {
   busyWorkersOf,
   isRunning,
   lookAt,
-  noProc,
   threeWorkers,
   untilWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
 import { startLoad, tally } from '../support/load/steady-load.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 import { holdRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
-describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers, in trouble', () => {
+describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeEach(async () => {
@@ -109,8 +107,9 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
     }
   });
 
-  test.skipIf(noProc)(
+  test(
     'that is killed leaves no worker behind, and they finish what they have in flight',
+    { tags: ['linux'] },
     async () => {
       const { answers, finish } = await holdRequests(kit, 9);
       const pids = await untilWorkers(kit.gateway, workers);
@@ -127,7 +126,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
   );
 });
 
-describe.skipIf(needsRedisServer('several workers'))('the start of several workers', () => {
+describe('the start of several workers', { tags: ['redis-server'] }, () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
   /** Ends each worker as it begins whose number is above a number: they count from 1 on. */
   const failAbove = (number: number) => {

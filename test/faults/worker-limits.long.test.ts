@@ -6,9 +6,8 @@ import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
 import { threeWorkers, untilWorkers, workers } from '../support/kits/worker-processes.ts';
 import { tally } from '../support/load/steady-load.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
-describe.skipIf(needsRedisServer('several workers'))('limits of connections of several workers', () => {
+describe('limits of connections of several workers', { tags: ['redis-server'] }, () => {
   const sockets: Socket[] = [];
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();

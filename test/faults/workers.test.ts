@@ -16,10 +16,9 @@ import {
 } from '../support/kits/worker-processes.ts';
 import { tally } from '../support/load/steady-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 import { holdRequests } from '../support/upstreams/held-requests.ts';
 
-describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers', () => {
+describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeEach(async () => {
@@ -86,7 +85,7 @@ describe.skipIf(needsRedisServer('several workers'))('a gateway of three workers
   });
 });
 
-describe.skipIf(needsRedisServer('several workers'))('the start of several workers', () => {
+describe('the start of several workers', { tags: ['redis-server'] }, () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
 
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('names a %s that is taken, once', async (setting) => {

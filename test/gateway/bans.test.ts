@@ -6,7 +6,6 @@ import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 let kit: GatewayKit;
 let redis: RedisClient;
@@ -46,10 +45,8 @@ async function provokeBan({ key, keyHash }: IssuedKey) {
   return pets(key);
 }
 
-const skip = needsRedisServer('bans, which test/e2e/stores.test.ts shows on any Redis');
-
 // Most of them wait for real time to pass, so they wait together. Whole minutes: waiting-clients.long.test.ts.
-describe.skipIf(skip).concurrent('bans', () => {
+describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async ({ expect }) => {
     const { key } = await exhaustedKey();
     const startedAt = Date.now();
@@ -133,7 +130,7 @@ describe.skipIf(skip).concurrent('bans', () => {
   });
 });
 
-describe.skipIf(skip)('one thing at a time', () => {
+describe('one thing at a time', { tags: ['redis-server'] }, () => {
   test('200 requests at once across the limit count as one violation', async () => {
     const { key, keyHash } = await kit.issue({ minute: 50 });
     const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));

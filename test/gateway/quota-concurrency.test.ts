@@ -9,10 +9,10 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
-describe.skipIf(needsRedisServer('quotas with requests at once'))('requests at once', () => {
+describe('requests at once', { tags: ['redis-server'] }, () => {
   const story = fc.record({
     gateways: fc.integer({ min: 1, max: 4 }),
     minute: fc.integer({ min: 1, max: 200 }),

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
-test.skipIf(needsRedisServer('the quota script against its model'))(
+test(
   'the quota script decides as its model does, over up to 1,500 stories of a key',
-  { timeout: 180_000 },
+  { tags: ['redis-server'], timeout: 180_000 },
   async () => {
     await using server = await startRedisServer();
     const redis = await connectRedis(server.url);

@@ -3,7 +3,7 @@ import { describe, test } from 'vitest';
 import { startInProcessRedis } from '../../gateway/redis/embedded/in-process-redis.ts';
 import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { needsRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer } from '../support/stores/redis-server.ts';
 
 describe('the quota script decides as its model does, whatever happens to a key in whichever order and time', () => {
   // A failure prints its seed and the shortest story that fails.
@@ -17,7 +17,7 @@ describe('the quota script decides as its model does, whatever happens to a key 
     redis.disconnect();
   };
 
-  test.skipIf(needsRedisServer('the quota script against its model'))('on redis-server', async () => {
+  test('on redis-server', { tags: ['redis-server'] }, async () => {
     await using server = await startRedisServer();
     await tellStories(server.url, 80);
   });

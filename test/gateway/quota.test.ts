@@ -6,135 +6,130 @@ import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
-import { needsRedisServer, startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
-describe.skipIf(needsRedisServer('quotas over three gateways'))(
-  'quotas over three gateways on one redis-server',
-  () => {
-    let server: RedisServer;
-    let redis: RedisClient;
-    let upstream: Upstream;
-    let gateways: Service[];
+describe('quotas over three gateways on one redis-server', { tags: ['redis-server'] }, () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+  let upstream: Upstream;
+  let gateways: Service[];
 
-    beforeAll(async () => {
-      server = await startRedisServer();
-      upstream = await startUpstream();
-      const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
-      gateways = await Promise.all([startGateway(env), startGateway(env), startGateway(env)]);
-      redis = await connectRedis(server.url);
-    });
+  beforeAll(async () => {
+    server = await startRedisServer();
+    upstream = await startUpstream();
+    const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
+    gateways = await Promise.all([startGateway(env), startGateway(env), startGateway(env)]);
+    redis = await connectRedis(server.url);
+  });
 
-    afterAll(async () => {
-      redis.disconnect();
-      await Promise.all(gateways.map((gateway) => gateway[Symbol.asyncDispose]()));
-      await upstream[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-    });
+  afterAll(async () => {
+    redis.disconnect();
+    await Promise.all(gateways.map((gateway) => gateway[Symbol.asyncDispose]()));
+    await upstream[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
 
-    const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
-    /** Over all days, so that the test may run across midnight. */
-    const dayCount = async (keyHash: string) => {
-      const counters = await redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
-      return (await Promise.all(counters.map((key) => redis.get(key)))).reduce(
-        (sum, count) => sum + Number(count),
-        0,
+  const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
+  /** Over all days, so that the test may run across midnight. */
+  const dayCount = async (keyHash: string) => {
+    const counters = await redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
+    return (await Promise.all(counters.map((key) => redis.get(key)))).reduce(
+      (sum, count) => sum + Number(count),
+      0,
+    );
+  };
+
+  test('2,000 requests at once on a Free key: exactly 60 are served, and the day counter says 60', async () => {
+    const { key, keyHash } = await keyIssuer(redis).issue();
+    const answers = await Promise.all(Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })));
+    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
+    expect(await dayCount(keyHash)).toBe(60);
+    expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
+    const remaining = answers
+      .filter(({ status }) => status === 200)
+      .map((a) => Number(a.header('X-RateLimit-Remaining')));
+    expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
+  });
+
+  test('a limit that is changed with redis-cli holds on all gateways within a second, counters kept', async () => {
+    const { key } = await keyIssuer(redis).issue();
+    for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
+    await redis.hset(redisKeys.plan('free'), 'minute', 5);
+    await sleep(1000);
+    const answers = [];
+    for (let index = 0; index < 6; index += 1) answers.push(await send(pets(index), { key }));
+    await redis.hset(redisKeys.plan('free'), 'minute', 60);
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 429]);
+    expect(answers.map((answer) => answer.header('X-RateLimit-Limit'))).toEqual([
+      '5',
+      '5',
+      '5',
+      '5',
+      '5',
+      '5',
+    ]);
+    expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
+      '1',
+      '0',
+      '0',
+      '0',
+      '0',
+      '0',
+    ]);
+    await sleep(1000);
+    expect((await send(pets(0), { key })).status).toBe(200);
+  });
+
+  test('a revoked key gets 401 on the next request on all gateways', async () => {
+    const { key, id } = await keyIssuer(redis).issue();
+    for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
+    await keyIssuer(redis).store.revoke(id);
+    for (let index = 0; index < 3; index += 1) {
+      const answer = await send(pets(index), { key });
+      expect(answer.status).toBe(401);
+      expect(answer.json).toMatchObject({ code: 'revoked_api_key', status: 401 });
+    }
+  });
+
+  test('another plan and own limits act on the next request on all gateways', async () => {
+    const { key, id } = await keyIssuer(redis).issue();
+    const limits = async () =>
+      Promise.all(
+        [0, 1, 2].map(async (index) => (await send(pets(index), { key })).header('RateLimit-Policy')),
       );
-    };
+    const policy = (minute: number, day: number) => `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
+    expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
+    await keyIssuer(redis).store.change(id, { plan: 'pro' });
+    expect(await limits()).toEqual(Array(3).fill(policy(300, 10_000)));
+    await keyIssuer(redis).store.change(id, { minute: 77 });
+    expect(await limits()).toEqual(Array(3).fill(policy(77, 10_000)));
+    await keyIssuer(redis).store.change(id, { minute: null, plan: 'free' });
+    expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
+  });
 
-    test('2,000 requests at once on a Free key: exactly 60 are served, and the day counter says 60', async () => {
-      const { key, keyHash } = await keyIssuer(redis).issue();
-      const answers = await Promise.all(
-        Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
+  test('a request of a known key costs Redis one command, counted on the server', async () => {
+    const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'business' });
+    await send(pets(0), { key });
+    const monitor = await monitorRedis(server.port);
+    for (let index = 0; index < 50; index += 1) expect((await send(pets(0), { key })).status).toBe(200);
+    // What a script does within the server is no command of its own.
+    const sent = () => monitor.commands.filter(({ source }) => source !== 'lua');
+    const ofKey = () => sent().filter(({ args }) => args.some((arg) => arg.includes(keyHash)));
+    await expect.poll(() => ofKey().length).toBeGreaterThanOrEqual(50);
+    monitor.close();
+    expect(ofKey().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
+    // All else is the clock's: settings and life are asked for twice a second, however many requests there are.
+    const others = new Set(
+      sent().flatMap(({ args }) =>
+        args.some((arg) => arg.includes(keyHash)) ? [] : [`${args[0]} ${args[1] ?? ''}`],
+      ),
+    );
+    for (const command of others) {
+      expect(command).toMatch(
+        /^(hmget gw:plan:|hgetall gw:ban-policy|(z\w+|expire) gw:(instances|\{busy\})|type gw:|ping )/,
       );
-      const count = (status: number) => answers.filter((answer) => answer.status === status).length;
-      expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
-      expect(await dayCount(keyHash)).toBe(60);
-      expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
-      const remaining = answers
-        .filter(({ status }) => status === 200)
-        .map((a) => Number(a.header('X-RateLimit-Remaining')));
-      expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
-    });
-
-    test('a limit that is changed with redis-cli holds on all gateways within a second, counters kept', async () => {
-      const { key } = await keyIssuer(redis).issue();
-      for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
-      await redis.hset(redisKeys.plan('free'), 'minute', 5);
-      await sleep(1000);
-      const answers = [];
-      for (let index = 0; index < 6; index += 1) answers.push(await send(pets(index), { key }));
-      await redis.hset(redisKeys.plan('free'), 'minute', 60);
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 429]);
-      expect(answers.map((answer) => answer.header('X-RateLimit-Limit'))).toEqual([
-        '5',
-        '5',
-        '5',
-        '5',
-        '5',
-        '5',
-      ]);
-      expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
-        '1',
-        '0',
-        '0',
-        '0',
-        '0',
-        '0',
-      ]);
-      await sleep(1000);
-      expect((await send(pets(0), { key })).status).toBe(200);
-    });
-
-    test('a revoked key gets 401 on the next request on all gateways', async () => {
-      const { key, id } = await keyIssuer(redis).issue();
-      for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
-      await keyIssuer(redis).store.revoke(id);
-      for (let index = 0; index < 3; index += 1) {
-        const answer = await send(pets(index), { key });
-        expect(answer.status).toBe(401);
-        expect(answer.json).toMatchObject({ code: 'revoked_api_key', status: 401 });
-      }
-    });
-
-    test('another plan and own limits act on the next request on all gateways', async () => {
-      const { key, id } = await keyIssuer(redis).issue();
-      const limits = async () =>
-        Promise.all(
-          [0, 1, 2].map(async (index) => (await send(pets(index), { key })).header('RateLimit-Policy')),
-        );
-      const policy = (minute: number, day: number) => `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
-      expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
-      await keyIssuer(redis).store.change(id, { plan: 'pro' });
-      expect(await limits()).toEqual(Array(3).fill(policy(300, 10_000)));
-      await keyIssuer(redis).store.change(id, { minute: 77 });
-      expect(await limits()).toEqual(Array(3).fill(policy(77, 10_000)));
-      await keyIssuer(redis).store.change(id, { minute: null, plan: 'free' });
-      expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
-    });
-
-    test('a request of a known key costs Redis one command, counted on the server', async () => {
-      const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'business' });
-      await send(pets(0), { key });
-      const monitor = await monitorRedis(server.port);
-      for (let index = 0; index < 50; index += 1) expect((await send(pets(0), { key })).status).toBe(200);
-      // What a script does within the server is no command of its own.
-      const sent = () => monitor.commands.filter(({ source }) => source !== 'lua');
-      const ofKey = () => sent().filter(({ args }) => args.some((arg) => arg.includes(keyHash)));
-      await expect.poll(() => ofKey().length).toBeGreaterThanOrEqual(50);
-      monitor.close();
-      expect(ofKey().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-      // All else is the clock's: settings and life are asked for twice a second, however many requests there are.
-      const others = new Set(
-        sent().flatMap(({ args }) =>
-          args.some((arg) => arg.includes(keyHash)) ? [] : [`${args[0]} ${args[1] ?? ''}`],
-        ),
-      );
-      for (const command of others) {
-        expect(command).toMatch(
-          /^(hmget gw:plan:|hgetall gw:ban-policy|(z\w+|expire) gw:(instances|\{busy\})|type gw:|ping )/,
-        );
-      }
-    });
-  },
-);
+    }
+  });
+});

@@ -4,7 +4,6 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 /*
  * What one request costs in things that can be counted, so that no change adds a round trip, a write or a step of the
@@ -13,7 +12,7 @@ import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 const warmUp = 20;
 
-describe.skipIf(needsRedisServer('what a request costs'))('what a request costs', () => {
+describe('what a request costs', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeAll(async () => {

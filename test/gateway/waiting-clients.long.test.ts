@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { needsRedisServer } from '../support/stores/redis-server.ts';
 
 let kit: GatewayKit;
 
@@ -18,10 +17,8 @@ afterAll(async () => {
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 
-const skip = needsRedisServer('clients that wait for a minute to pass');
-
 // They wait together.
-describe.skipIf(skip).concurrent('clients that heed 429', () => {
+describe.concurrent('clients that heed 429', { tags: ['redis-server'] }, () => {
   test(
     'a client that backs off exponentially from 1 s is never banned',
     { timeout: 90_000 },

@@ -7,7 +7,7 @@ import { migrate } from '../../prisma/migrate.ts';
 import { send } from '../support/http/http.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { recordQueries } from '../support/stores/recorded-queries.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 
 interface PlanNode {
   'Node Type': string;
@@ -22,7 +22,7 @@ const pets = 100_000;
  * Where each page is read from an index in its order, from where it begins, it costs the same however many pets there
  * are. So this looks at how PostgreSQL would run what the service really sends.
  */
-describe.skipIf(postgresMissing() !== undefined)('among 100,000 pets', () => {
+describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   const token = serviceToken('tests');
   const queries: SqlQuery[] = [];
   let client: pg.Client;

@@ -4,9 +4,9 @@ import { openDatabase } from '../../pets-service/database/database.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { send } from '../support/http/http.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
-import { createDatabase, postgresMissing } from '../support/stores/stores.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 
-describe.skipIf(postgresMissing() !== undefined)('connections to PostgreSQL', () => {
+describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
   test('that are all busy make who waits for one get 503 and Retry-After, before those are free again', async () => {
     await using stack = new AsyncDisposableStack();
     const url = await createDatabase();

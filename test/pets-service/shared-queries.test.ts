@@ -7,106 +7,107 @@ import { petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
 import { recordQueries } from '../support/stores/recorded-queries.ts';
 
 /** Requests that arrive together share queries. What each of them is told must be what it would be told alone. */
-describe.each(petsDatabases)('requests that arrive together, on $name', ({ missing, open }) => {
-  const onDatabase = test.skipIf(missing !== undefined);
-  const queries: SqlQuery[] = [];
-  let database: PetsDatabase;
-  let store: PetStore;
-  let stack: AsyncDisposableStack;
+for (const { open, name, tags } of petsDatabases)
+  describe(`requests that arrive together, on ${name}`, { tags }, () => {
+    const queries: SqlQuery[] = [];
+    let database: PetsDatabase;
+    let store: PetStore;
+    let stack: AsyncDisposableStack;
 
-  beforeAll(async () => {
-    if (missing !== undefined) return;
-    await using starting = new AsyncDisposableStack();
-    database = starting.use(await open());
-    await migrate(database.adapter());
-    store = createPetStore(recordQueries(database.adapter(), queries));
-    starting.defer(() => store.close());
-    stack = starting.move();
-  });
+    beforeAll(async () => {
+      await using starting = new AsyncDisposableStack();
+      database = starting.use(await open());
+      await migrate(database.adapter());
+      store = createPetStore(recordQueries(database.adapter(), queries));
+      starting.defer(() => store.close());
+      stack = starting.move();
+    });
 
-  afterAll(() => stack?.disposeAsync());
+    afterAll(() => stack?.disposeAsync());
 
-  const pet = (name: string, categoryId = 1n): NewPet => ({ name, categoryId, status: 'available' });
-  const all = { limit: 100, status: undefined, afterId: undefined };
+    const pet = (name: string, categoryId = 1n): NewPet => ({ name, categoryId, status: 'available' });
+    const all = { limit: 100, status: undefined, afterId: undefined };
 
-  const different = [
-    pet('Rex'),
-    pet('Mia', 2n),
-    pet('Rex'),
-    pet('Rex', 3n),
-    { ...pet('Rex'), status: 'sold' as const },
-    pet(String.raw`{"NULL", \\N, \'}`, -(2n ** 63n)),
-    pet('NULL', 2n ** 63n - 1n),
-  ];
+    const different = [
+      pet('Rex'),
+      pet('Mia', 2n),
+      pet('Rex'),
+      pet('Rex', 3n),
+      { ...pet('Rex'), status: 'sold' as const },
+      pet(String.raw`{"NULL", \\N, \'}`, -(2n ** 63n)),
+      pet('NULL', 2n ** 63n - 1n),
+    ];
 
-  onDatabase.each([1, 2, 100])('create one pet each by one statement: %d times', async (times) => {
-    const wanted = Array.from({ length: times }, () => different).flat();
-    queries.length = 0;
-    const created = await Promise.all(wanted.map((one) => store.create(one)));
-    expect(queries).toHaveLength(1);
-    expect(created.map(({ id: _id, ...content }) => content)).toEqual(wanted);
-    // In the order in which they came, each once.
-    const ids = created.map(({ id }) => id);
-    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => Number(a - b)));
-    for (const one of created.slice(0, 10)) expect(await store.find(one.id)).toEqual(one);
-  });
+    test.each([1, 2, 100])('create one pet each by one statement: %d times', async (times) => {
+      const wanted = Array.from({ length: times }, () => different).flat();
+      queries.length = 0;
+      const created = await Promise.all(wanted.map((one) => store.create(one)));
+      expect(queries).toHaveLength(1);
+      expect(created.map(({ id: _id, ...content }) => content)).toEqual(wanted);
+      // In the order in which they came, each once.
+      const ids = created.map(({ id }) => id);
+      expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => Number(a - b)));
+      for (const one of created.slice(0, 10)) expect(await store.find(one.id)).toEqual(one);
+    });
 
-  /** Runs before each pet is stored, which is NEW. */
-  async function withTrigger(body: string, step: () => Promise<void>): Promise<void> {
-    await database.query(
-      `CREATE FUNCTION before_pet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} RETURN NEW; END'`,
-    );
-    await database.query(
-      'CREATE TRIGGER before_pet BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION before_pet()',
-    );
-    try {
-      await step();
-    } finally {
-      await database.query('DROP FUNCTION before_pet() CASCADE');
+    /** Runs before each pet is stored, which is NEW. */
+    async function withTrigger(body: string, step: () => Promise<void>): Promise<void> {
+      await database.query(
+        `CREATE FUNCTION before_pet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} RETURN NEW; END'`,
+      );
+      await database.query(
+        'CREATE TRIGGER before_pet BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION before_pet()',
+      );
+      try {
+        await step();
+      } finally {
+        await database.query('DROP FUNCTION before_pet() CASCADE');
+      }
     }
-  }
 
-  const refusals = [
-    { how: 'its constraint', body: "IF NEW.name = ''Cat'' THEN NEW.name = NULL; END IF;" },
-    { how: 'what a trigger raises', body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats''; END IF;" },
-    {
-      how: 'a permission',
-      body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats'' USING ERRCODE = ''42501''; END IF;",
-    },
-    { how: 'a trigger that leaves it out', body: "IF NEW.name = ''Cat'' THEN RETURN NULL; END IF;" },
-  ];
+    const refusals = [
+      { how: 'its constraint', body: "IF NEW.name = ''Cat'' THEN NEW.name = NULL; END IF;" },
+      { how: 'what a trigger raises', body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats''; END IF;" },
+      {
+        how: 'a permission',
+        body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats'' USING ERRCODE = ''42501''; END IF;",
+      },
+      { how: 'a trigger that leaves it out', body: "IF NEW.name = ''Cat'' THEN RETURN NULL; END IF;" },
+    ];
 
-  onDatabase.each(refusals)('create the others, where one is refused by $how', async ({ body }) => {
-    const { id: afterId } = await store.create(pet('First'));
-    await withTrigger(body, async () => {
-      const named = ['Rex', 'Mia', 'Cat', 'Tom', 'Cat', 'Kim', 'Bob'];
-      const outcomes = await Promise.allSettled(named.map((name) => store.create(pet(name))));
-      const names = outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value.name : 'Cat'));
-      expect(names).toEqual(named);
-      const { pets } = await store.list({ ...all, afterId });
-      const created = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
-      expect(pets).toEqual(created.toSorted((a, b) => Number(a.id - b.id)));
+    test.each(refusals)('create the others, where one is refused by $how', async ({ body }) => {
+      const { id: afterId } = await store.create(pet('First'));
+      await withTrigger(body, async () => {
+        const named = ['Rex', 'Mia', 'Cat', 'Tom', 'Cat', 'Kim', 'Bob'];
+        const outcomes = await Promise.allSettled(named.map((name) => store.create(pet(name))));
+        const names = outcomes.map((outcome) =>
+          outcome.status === 'fulfilled' ? outcome.value.name : 'Cat',
+        );
+        expect(names).toEqual(named);
+        const { pets } = await store.list({ ...all, afterId });
+        const created = outcomes.flatMap((outcome) =>
+          outcome.status === 'fulfilled' ? [outcome.value] : [],
+        );
+        expect(pets).toEqual(created.toSorted((a, b) => Number(a.id - b.id)));
+      });
     });
-  });
 
-  onDatabase('are told what was stored, where a trigger changes it', async () => {
-    await withTrigger('NEW.name = upper(NEW.name);', async () => {
-      const [rex, mia] = await Promise.all(['Rex', 'Mia'].map((name) => store.create(pet(name))));
-      expect([rex?.name, mia?.name]).toEqual(['REX', 'MIA']);
+    test('are told what was stored, where a trigger changes it', async () => {
+      await withTrigger('NEW.name = upper(NEW.name);', async () => {
+        const [rex, mia] = await Promise.all(['Rex', 'Mia'].map((name) => store.create(pet(name))));
+        expect([rex?.name, mia?.name]).toEqual(['REX', 'MIA']);
+      });
     });
-  });
 
-  onDatabase('find one pet each, or none, by one statement', async () => {
-    const [rex, mia] = [await store.create(pet('Rex')), await store.create(pet('Mia'))];
-    queries.length = 0;
-    const found = await Promise.all([mia.id, 4711n, rex.id, mia.id].map((id) => store.find(id)));
-    expect(queries).toHaveLength(1);
-    expect(found).toEqual([mia, undefined, rex, mia]);
-  });
+    test('find one pet each, or none, by one statement', async () => {
+      const [rex, mia] = [await store.create(pet('Rex')), await store.create(pet('Mia'))];
+      queries.length = 0;
+      const found = await Promise.all([mia.id, 4711n, rex.id, mia.id].map((id) => store.find(id)));
+      expect(queries).toHaveLength(1);
+      expect(found).toEqual([mia, undefined, rex, mia]);
+    });
 
-  onDatabase(
-    'list pages by one statement, the same page once, and those of a status by another',
-    async () => {
+    test('list pages by one statement, the same page once, and those of a status by another', async () => {
       await Promise.all(different.map((one) => store.create(one)));
       queries.length = 0;
       const [page, same, one, sold, pending] = await Promise.all([
@@ -125,36 +126,35 @@ describe.each(petsDatabases)('requests that arrive together, on $name', ({ missi
       expect(sold.pets.length).toBeGreaterThan(0);
       for (const { status } of sold.pets) expect(status).toBe('sold');
       expect(pending).toEqual({ pets: [], more: false });
-    },
-  );
+    });
 
-  onDatabase('list many pages by some statements, and each is the one that was asked for', async () => {
-    await Promise.all(Array.from({ length: 50 }, (_, index) => store.create(pet(`Pet ${index}`))));
-    const { pets } = await store.list(all);
-    queries.length = 0;
-    const pages = await Promise.all(
-      pets.slice(0, 50).map(({ id: afterId }) => store.list({ limit: 3, status: undefined, afterId })),
-    );
-    expect(queries).toHaveLength(3);
-    expect(pages.map((page) => page.pets)).toEqual(
-      pages.map((_page, index) => pets.slice(index + 1, index + 4)),
-    );
-  });
+    test('list many pages by some statements, and each is the one that was asked for', async () => {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => store.create(pet(`Pet ${index}`))));
+      const { pets } = await store.list(all);
+      queries.length = 0;
+      const pages = await Promise.all(
+        pets.slice(0, 50).map(({ id: afterId }) => store.list({ limit: 3, status: undefined, afterId })),
+      );
+      expect(queries).toHaveLength(3);
+      expect(pages.map((page) => page.pets)).toEqual(
+        pages.map((_page, index) => pets.slice(index + 1, index + 4)),
+      );
+    });
 
-  onDatabase('see what was stored before they came, even while an older list is under way', async () => {
-    const older = store.list(all);
-    const created = await store.create(pet('Seen'));
-    expect((await store.list({ ...all, afterId: created.id - 1n })).pets).toEqual([created]);
-    expect((await older).pets.length).toBeGreaterThan(0);
-  });
+    test('see what was stored before they came, even while an older list is under way', async () => {
+      const older = store.list(all);
+      const created = await store.create(pet('Seen'));
+      expect((await store.list({ ...all, afterId: created.id - 1n })).pets).toEqual([created]);
+      expect((await older).pets.length).toBeGreaterThan(0);
+    });
 
-  onDatabase('find their pets although one beside them can’t be read', async () => {
-    const [rex, mia] = await Promise.all([store.create(pet('Rex')), store.create(pet('Mia'))]);
-    await database.query(`ALTER TYPE "PetStatus" ADD VALUE 'reserved'`);
-    await database.query(`UPDATE pets SET status = 'reserved' WHERE id = ${rex.id}`);
-    const [found, unreadable] = await Promise.allSettled([store.find(mia.id), store.find(rex.id)]);
-    expect(found).toEqual({ status: 'fulfilled', value: mia });
-    expect(unreadable.status).toBe('rejected');
-    await database.query(`UPDATE pets SET status = 'sold' WHERE id = ${rex.id}`);
+    test('find their pets although one beside them can’t be read', async () => {
+      const [rex, mia] = await Promise.all([store.create(pet('Rex')), store.create(pet('Mia'))]);
+      await database.query(`ALTER TYPE "PetStatus" ADD VALUE 'reserved'`);
+      await database.query(`UPDATE pets SET status = 'reserved' WHERE id = ${rex.id}`);
+      const [found, unreadable] = await Promise.allSettled([store.find(mia.id), store.find(rex.id)]);
+      expect(found).toEqual({ status: 'fulfilled', value: mia });
+      expect(unreadable.status).toBe('rejected');
+      await database.query(`UPDATE pets SET status = 'sold' WHERE id = ${rex.id}`);
+    });
   });
-});

@@ -8,7 +8,7 @@ import { postJson, send, sendRaw } from '../support/http/http.ts';
 import { contents, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { hasRedisServer, needsRedisServer } from '../support/stores/redis-server.ts';
+import { hasRedisServer } from '../support/stores/redis-server.ts';
 
 interface IssuedByOps {
   key: string;
@@ -93,22 +93,19 @@ describe('after all kinds of use, an API key in clear or a token is found', () =
     expect(find(JSON.stringify(content))).toEqual([]);
   });
 
-  test.skipIf(needsRedisServer('secrets in the files of Redis'))(
-    'nowhere in the files and the slow log of Redis',
-    async () => {
-      const slow = await kit.redis.slowlog('GET', -1);
-      expect(JSON.stringify(slow)).toMatch(/evalsha/i);
-      expect(find(JSON.stringify(slow))).toEqual([]);
-      const [, directory = ''] = await kit.redis.config('GET', 'dir');
-      const files = await readdir(directory, { recursive: true, withFileTypes: true });
-      const written = files.filter((file) => file.isFile());
-      expect(written.map(({ name }) => name).join()).toContain('aof');
-      for (const { parentPath, name } of written) {
-        expect(find(name)).toEqual([]);
-        expect(find(await readFile(join(parentPath, name), 'latin1'))).toEqual([]);
-      }
-    },
-  );
+  test('nowhere in the files and the slow log of Redis', { tags: ['redis-server'] }, async () => {
+    const slow = await kit.redis.slowlog('GET', -1);
+    expect(JSON.stringify(slow)).toMatch(/evalsha/i);
+    expect(find(JSON.stringify(slow))).toEqual([]);
+    const [, directory = ''] = await kit.redis.config('GET', 'dir');
+    const files = await readdir(directory, { recursive: true, withFileTypes: true });
+    const written = files.filter((file) => file.isFile());
+    expect(written.map(({ name }) => name).join()).toContain('aof');
+    for (const { parentPath, name } of written) {
+      expect(find(name)).toEqual([]);
+      expect(find(await readFile(join(parentPath, name), 'latin1'))).toEqual([]);
+    }
+  });
 
   test('upstream as a token alone: no header, no path and no body has a key', () => {
     const keys = createSecretFinder(secrets.filter((secret) => secret.startsWith('pets_')));

@@ -1,17 +1,14 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alarmsOf } from '../support/checks/alarms.ts';
 import { postJson, send, type Answer } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
-const missing = spawnSync('slowhttptest', ['-h']).error !== undefined;
-if (missing) console.warn('attacks by slow clients: skipped, slowhttptest is not installed');
-
 const attackSeconds = 15;
 const connections = 1000;
 
-describe.skipIf(missing)('a thousand slow clients', () => {
+describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
   let both: BothServices;
   let pets: string;
 

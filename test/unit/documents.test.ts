@@ -1,36 +1,118 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 
-const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
-const readme = read('README.md');
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** First cells of the table rows under a heading. */
-function firstCells(heading: string): string[] {
-  const section = readme.split(`\n### ${heading}\n`)[1]?.split('\n### ')[0] ?? '';
-  return [...section.matchAll(/^\| `([^`]+)`/gm)].map(([, cell = '']) => cell);
+/** Length of each document in lines; its reader has one question, and does not read on forever. */
+const maxLines = 200;
+const documents = {
+  'README.md': 120,
+  'gateway/README.md': maxLines,
+  'gateway/API.md': maxLines,
+  'gateway/OPERATIONS.md': maxLines,
+  'gateway/ops/README.md': maxLines,
+  'pets-service/README.md': maxLines,
+  'prisma/README.md': maxLines,
+  'test/README.md': maxLines,
+  'test/bench/README.md': maxLines,
+  '.github/CONTRIBUTING.md': maxLines,
+  '.github/SECURITY.md': maxLines,
+};
+
+/** Text under a heading, up to the next heading of the same or a higher level. */
+function section(path: string, heading: string): string {
+  const lines = read(path).split('\n');
+  const start = lines.findIndex((line) => line.replace(/^#+ /, '') === heading && line.startsWith('#'));
+  if (start === -1) throw new Error(`${path} has no heading ${heading}`);
+  const level = lines[start]?.indexOf(' ') ?? 0;
+  const end = lines.findIndex(
+    (line, index) => index > start && /^#+ /.test(line) && line.indexOf(' ') <= level,
+  );
+  return lines.slice(start + 1, end === -1 ? undefined : end).join('\n');
 }
 
-test('the README lists every setting, and no other', () => {
+/** First cells of the table rows. */
+const firstCells = (text: string) => Array.from(text.matchAll(/^\| `([^`]+)`/gm), ([, cell = '']) => cell);
+
+test('OPERATIONS.md lists every setting, and no other', () => {
   const settings = ['gateway/config/config.ts', 'pets-service/config.ts'].flatMap((path) =>
-    [...read(path).matchAll(/^ {2}([A-Z][A-Z_]+): /gm)].map(([, name = '']) => name),
+    Array.from(read(path).matchAll(/^ {2}([A-Z][A-Z_]+): /gm), ([, name = '']) => name),
   );
-  expect(firstCells('Settings').toSorted()).toEqual([...new Set(settings)].toSorted());
+  expect(firstCells(section('gateway/OPERATIONS.md', 'Settings')).toSorted()).toEqual(
+    [...new Set(settings)].toSorted(),
+  );
 });
 
-test('the README lists every error code, and no other', () => {
-  expect(firstCells('Error codes').toSorted()).toEqual(
+test('API.md lists every error code, and no other', () => {
+  expect(firstCells(section('gateway/API.md', 'Error codes')).toSorted()).toEqual(
     [...new Set([...gatewayCodes, ...petsCodes])].toSorted(),
   );
 });
 
-test('the README lists every metric of the gateway, and no other', () => {
-  const section = readme.split('\n### Metrics and logs\n')[1]?.split('\n### ')[0] ?? '';
-  const listed = Array.from(section.matchAll(/`(gateway_\w+)`/g), ([, name = '']) => name);
+test('OPERATIONS.md lists every metric of the gateway, and no other', () => {
+  const table = section('gateway/OPERATIONS.md', 'Metrics');
+  const listed = Array.from(table.matchAll(/`(gateway_\w+)`/g), ([, name = '']) => name);
   const registered = createMetrics({ droppedLogLines: () => 0 })
     .registry.getMetricsAsArray()
     .flatMap(({ name }) => (name.startsWith('gateway_') ? [name] : []));
   expect(listed.toSorted()).toEqual(registered.toSorted());
 });
+
+test('gateway/README.md names every folder of the gateway, and no other', () => {
+  const folders = readdirSync(join(root, 'gateway'), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => `${name}/`);
+  const listed = firstCells(section('gateway/README.md', 'Folders')).filter((name) => name.endsWith('/'));
+  expect(listed.toSorted()).toEqual(folders.toSorted());
+});
+
+test('gateway/README.md lists every step of the journey in its order', () => {
+  const steps = Array.from(
+    (/compose\(\n(.+?)\n {4}\),/s.exec(read('gateway/app.ts'))?.[1] ?? '').matchAll(
+      /^ {6}(?:underPath\(basePath, )?(\w+)\(/gm,
+    ),
+    ([, name = '']) => name,
+  );
+  expect(steps).toContain('enforceQuota');
+  const table = section('gateway/README.md', 'The journey of a request');
+  const listed = Array.from(table.matchAll(/^\| (.+?) \|/gm)).flatMap(([, cell = '']) =>
+    Array.from(cell.matchAll(/`(\w+)`/g), ([, name = '']) => name),
+  );
+  expect(listed).toEqual([...steps, 'renderError']);
+});
+
+test.each(Object.entries(documents))('%s has at most %d lines', (path, limit) => {
+  expect(read(path).trimEnd().split('\n').length).toBeLessThanOrEqual(limit);
+});
+
+test.each(Object.keys(documents))('the links of %s lead to files and headings', (path) => {
+  const links = Array.from(read(path).matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target);
+  const broken = links.filter((link) => {
+    if (/^https?:/.test(link)) return false;
+    const [file = '', anchor] = link.split('#');
+    const target = file === '' ? path : join(dirname(path), file);
+    try {
+      const text = read(target);
+      return anchor !== undefined && !anchorsOf(text).includes(anchor);
+    } catch {
+      return true;
+    }
+  });
+  expect(broken).toEqual([]);
+});
+
+/** Anchors of the headings, as GitHub makes them. */
+function anchorsOf(markdown: string): string[] {
+  return Array.from(markdown.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}

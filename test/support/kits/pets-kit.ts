@@ -12,7 +12,7 @@ import { createPetsService } from '../../../pets-service/app.ts';
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
-import { createDatabase, postgresMissing } from '../stores/stores.ts';
+import { createDatabase } from '../stores/stores.ts';
 
 /** An empty database that the pets service can use, and that a test can look into. */
 export interface PetsDatabase extends AsyncDisposable {
@@ -25,43 +25,44 @@ export interface PetsDatabase extends AsyncDisposable {
 
 export interface PetsDatabaseKind {
   name: string;
-  /** Why tests on it can't run here; printed with the skipped test. */
-  missing: string | undefined;
+  /** Requirements of tests on it (requirements.ts). */
+  tags: string[];
   open(): Promise<PetsDatabase>;
 }
 
-export const petsDatabases: PetsDatabaseKind[] = [
-  {
-    name: 'PGlite',
-    missing: undefined,
-    async open() {
-      const client = await PGlite.create();
-      return {
-        url: undefined,
-        adapter: () => new PrismaPGlite(client),
-        query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
-        [Symbol.asyncDispose]: () => client.close(),
-      };
-    },
+const pglite: PetsDatabaseKind = {
+  name: 'PGlite',
+  tags: [],
+  async open() {
+    const client = await PGlite.create();
+    return {
+      url: undefined,
+      adapter: () => new PrismaPGlite(client),
+      query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
+      [Symbol.asyncDispose]: () => client.close(),
+    };
   },
-  {
-    name: 'PostgreSQL',
-    missing: postgresMissing(),
-    async open() {
-      const url = await createDatabase();
-      const client = new pg.Client(url);
-      await client.connect();
-      return {
-        url,
-        // With a time limit, so that a test which waits in vain comes to its end.
-        adapter: (poolSize = 10) =>
-          new PrismaPg({ connectionString: url, max: poolSize, statement_timeout: 5000 }),
-        query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
-        [Symbol.asyncDispose]: () => client.end(),
-      };
-    },
+};
+
+export const postgres: PetsDatabaseKind = {
+  name: 'PostgreSQL',
+  tags: ['postgresql'],
+  async open() {
+    const url = await createDatabase();
+    const client = new pg.Client(url);
+    await client.connect();
+    return {
+      url,
+      // With a time limit, so that a test which waits in vain comes to its end.
+      adapter: (poolSize = 10) =>
+        new PrismaPg({ connectionString: url, max: poolSize, statement_timeout: 5000 }),
+      query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
+      [Symbol.asyncDispose]: () => client.end(),
+    };
   },
-];
+};
+
+export const petsDatabases = [pglite, postgres];
 
 export interface PetsInstance extends AsyncDisposable {
   store: PetStore;

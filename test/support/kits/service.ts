@@ -78,21 +78,33 @@ function spawnNode(
     limits.length === 0 ? node : ['sh', '-c', `${limits.join('')}exec "$@"`, 'sh', ...node];
   return spawn(command, rest, {
     cwd: root,
-    // All of what can be logged, so that secrets would show (test/afterwards/).
-    env: { ...cleanEnvironment(), LOG_LEVEL: 'debug', ...env },
+    // Everything is logged, so that a secret would show (test/afterwards/). A process that cannot write files cannot
+    // write its coverage either, and would complain.
+    env: {
+      ...cleanEnvironment(),
+      ...(fileBlocks === undefined ? {} : { NODE_V8_COVERAGE: undefined }),
+      LOG_LEVEL: 'debug',
+      ...env,
+    },
     stdio: ['ignore', log ?? 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
     detached: ownGroup,
   });
 }
 
 /**
- * The surrounding environment without what would configure the services or colour their output. Hundreds of processes
- * are started, so each takes over what another one has compiled.
+ * The environment without variables that would configure the services or colour their output. Hundreds of processes are
+ * started, so they share a cache of compiled code, except when coverage is measured, which the cache makes imprecise.
  */
 function cleanEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR } = process.env;
-  const NODE_COMPILE_CACHE = join(inject('evidenceDirectory'), 'compiled');
-  return { PATH, HOME, NODE_COMPILE_CACHE, ...(TMPDIR === undefined ? {} : { TMPDIR }) };
+  const { PATH, HOME, TMPDIR, NODE_V8_COVERAGE } = process.env;
+  return {
+    PATH,
+    HOME,
+    ...(TMPDIR === undefined ? {} : { TMPDIR }),
+    ...(NODE_V8_COVERAGE === undefined
+      ? { NODE_COMPILE_CACHE: join(inject('evidenceDirectory'), 'compiled') }
+      : { NODE_V8_COVERAGE }),
+  };
 }
 
 interface Ready {

@@ -1,11 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 /** The program script (Debian: bsdutils) gives another one a terminal of its own. */
-export const hasScript = spawnSync('script', ['--version']).status === 0;
-
 /** Runs one of the project's programs on a terminal until its output is as expected, and ends it with Ctrl-C. */
 export async function runOnTerminal(
   args: string[],

@@ -5,8 +5,6 @@ import type { Service } from './service.ts';
 
 export const workers = 3;
 export const threeWorkers = { GATEWAY_WORKERS: String(workers) };
-export const noProc = process.platform !== 'linux';
-if (noProc) console.warn('whether processes have ended: skipped, there is no /proc');
 
 /** What a client and an operator see of a gateway of several workers. */
 export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {

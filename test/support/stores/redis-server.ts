@@ -9,12 +9,6 @@ export interface RedisServer extends RedisProcess {
 
 export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
-/** For tests that look into Redis, or kill and pause it: skips them with a reason where there is none. */
-export function needsRedisServer(what: string): boolean {
-  if (!hasRedisServer) console.warn(`${what}: skipped, redis-server is not installed`);
-  return !hasRedisServer;
-}
-
 /** Redis for tests that any Redis will do for: redis-server, or the embedded one in JavaScript where that is missing. */
 export async function startAnyRedis(): Promise<RedisServer> {
   if (hasRedisServer) return startRedisServer();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { inject } from 'vitest';
-import { hasRedisServer, startRedisServer } from './redis-server.ts';
+import { startRedisServer } from './redis-server.ts';
 
 /** What the services keep their data in, as environment variables for them. */
 export interface Stores extends AsyncDisposable {
@@ -10,14 +10,10 @@ export interface Stores extends AsyncDisposable {
 
 export interface StoresKind {
   name: string;
-  /** Why tests on them can't run here; printed with the skipped test. */
-  missing: string | undefined;
+  /** Requirements of tests on them (requirements.ts). */
+  tags: string[];
   start(): Promise<Stores>;
 }
-
-/** Why tests on PostgreSQL can't run here, if so. */
-export const postgresMissing = (): string | undefined =>
-  inject('postgresAdminUrl') === undefined ? 'PostgreSQL is not installed' : undefined;
 
 /** A new empty database on the tests' PostgreSQL. */
 export async function createDatabase(): Promise<string> {
@@ -33,7 +29,7 @@ export async function createDatabase(): Promise<string> {
 
 const embedded: StoresKind = {
   name: 'embedded stores',
-  missing: undefined,
+  tags: [],
   start: () =>
     Promise.resolve({
       // Without programs on PATH, Redis is the one in JavaScript.
@@ -44,7 +40,7 @@ const embedded: StoresKind = {
 
 const real: StoresKind = {
   name: 'redis-server and PostgreSQL',
-  missing: hasRedisServer ? postgresMissing() : 'redis-server is not installed',
+  tags: ['redis-server', 'postgresql'],
   async start() {
     const redis = await startRedisServer();
     return {

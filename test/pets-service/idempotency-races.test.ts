@@ -1,0 +1,255 @@
+import pg from 'pg';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { deleteExpiredKeys } from '../../pets-service/database/delete-expired-keys.ts';
+import { migrate } from '../../prisma/migrate.ts';
+import { send, type Answer } from '../support/http/http.ts';
+import { seen, startIdempotencyKit, type IdempotencyKit } from '../support/kits/idempotency-kit.ts';
+import { postgres, servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, () => {
+  const anyMessage: unknown = expect.any(String);
+  let kit: IdempotencyKit;
+  beforeAll(async () => {
+    kit = await startIdempotencyKit(postgres.open);
+  });
+  afterAll(() => kit?.[Symbol.asyncDispose]());
+
+  test('where they cannot be removed, one line says so, and it is tried again', async () => {
+    await using broken = await postgres.open();
+    await using other = await servePets(broken.adapter());
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
+    const stopping = new AbortController();
+    let attempts = 0;
+    const store = {
+      deleteExpiredKeys(limit: number) {
+        attempts += 1;
+        return other.store.deleteExpiredKeys(limit);
+      },
+    };
+    // There is no table.
+    const forgetting = deleteExpiredKeys({ store, log, intervalMs: 10 }, stopping.signal);
+    await expect.poll(() => attempts).toBeGreaterThan(3);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('expired idempotency keys cannot be deleted');
+    await migrate(broken.adapter());
+    await broken.query(
+      `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+         VALUES ('ops', 'old', 'late', '', 1, CURRENT_TIMESTAMP - interval '25 hours')`,
+    );
+    await expect.poll(() => broken.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
+    await broken.query('DROP TABLE idempotency_keys');
+    await expect.poll(() => lines.length).toBe(2);
+    stopping.abort();
+    await forgetting;
+  });
+
+  test('instances that remove keys at the same time share the work', async () => {
+    await kit.database.query("DELETE FROM idempotency_keys WHERE subject = 'old'");
+    await kit.addOldKeys('e', 400);
+    await using other = await servePets(kit.database.adapter());
+    const removed = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => (index % 2 ? other : kit.service).store.deleteExpiredKeys(50)),
+    );
+    const left = (await kit.oldKeys()).length;
+    expect(removed.reduce((sum, count) => sum + count, 0)).toBe(400 - left);
+    await kit.service.store.deleteExpiredKeys(1000);
+    expect(await kit.oldKeys()).toEqual([]);
+  });
+
+  describe('creates', () => {
+    /** Creates wait in their middle until it is disposed of. */
+    async function stopCreates(): Promise<AsyncDisposable> {
+      const client = new pg.Client(kit.database.url);
+      await client.connect();
+      await client.query('SELECT pg_advisory_lock(4711)');
+      return { [Symbol.asyncDispose]: () => client.end() };
+    }
+
+    beforeAll(async () => {
+      await kit.database.query(
+        `CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
+         'BEGIN PERFORM pg_advisory_xact_lock_shared(4711); RETURN NEW; END'`,
+      );
+      await kit.database.query(
+        'CREATE TRIGGER wait BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION wait_for_test()',
+      );
+    });
+
+    const waiting = async () =>
+      (
+        await kit.database.query(
+          "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        )
+      ).map(({ pid }) => Number(pid));
+
+    test('a key whose first request is in flight at another instance is 409; others are not kept waiting', async () => {
+      await using other = await servePets(kit.database.adapter());
+      let first: Promise<Answer>;
+      {
+        await using _stopped = await stopCreates();
+        first = kit.create('in-flight', { name: 'In flight', categoryId: 1 });
+        await expect.poll(waiting).toHaveLength(1);
+        const retry = await kit.create(
+          'in-flight',
+          { name: 'In flight', categoryId: 1 },
+          { base: other.url },
+        );
+        expect(retry.status).toBe(409);
+        expect(retry.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
+        expect(retry.header('Retry-After')).toBe('1');
+        // Whether the body is another one can't be known yet.
+        expect(
+          (await kit.create('in-flight', { name: 'X', categoryId: 2 }, { base: other.url })).status,
+        ).toBe(409);
+        // The same key of another caller is another key, and gets as far as the first.
+        const others = kit.create(
+          'in-flight',
+          { name: 'Of others', categoryId: 1 },
+          { caller: serviceToken('b') },
+        );
+        await expect.poll(waiting).toHaveLength(2);
+        void others;
+      }
+      expect((await first).status).toBe(201);
+      const retry = await kit.create('in-flight', { name: 'In flight', categoryId: 1 }, { base: other.url });
+      expect(seen(retry)).toEqual(seen(await first));
+      expect(await kit.pets('In flight')).toBe(1);
+    });
+
+    test('a retry is told 409 where the pool has no connection left, and takes none', async () => {
+      await using small = await servePets(kit.database.adapter(1));
+      let first: Promise<Answer>;
+      {
+        await using _stopped = await stopCreates();
+        first = kit.create('small-pool', { name: 'Small pool', categoryId: 1 }, { base: small.url });
+        await expect.poll(waiting).toHaveLength(1);
+        const retry = await kit.create(
+          'small-pool',
+          { name: 'Small pool', categoryId: 1 },
+          { base: small.url },
+        );
+        expect(retry.status).toBe(409);
+      }
+      expect((await first).status).toBe(201);
+      expect(seen(await kit.create('small-pool', { name: 'Small pool', categoryId: 1 }))).toEqual(
+        seen(await first),
+      );
+    });
+
+    test('instances that race for the same keys make one pet of each', async () => {
+      await using other = await servePets(kit.database.adapter());
+      const before = await kit.pets();
+      const answers = await Promise.all(
+        Array.from({ length: 300 }, async (_, index) => {
+          const number = index % 50;
+          const base = index % 100 < 50 ? kit.service.url : other.url;
+          const answer = await kit.create(
+            `race-${number}`,
+            { name: `Race ${number}`, categoryId: 1 },
+            { base },
+          );
+          return { number, answer };
+        }),
+      );
+      for (let number = 0; number < 50; number += 1) {
+        const ofKey = answers.filter((one) => one.number === number).map(({ answer }) => answer);
+        expect(ofKey.every(({ status }) => status === 201 || status === 409)).toBe(true);
+        expect(new Set(ofKey.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
+      }
+      expect(await kit.pets()).toBe(before + 50);
+    });
+
+    test('instances that race for a key of more than 24 hours make one pet of it', async () => {
+      await using other = await servePets(kit.database.adapter());
+      await Promise.all(
+        Array.from({ length: 30 }, (_, number) =>
+          kit.create(`old-${number}`, { name: 'Old race', categoryId: 1 }),
+        ),
+      );
+      await kit.database.query(
+        "UPDATE idempotency_keys SET created_at = created_at - interval '24 hours' WHERE key LIKE 'old-%'",
+      );
+      const forgetting = Promise.all([
+        kit.service.store.deleteExpiredKeys(10),
+        other.store.deleteExpiredKeys(10),
+      ]);
+      await Promise.all(
+        Array.from({ length: 120 }, (_, index) =>
+          kit.create(
+            `old-${index % 30}`,
+            { name: 'New race', categoryId: 1 },
+            { base: index % 60 < 30 ? kit.service.url : other.url },
+          ),
+        ),
+      );
+      await forgetting;
+      expect(await kit.pets('New race')).toBe(30);
+      const rows = await kit.database.query("SELECT key FROM idempotency_keys WHERE key LIKE 'old-%'");
+      expect(rows).toHaveLength(30);
+    });
+
+    test('a database that goes away in the middle: with a key a retry is invited, and makes one pet', async () => {
+      const plain = () =>
+        send(`${kit.service.url}/v1/pets`, {
+          method: 'POST',
+          key: kit.token,
+          headers: { 'content-type': 'application/json' },
+          body: '{"name":"Cut off, no key","categoryId":1}',
+        });
+      let answers: Promise<[Answer, Answer]>;
+      {
+        await using _stopped = await stopCreates();
+        answers = Promise.all([kit.create('cut-off', { name: 'Cut off', categoryId: 1 }), plain()]);
+        await expect.poll(waiting).toHaveLength(2);
+        for (const pid of await waiting()) await kit.database.query(`SELECT pg_terminate_backend(${pid})`);
+        await answers;
+      }
+      const [keyed, unkeyed] = await answers;
+      for (const { status, json } of [keyed, unkeyed]) {
+        expect(status).toBe(503);
+        expect(json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      }
+      expect(keyed.header('Retry-After')).toBe('1');
+      expect(unkeyed.header('Retry-After')).toBeUndefined();
+      expect((await kit.create('cut-off', { name: 'Cut off', categoryId: 1 })).status).toBe(201);
+      expect(await kit.pets('Cut off')).toBe(1);
+    });
+
+    test('a service that is killed in the middle of a create leaves one pet or none for the retry, which makes it one', async () => {
+      await using directory = await temporaryDirectory();
+      await kit.database.query(
+        `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+         VALUES ('ops', 'old', 'at-start', '', 1, CURRENT_TIMESTAMP - interval '25 hours')`,
+      );
+      await using killed = await startPetsService({
+        DATA_DIR: directory.path,
+        DATABASE_URL: kit.database.url ?? '',
+        DEMO: 'false',
+      });
+      // It began with what is too old.
+      await expect.poll(() => kit.keys('at-start')).toBe(0);
+      const caller = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+      {
+        await using _stopped = await stopCreates();
+        const first = kit
+          .create('killed', { name: 'Killed', categoryId: 1 }, { base: killed.url, caller })
+          .catch(() => 'no reply');
+        await expect.poll(waiting).toHaveLength(1);
+        killed.signal('SIGKILL');
+        expect(await first).toBe('no reply');
+        // PostgreSQL still works on it.
+        expect((await kit.create('killed', { name: 'Killed', categoryId: 1 })).status).toBe(409);
+      }
+      await expect
+        .poll(async () => (await kit.create('killed', { name: 'Killed', categoryId: 1 })).status)
+        .toBe(201);
+      expect(await kit.pets('Killed')).toBe(1);
+    });
+  });
+});

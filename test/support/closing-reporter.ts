@@ -1,0 +1,39 @@
+import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import { requirements } from './requirements.ts';
+
+/**
+ * Ends the output of a run with a line for each test that passed only when it was retried, and one that says how many
+ * tests were skipped for want of what.
+ */
+export class ClosingReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    for (const test of tests) {
+      const retries = test.diagnostic()?.retryCount ?? 0;
+      if (retries > 0) process.stdout.write(`retried ${retries}x, ${test.result().state}: ${nameOf(test)}\n`);
+    }
+    process.stdout.write(`${describeSkipped(tests)}\n`);
+  }
+}
+
+function describeSkipped(tests: readonly TestCase[]): string {
+  const skipped = tests.filter((test) => test.result().state === 'skipped');
+  if (skipped.length === 0) return 'skipped: no test';
+  const counts = new Map<string, number>();
+  for (const test of skipped) {
+    for (const reason of reasonsOf(test)) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const reasons = [...counts].map(([reason, count]) => `${count} for want of ${reason}`);
+  return `skipped: ${skipped.length} ${skipped.length === 1 ? 'test' : 'tests'} (${reasons.join('; ')})`;
+}
+
+function reasonsOf(test: TestCase): string[] {
+  const missing = requirements.filter(({ name, skip }) => skip && test.tags.includes(name));
+  if (missing.length > 0) return missing.map(({ description }) => description);
+  const result = test.result();
+  return [
+    result.state === 'skipped' && result.note !== undefined ? result.note : `a reason: ${nameOf(test)}`,
+  ];
+}
+
+const nameOf = (test: TestCase) => `${test.module.relativeModuleId} > ${test.fullName}`;

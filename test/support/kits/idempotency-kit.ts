@@ -1,0 +1,75 @@
+import { migrate } from '../../../prisma/migrate.ts';
+import { send, type Answer } from '../http/http.ts';
+import {
+  servePets,
+  serviceToken,
+  type PetsDatabase,
+  type PetsDatabaseKind,
+  type PetsInstance,
+} from './pets-kit.ts';
+
+interface Sender {
+  /** Address of the instance; the kit's own by default. */
+  base?: string;
+  /** Token of the caller. */
+  caller?: string;
+}
+
+/** A pets service on a database of its own, and creates with an Idempotency-Key. */
+export interface IdempotencyKit extends AsyncDisposable {
+  database: PetsDatabase;
+  service: PetsInstance;
+  token: string;
+  create(key: string, body: unknown, sender?: Sender): Promise<Answer>;
+  /** @returns the number of pets, of this name if one is given */
+  pets(name?: string): Promise<number>;
+  /** @returns the number of rows of an idempotency key */
+  keys(key: string): Promise<number>;
+  /** Makes a key older by an interval of PostgreSQL, such as `24 hours`. */
+  age(key: string, by: string): Promise<unknown>;
+  /** Stores keys of the subject `old` that have expired. */
+  addOldKeys(prefix: string, count: number): Promise<unknown>;
+  oldKeys(): Promise<unknown[]>;
+}
+
+export async function startIdempotencyKit(open: PetsDatabaseKind['open']): Promise<IdempotencyKit> {
+  await using stack = new AsyncDisposableStack();
+  const database = stack.use(await open());
+  await migrate(database.adapter());
+  const service = stack.use(await servePets(database.adapter()));
+  const token = serviceToken('tests');
+  const disposables = stack.move();
+  const count = async (from: string) =>
+    Number((await database.query(`SELECT count(*) FROM ${from}`))[0]?.['count']);
+  return {
+    database,
+    service,
+    token,
+    create: (key, body, { base = service.url, caller = token } = {}) =>
+      send(`${base}/v1/pets`, {
+        method: 'POST',
+        key: caller,
+        headers: { 'content-type': 'application/json', 'idempotency-key': key },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    pets: (name) => count(name === undefined ? 'pets' : `pets WHERE name = '${name}'`),
+    keys: (key) => count(`idempotency_keys WHERE key = '${key}'`),
+    age: (key, by) =>
+      database.query(
+        `UPDATE idempotency_keys SET created_at = CURRENT_TIMESTAMP - interval '${by}' WHERE key = '${key}'`,
+      ),
+    addOldKeys: (prefix, times) =>
+      database.query(
+        `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+         SELECT 'ops', 'old', '${prefix}' || n, '', n, CURRENT_TIMESTAMP - interval '25 hours'
+         FROM generate_series(1, ${times}) AS n`,
+      ),
+    oldKeys: () => database.query("SELECT * FROM idempotency_keys WHERE subject = 'old'"),
+    [Symbol.asyncDispose]: () => disposables.disposeAsync(),
+  };
+}
+
+export const idOf = ({ json }: Answer): number => (json as { id: number }).id;
+
+/** What a caller sees of a create. */
+export const seen = ({ status, text, header }: Answer) => ({ status, text, location: header('Location') });

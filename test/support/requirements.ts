@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { networkInterfaces } from 'node:os';
+import { findPostgres } from './stores/postgres-server.ts';
+import { hasRedisServer } from './stores/redis-server.ts';
+
+/** Something that not every machine has. Tests that need it have its name as a tag, and are skipped without it. */
+export interface Requirement {
+  name: string;
+  description: string;
+  /** Vitest applies the options of a tag to the tests that have it. */
+  skip: boolean;
+}
+
+const isInstalled = (program: string, ...args: string[]) => spawnSync(program, args).error === undefined;
+
+function hasIpv6(): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return addresses.some(({ address }) => address === '::1');
+}
+
+const requirement = (name: string, met: boolean, description: string): Requirement => ({
+  name,
+  description,
+  skip: !met,
+});
+
+export const requirements: readonly Requirement[] = [
+  requirement('redis-server', hasRedisServer, 'redis-server on the PATH (Debian: redis-server)'),
+  requirement(
+    'postgresql',
+    findPostgres() !== undefined,
+    'PostgreSQL in /usr/lib/postgresql (Debian: postgresql)',
+  ),
+  requirement('slowhttptest', isInstalled('slowhttptest', '-h'), 'slowhttptest (Debian: slowhttptest)'),
+  requirement(
+    'docker-compose',
+    isInstalled('docker-compose', 'version'),
+    'docker-compose (Debian: docker-compose)',
+  ),
+  requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
+  requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
+  requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
+  requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
+  requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
+];

@@ -1,0 +1,75 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Lints a tree that has nothing but these files. @returns messages by file */
+async function lint(imports: readonly { file: string; imported: string }[]): Promise<Map<string, string>> {
+  await using directory = await temporaryDirectory();
+  cpSync(join(root, '.oxlintrc.json'), join(directory.path, '.oxlintrc.json'));
+  for (const { file, imported } of imports) {
+    mkdirSync(join(directory.path, dirname(file)), { recursive: true });
+    writeFileSync(join(directory.path, file), `import { thing } from '${imported}';\n\nthing();\n`);
+  }
+  const { stdout } = spawnSync(
+    process.execPath,
+    [join(root, 'node_modules/oxlint/bin/oxlint'), '--format=json', '.'],
+    { cwd: directory.path, encoding: 'utf8' },
+  );
+  const { diagnostics } = JSON.parse(stdout) as {
+    diagnostics: { code: string; filename: string; help?: string; message: string }[];
+  };
+  return new Map(
+    diagnostics
+      .filter(({ code }) => code.includes('no-restricted-imports'))
+      .map(({ filename, help, message }) => [filename, `${message} ${help ?? ''}`]),
+  );
+}
+
+/** One import each against a direction of gateway/README.md, section Folders. */
+const uphill = [
+  { file: 'gateway/server.ts', imported: './operations/api-key-store.ts' },
+  { file: 'gateway/instance.ts', imported: './journey/authenticate.ts' },
+  { file: 'gateway/journey/authenticate.ts', imported: '../operations/api-key-store.ts' },
+  { file: 'gateway/journey/enforce-quota.ts', imported: '../redis/redis-client.ts' },
+  { file: 'gateway/api-keys/api-key-cache.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/plans/plans.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/quota/quota.ts', imported: '../journey/enforce-quota.ts' },
+  { file: 'gateway/upstream/target.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/http/pipelines.ts', imported: '../upstream/target.ts' },
+  { file: 'gateway/redis/redis-client.ts', imported: '../plans/plans.ts' },
+  { file: 'gateway/config/config.ts', imported: '../redis/redis-client.ts' },
+  { file: 'gateway/observability/metrics.ts', imported: '../http/http-server.ts' },
+  { file: 'gateway/runtime/log.ts', imported: '../observability/metrics.ts' },
+  { file: 'gateway/workers/worker.ts', imported: '../journey/authenticate.ts' },
+  { file: 'gateway/operations/plan-store.ts', imported: '../ops/output.ts' },
+  { file: 'gateway/ops/keys.ts', imported: '../admin/admin-app.ts' },
+  { file: 'gateway/admin/admin-app.ts', imported: '../ops/output.ts' },
+  { file: 'gateway/demo/demo-key.ts', imported: '../ops/output.ts' },
+  { file: 'gateway/errors.ts', imported: '../pets-service/errors.ts' },
+  { file: 'pets-service/app.ts', imported: '../gateway/errors.ts' },
+  { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },
+];
+
+const downhill = [
+  { file: 'gateway/app.ts', imported: './journey/authenticate.ts' },
+  { file: 'gateway/journey/authenticate.ts', imported: '../api-keys/api-key-cache.ts' },
+  { file: 'gateway/quota/quota.ts', imported: '../plans/plans.ts' },
+  { file: 'gateway/redis/redis-client.ts', imported: '../config/redis-url.ts' },
+  { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },
+  { file: 'pets-service/server.ts', imported: '../prisma/migrate.ts' },
+];
+
+test('an import against the direction of the folders is refused by lint', async () => {
+  const refused = await lint(uphill);
+  expect([...refused.keys()].toSorted()).toEqual(uphill.map(({ file }) => file).toSorted());
+  expect(refused.get('gateway/journey/authenticate.ts')).toContain('gateway/README.md, Folders');
+});
+
+test('an import in the direction of the folders is accepted', async () => {
+  expect(await lint(downhill)).toEqual(new Map());
+});
