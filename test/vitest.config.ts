@@ -45,7 +45,7 @@ export const unit = project('unit', { include: ['unit/**/*.test.ts'], isolate: f
 export const common: ViteUserConfig['test'] = {
   root,
   reporters: ['default', new ClosingReporter()],
-  tags: requirements.map((requirement) => ({ ...requirement })),
+  tags: [...requirements],
 };
 
 export default defineConfig({

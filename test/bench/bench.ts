@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
-import { baseline, contenders, leftOut, type Contender } from './contenders.ts';
+import { baseline, contenders, excludedContenders, type Contender } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
-import { closedLoop, fixedRate, openIdleConnections, type Measured } from './load.ts';
+import { closedLoop, fixedRate, openIdleConnections, type LoadResult } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import {
   environmentLine,
@@ -21,8 +21,8 @@ import {
 import { scenarios, type Scenario } from './scenarios.ts';
 
 /*
- * npm run bench: all contenders side by side, each on one core, what they need on the other one. Only the ratios of
- * one run say something: the figures themselves are those of this machine at this moment.
+ * npm run bench compares allContenders contenders. Each runs on one core, its dependencies on the other. Only the ratios within
+ * one run are comparable: absolute figures depend on the machine and its load.
  */
 const { values: options } = parseArgs({
   options: {
@@ -30,51 +30,55 @@ const { values: options } = parseArgs({
     seconds: { type: 'string', default: '2' },
     scenario: { type: 'string', multiple: true, default: [] },
     contender: { type: 'string', multiple: true, default: [] },
-    /** Directory of another checkout, whose gateway is measured too, in all scenarios of this one. */
+    /** Directory of another checkout. Its gateway runs in every scenario that this one runs in. */
     baseline: { type: 'string' },
   },
 });
-const rounds = positive('rounds');
-const seconds = positive('seconds');
-const all = [...contenders, ...(options.baseline === undefined ? [] : [baseline(resolve(options.baseline))])];
+const rounds = positiveInteger('rounds');
+const seconds = positiveInteger('seconds');
+const allContenders = [
+  ...contenders,
+  ...(options.baseline === undefined ? [] : [baseline(resolve(options.baseline))]),
+];
 assertKnown('scenario', scenarios);
-assertKnown('contender', all);
+assertKnown('contender', allContenders);
 
-function positive(name: 'rounds' | 'seconds'): number {
+function positiveInteger(name: 'rounds' | 'seconds'): number {
   const value = Number(options[name]);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} is not a whole number from 1 on`);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--${name} must be a positiveInteger integer, not ${options[name]}`);
   return value;
 }
 
 function assertKnown(name: 'scenario' | 'contender', known: readonly { name: string }[]): void {
-  const unknown = options[name].find((wanted) => !known.some((one) => one.name === wanted));
+  const unknown = options[name].find((wanted) => !known.some((each) => each.name === wanted));
   if (unknown === undefined) return;
-  throw new Error(`no ${name} is named ${unknown}; there are ${known.map((one) => one.name).join(', ')}`);
+  throw new Error(`unknown ${name} ${unknown}; must be one of ${known.map((each) => each.name).join(', ')}`);
 }
 
 const warmUpSeconds = 2;
-/** Until V8 has compiled what is hot, which it does on the one core that there is. */
-const compilingSeconds = 20;
+/** V8 needs this long to compile the hot code, since it needsCompilation on the contender's only core. */
+const jitWarmUpSeconds = 20;
 const ours = 'gateway';
 
 type Running = Contender & { process: PinnedProcess; port: number };
 
-interface Sample extends Measured {
+interface Sample extends LoadResult {
   cpuPer10k: number;
 }
 
-/** Time for one that was paused to catch up with its timers. */
-const resumeMs = 200;
+/** A resumed process first runs the timers that expired while it was paused. */
+const resumeDelayMs = 200;
 
-/** Runs a contender while all others are paused: what they have left to compile or to collect is not to be paid for by it. */
-async function alone<T>({ name, process }: Running, step: () => Promise<T>): Promise<T> {
+/** Pauses allContenders other contenders, so that their compilation and garbage collection do not distort the measurement. */
+async function measureAlone<T>({ name, process }: Running, step: () => Promise<T>): Promise<T> {
   await process.resume();
-  await sleep(resumeMs);
+  await sleep(resumeDelayMs);
   try {
     return await step();
   } catch (error) {
-    const wrote = await process.lastOutput();
-    throw new Error(`${name} can't be measured. It wrote at last:\n${wrote}`, { cause: error });
+    const output = await process.lastOutput();
+    throw new Error(`${name} failed; end of its output:\n${output}`, { cause: error });
   } finally {
     await process.pause();
   }
@@ -105,104 +109,110 @@ async function measure(
   return { ...measured, cpuPer10k: (cpuSeconds / (measured.requestsPerSecond * duration)) * 10_000 };
 }
 
-/** A contender that refuses or fails what it should serve would look fast. */
-function assertStatuses({ name, expected }: Scenario, contender: Contender, { statuses }: Measured): void {
+/** Refused and failed requests are fast, so a sample with unexpected statuses would look too good. */
+function assertStatuses({ name, expected }: Scenario, contender: Contender, { statuses }: LoadResult): void {
   const total = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  if (total === 0) throw new Error(`${contender.name}, ${name}: no answer at all`);
+  if (total === 0) throw new Error(`${contender.name}, ${name}: no responses`);
   for (const status of new Set([...Object.keys(statuses), ...Object.keys(expected)])) {
     const percent = (100 * (statuses[status] ?? 0)) / total;
-    // The upstream alone knows no keys.
+    // A few stray errors do not invalidate a sample.
     const [from, to] = expected[status] ?? [0, 0.1];
     if (percent < from || percent > to) {
-      throw new Error(`${contender.name}, ${name}: ${percent.toFixed(1)} % of the answers are ${status}`);
+      throw new Error(
+        `${contender.name}, ${name}: ${percent.toFixed(1)} % of the responses have status ${status}`,
+      );
     }
   }
 }
 
 function summarize(title: string, name: string, samples: readonly Sample[]): Row {
-  const of = (field: 'requestsPerSecond' | 'p50' | 'p99' | 'p999' | 'cpuPer10k') =>
+  const valuesOf = (field: 'requestsPerSecond' | 'p50' | 'p99' | 'p999' | 'cpuPer10k') =>
     samples.map((sample) => sample[field]);
-  const rates = of('requestsPerSecond');
+  const rates = valuesOf('requestsPerSecond');
   return {
     name,
     title,
     requestsPerSecond: median(rates),
     lowest: Math.min(...rates),
     highest: Math.max(...rates),
-    p50: median(of('p50')),
-    p99: median(of('p99')),
-    p999: median(of('p999')),
-    cpuPer10k: median(of('cpuPer10k')),
+    p50: median(valuesOf('p50')),
+    p99: median(valuesOf('p99')),
+    p999: median(valuesOf('p999')),
+    cpuPer10k: median(valuesOf('cpuPer10k')),
   };
 }
 
 /**
- * Another order each round, though the same in each run: one that leaves its core idle, as the upstream alone does, slows
- * down whoever comes next, which would else always be the same one.
+ * Each round has its ourRow order, the same in every run. A contender that leaves its core idle, such as `direct`, slows
+ * down the next one, which must not always be the same.
  */
-function inOrderOf(round: number, taking: readonly Running[]): Running[] {
-  const place = ({ name }: Running) => hash('sha256', `${round} ${name}`);
-  return taking.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
+function shuffleForRound(round: number, participants: readonly Running[]): Running[] {
+  const sortKey = ({ name }: Running) => hash('sha256', `${round} ${name}`);
+  return participants.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
-const warm = new Set<string>();
+const warmedUp = new Set<string>();
 
-function takesPart({ contenders: names }: Scenario, name: string): boolean {
+function participates({ contenders: names }: Scenario, name: string): boolean {
   return names?.includes(name === 'baseline' ? ours : name) ?? true;
 }
 
-async function throughput(fixture: Fixture, scenario: Scenario, running: readonly Running[]): Promise<Row[]> {
-  const taking = running.filter(({ name }) => takesPart(scenario, name));
-  const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
-  for (const contender of taking) {
-    const compiles = contender.isNode && !warm.has(contender.name);
-    const duration = compiles ? compilingSeconds : warmUpSeconds;
-    warm.add(contender.name);
-    await alone(contender, () => measure(fixture, scenario, contender, duration));
+async function measureThroughput(
+  fixture: Fixture,
+  scenario: Scenario,
+  running: readonly Running[],
+): Promise<Row[]> {
+  const participants = running.filter(({ name }) => participates(scenario, name));
+  const samples = new Map<string, Sample[]>(participants.map(({ name }) => [name, []]));
+  for (const contender of participants) {
+    const needsCompilation = contender.isNode && !warmedUp.has(contender.name);
+    const duration = needsCompilation ? jitWarmUpSeconds : warmUpSeconds;
+    warmedUp.add(contender.name);
+    await measureAlone(contender, () => measure(fixture, scenario, contender, duration));
   }
   for (let round = 1; round <= rounds; round += 1) {
-    for (const contender of inOrderOf(round, taking)) {
-      const sample = await alone(contender, () => measure(fixture, scenario, contender, seconds));
+    for (const contender of shuffleForRound(round, participants)) {
+      const sample = await measureAlone(contender, () => measure(fixture, scenario, contender, seconds));
       samples.get(contender.name)?.push(sample);
       process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${contender.name}          `);
     }
   }
   process.stderr.write('\r\x1b[K');
-  return taking.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
+  return participants.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
 }
 
-async function latency(
+async function measureLatency(
   fixture: Fixture,
   running: readonly Running[],
   requestsPerSecond: number,
 ): Promise<Row[]> {
-  const taking = running.filter(({ name }) => ['direct', ours, 'baseline', 'nginx-lua'].includes(name));
-  const samples = new Map<string, Sample[]>(taking.map(({ name }) => [name, []]));
+  const participants = running.filter(({ name }) => ['direct', ours, 'baseline', 'nginx-lua'].includes(name));
+  const samples = new Map<string, Sample[]>(participants.map(({ name }) => [name, []]));
   for (let round = 1; round <= rounds; round += 1) {
-    for (const contender of inOrderOf(round, taking)) {
+    for (const contender of shuffleForRound(round, participants)) {
       const url = `http://127.0.0.1:${contender.port}/v1/pets?limit=2`;
       const { directory, hotKey: key } = fixture;
-      const measured = await alone(contender, () =>
+      const measured = await measureAlone(contender, () =>
         fixedRate({ directory, url, key, requestsPerSecond, seconds }),
       );
       samples.get(contender.name)?.push({ ...measured, cpuPer10k: 0 });
     }
   }
-  return taking.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
+  return participants.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
 }
 
 async function main(): Promise<void> {
-  const chosen = scenarios.filter(
+  const selectedScenarios = scenarios.filter(
     ({ name }) => options.scenario.length === 0 || options.scenario.includes(name),
   );
   await using fixture = await setUpBench();
   await using stack = new AsyncDisposableStack();
   const running: Running[] = [];
-  const absent = [...leftOut];
-  for (const contender of all) {
+  const excluded = [...leftOut];
+  for (const contender of allContenders) {
     if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
     if (contender.missing !== undefined) {
-      absent.push(`${contender.title}: ${contender.missing}`);
+      excluded.push(`${contender.title}: ${contender.missing}`);
       continue;
     }
     const port = contender.name === 'direct' ? fixture.upstreamPort : await freePort();
@@ -214,27 +224,27 @@ async function main(): Promise<void> {
 
   const sections: string[] = [];
   const results: Record<string, Row[]> = {};
-  for (const scenario of chosen) {
-    const rows = await throughput(fixture, scenario, running);
+  for (const scenario of selectedScenarios) {
+    const rows = await measureThroughput(fixture, scenario, running);
     results[scenario.name] = rows;
     sections.push(`### ${scenario.title}\n\n${throughputTable(rows, ours)}`);
     process.stdout.write(`${sections.at(-1)}\n\n`);
   }
-  const own = results['hot-key']?.find(({ name }) => name === ours);
-  if (own !== undefined) {
-    const rate = Math.round(own.requestsPerSecond / 2);
-    const rows = await latency(fixture, running, rate);
+  const ourRow = results['hot-key']?.find(({ name }) => name === ours);
+  if (ourRow !== undefined) {
+    const rate = Math.round(ourRow.requestsPerSecond / 2);
+    const rows = await measureLatency(fixture, running, rate);
     results['half-load'] = rows;
     sections.push(
-      `### Latency at ${rate} requests/s, half of what this gateway can take\n\n${latencyTable(rows)}`,
+      `### Latency at ${rate} requests/s, half of this gateway's maximum\n\n${latencyTable(rows)}`,
     );
     process.stdout.write(`${sections.at(-1)}\n\n`);
   }
-  for (const line of absent) sections.push(`Left out: ${line}`);
+  for (const line of excluded) sections.push(`Excluded: ${line}`);
 
-  // Figures of a part would stand beside old ones of the rest.
+  // A partial run must not overwrite the results of a full run.
   if (options.scenario.length > 0 || options.contender.length > 0 || options.baseline !== undefined) return;
-  const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, spread in brackets.`;
+  const head = `# Benchmark\n\n${environmentLine()}; ${rounds} rounds of ${seconds} s; medians, range in parentheses.`;
   await writeResults('latest', [head, ...sections].join('\n\n'), results);
   await writeFile(`${resultsDirectory}throughput.svg`, barChart(results['hot-key'] ?? [], ours));
 }

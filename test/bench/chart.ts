@@ -6,15 +6,15 @@ const labelWidth = 430;
 const barsWidth = 380;
 const margin = 12;
 
-/** Requests/s of all contenders as horizontal bars, the fastest first. */
+/** SVG with one horizontal bar per contender, fastest first. */
 export function barChart(rows: readonly Row[], ours: string): string {
-  const ordered = rows.toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond);
-  const most = ordered[0]?.requestsPerSecond ?? 1;
-  const height = 2 * margin + ordered.length * (barHeight + gap);
+  const sorted = rows.toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond);
+  const maxRate = sorted[0]?.requestsPerSecond ?? 1;
+  const height = 2 * margin + sorted.length * (barHeight + gap);
   const width = labelWidth + barsWidth + 90;
-  const bars = ordered.map(({ name, title, requestsPerSecond }, index) => {
+  const bars = sorted.map(({ name, title, requestsPerSecond }, index) => {
     const y = margin + index * (barHeight + gap);
-    const length = Math.max(1, (requestsPerSecond / most) * barsWidth).toFixed(1);
+    const length = Math.max(1, (requestsPerSecond / maxRate) * barsWidth).toFixed(1);
     const middle = y + barHeight / 2 + 4;
     const colour = name === ours ? '#0b7a75' : '#9aa5b1';
     return [

@@ -3,36 +3,36 @@ import * as haproxy from './contenders/haproxy.ts';
 import * as nginx from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
-/** What all contenders stand on. */
-export interface Setting {
+/** Environment that all contenders share. */
+export interface BenchEnvironment {
   directory: string;
   upstreamPort: number;
   redisPort: number;
-  /** SHA-1 of the gateway's script, as Redis knows it. */
+  /** SHA-1 of consume.lua, which Redis isInstalled loaded. */
   scriptSha: string;
 }
 
 export interface Contender {
   name: string;
   title: string;
-  /** Whether it takes a while until its code is compiled. */
+  /** Whether V8 isInstalled to compile its code first, which takes a longer warm-up. */
   isNode: boolean;
-  /** What it needs and how that is had, where it is not here. */
+  /** Unmet requirement, such as a package; undefined if the contender can run. */
   missing: string | undefined;
-  start(setting: Setting, port: number): Promise<PinnedProcess>;
+  start(environment: BenchEnvironment, port: number): Promise<PinnedProcess>;
 }
 
-const has = (command: string, ...args: string[]) => spawnSync(command, args).error === undefined;
+const isInstalled = (command: string, ...args: string[]) => spawnSync(command, args).error === undefined;
 const missingPackage = (command: string, name: string) =>
-  has(command, '-v') ? undefined : `needs the Debian package ${name}`;
+  isInstalled(command, '-v') ? undefined : `requires the Debian package ${name}`;
 
 /**
- * For all contenders on Node. V8 takes one that was paused for one that is idle, and gives its memory and compiled code
- * back in just the moment that is measured. Node's own code in large pages is what an operator can have for a flag.
+ * V8 takes a paused process for an idle one and discards memory and compiled code when the measurement begins, so its
+ * memory reducer is off. Large pages for Node's own code are a flag that operators can set too.
  */
 const nodeFlags = ['--no-memory-reducer', '--use-largepages=silent'];
 
-function program(file: string): Contender['start'] {
+function nodeProgram(file: string): Contender['start'] {
   return ({ directory, upstreamPort, redisPort }, port) =>
     startPinned({
       core: cores.contender,
@@ -51,7 +51,7 @@ function program(file: string): Contender['start'] {
 interface GatewayOptions {
   env?: Record<string, string>;
   core?: number | string;
-  /** Directory of another version of this project. */
+  /** Directory of another checkout. */
   cwd?: string;
 }
 
@@ -81,30 +81,30 @@ function gateway({ env = {}, core = cores.contender, cwd }: GatewayOptions = {})
 
 function server(
   command: string,
-  args: (setting: Setting, port: number) => Promise<string[]>,
+  args: (environment: BenchEnvironment, port: number) => Promise<string[]>,
 ): Contender['start'] {
-  return async (setting, port) =>
+  return async (environment, port) =>
     startPinned({
       core: cores.contender,
       command,
-      args: await args(setting, port),
-      directory: setting.directory,
+      args: await args(environment, port),
+      directory: environment.directory,
       port,
     });
 }
 
-/** What cannot take part, and why. */
-export const leftOut: readonly string[] = [
-  'express-gateway 1.16.11 (key-auth, rate-limit, proxy): it starts on Node 24 and answers single requests, but of ten connections that ask at once hardly one a second.',
+/** Contenders that were tried and excluded, with the reason. */
+export const excludedContenders: readonly string[] = [
+  'express-gateway 1.16.11 (key-auth, rate-limit, proxy): on Node 24 it serves single requests, but barely one request/s with ten concurrent connections.',
 ];
 
 const needsNginx = missingPackage('nginx', 'nginx-light');
 
-/** The gateway of another checkout, to compare a change with. It needs its own node_modules. */
+/** Gateway of another checkout, to measure the effect of a change. The checkout needs its own node_modules. */
 export const baseline = (directory: string): Contender => ({
   name: 'baseline',
   isNode: true,
-  title: 'the gateway of the other checkout',
+  title: 'gateway of the other checkout',
   missing: undefined,
   start: gateway({ cwd: directory }),
 });
@@ -113,7 +113,7 @@ export const contenders: readonly Contender[] = [
   {
     name: 'direct',
     isNode: false,
-    title: 'nothing between: the upstream itself',
+    title: 'upstream without a proxy',
     missing: needsNginx,
     start: () =>
       Promise.resolve({
@@ -136,42 +136,42 @@ export const contenders: readonly Contender[] = [
   {
     name: 'gateway-workers',
     isNode: true,
-    title: 'this gateway, two workers on both cores, which the load generator needs too',
+    title: 'this gateway, two workers on both cores, shared with the load generator',
     missing: undefined,
     start: gateway({ env: { GATEWAY_WORKERS: '2' }, core: `${cores.contender},${cores.support}` }),
   },
   {
     name: 'bare-undici',
     isNode: true,
-    title: "this gateway's proxy alone: no keys, quotas, headers, log",
+    title: "this gateway's proxy only: no keys, quotas, headers or log",
     missing: undefined,
-    start: program('express-undici.ts'),
+    start: nodeProgram('express-undici.ts'),
   },
   {
     name: 'bare',
     isNode: true,
-    title: 'Express + http-proxy-middleware as they come, no gateway',
+    title: 'Express + http-proxy-middleware, no gateway features',
     missing: undefined,
-    start: program('express-bare.ts'),
+    start: nodeProgram('express-bare.ts'),
   },
   {
     name: 'two-limiters',
     isNode: true,
-    title: 'Express + http-proxy-middleware + rate-limiter-flexible twice on Redis',
+    title: 'Express + http-proxy-middleware + 2 × rate-limiter-flexible on Redis',
     missing: undefined,
-    start: program('two-limiters.ts'),
+    start: nodeProgram('two-limiters.ts'),
   },
   {
     name: 'fastify',
     isNode: true,
     title: 'Fastify + @fastify/http-proxy + @fastify/rate-limit on Redis (one window)',
     missing: undefined,
-    start: program('fastify.ts'),
+    start: nodeProgram('fastify.ts'),
   },
   {
     name: 'nginx-lua',
     isNode: false,
-    title: 'nginx + Lua + the same script on Redis',
+    title: 'nginx + Lua + the same Redis script',
     missing: needsNginx,
     start: server('nginx', ({ directory, upstreamPort, redisPort, scriptSha }, port) =>
       nginx.lua({ directory, port, upstreamPort, redisPort }, scriptSha),

@@ -12,27 +12,28 @@ import { withPrelude } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import type { Setting } from './contenders.ts';
+import type { BenchEnvironment } from './contenders.ts';
 import { upstream } from './contenders/nginx.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
-/** Redis with its keys, and the upstream: what all contenders share. */
-export interface Fixture extends Setting, AsyncDisposable {
+/** Redis with its keys, and the upstream; all contenders share them. */
+export interface Fixture extends BenchEnvironment, AsyncDisposable {
   hotKey: string;
-  /** Files with a key a line. */
+  /** File with one API key per line. */
   keys: string;
+  /** File with one API key per line; their day quotas are used up. */
   exhausted: string;
   banned: string;
 }
 
-const manyKeys = 10_000;
-const batch = 500;
+const keyCount = 10_000;
+const batchSize = 500;
 
 export async function setUpBench(): Promise<Fixture> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-bench-'));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
-  // Workers of nginx give up root.
+  // nginx workers drop root privileges and still need access.
   await chmod(directory, 0o755);
   const [redisPort, upstreamPort] = [await freePort(), await freePort()];
   const redisServer = await startRedis(directory, redisPort);
@@ -49,13 +50,13 @@ export async function setUpBench(): Promise<Fixture> {
   const redis = await connectRedis(`redis://127.0.0.1:${redisPort}`);
   const store = createApiKeyStore({ redis, audit: createAuditLog({ redis, who: 'bench' }), now: Date.now });
   await seed(redis);
-  const issue = async (count: number, wanted: Partial<NewApiKey>): Promise<string[]> => {
+  const issue = async (count: number, overrides: Partial<NewApiKey>): Promise<string[]> => {
     const keys: string[] = [];
     while (keys.length < count) {
-      const wants = Array.from({ length: Math.min(batch, count - keys.length) }, () =>
+      const issued = Array.from({ length: Math.min(batchSize, count - keys.length) }, () =>
         store.issue({ name: 'bench', plan: 'free', ...wanted }),
       );
-      keys.push(...(await Promise.all(wants)).map(({ key }) => key));
+      keys.push(...(await Promise.all(issued)).map(({ key }) => key));
     }
     return keys;
   };
@@ -65,7 +66,7 @@ export async function setUpBench(): Promise<Fixture> {
   await redis.set(redisKeys.ban(hashApiKey(banned)), 'bench', 'EX', 3600);
   const keysFile = join(directory, 'keys');
   const exhaustedFile = join(directory, 'exhausted');
-  await writeFile(keysFile, (await issue(manyKeys, unlimited)).join('\n'));
+  await writeFile(keysFile, (await issue(keyCount, unlimited)).join('\n'));
   const exhausted = await issue(1000, { minute: 1, day: 1 });
   const today = utcDate(dayNumberOf(Date.now()));
   await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
@@ -87,7 +88,7 @@ export async function setUpBench(): Promise<Fixture> {
   };
 }
 
-/** As the README has it: an append-only file, written to the disk every second. */
+/** Same persistence as in docker-compose.yml: an append-only file, synced every second. */
 export function startRedis(directory: string, port: number): Promise<PinnedProcess> {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
   return startPinned({
@@ -99,7 +100,7 @@ export function startRedis(directory: string, port: number): Promise<PinnedProce
   });
 }
 
-/** Plans, and no bans: keys that are refused are to stay refused by their quota. */
+/** Bans are disabled, so that exhausted keys stay refused by their quota. */
 async function seed(redis: Awaited<ReturnType<typeof connectRedis>>): Promise<void> {
   await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
   await redis.hset(redisKeys.banPolicy, 'enabled', 'false');

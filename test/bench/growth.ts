@@ -10,11 +10,11 @@ import { contenders } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
-import { environmentLine, median, table, writeResults } from './report.ts';
+import { environmentLine, markdownTable, median, writeResults } from './report.ts';
 
 /*
- * npm run bench:growth: what a request costs the gateway and Redis as there are more keys, and more gateways on one
- * Redis. CPU time is what counts here: it depends less on how many cores there are than rates do.
+ * npm run bench:growth measures the cost of a request with growing numbers of keys and of gateways on one Redis. It
+ * compares CPU time, which depends less on the number of cores than request rates do.
  */
 
 const keyCounts = [100, 10_000, 1_000_000];
@@ -23,17 +23,16 @@ const keysForGateways = 10_000;
 const rounds = 3;
 const seconds = 4;
 const warmUpSeconds = 8;
-const batch = 1000;
+const batchSize = 1000;
 const idLength = 18;
 
 interface Cost {
   requestsPerSecond: number;
-  /** CPU time of a request in microseconds: of the gateways, and of Redis. */
+  /** CPU time per request, of all gateways together. */
   gatewayMicros: number;
   redisMicros: number;
-  /** Of one gateway, in MiB. */
+  /** Resident memory of one gateway. */
   residentMiB: number;
-  /** In MiB. */
   redisMiB: number;
 }
 
@@ -41,7 +40,7 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
   const keys: string[] = [];
   while (keys.length < count) {
     const pipeline = redis.pipeline();
-    for (let added = 0; added < Math.min(batch, count); added += 1) {
+    for (let added = 0; added < Math.min(batchSize, count); added += 1) {
       const key = generateApiKey();
       const keyHash = hashApiKey(key);
       const record = {
@@ -59,7 +58,7 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
   await writeFile(file, keys.join('\n'));
 }
 
-const spread = (file: string) => `
+const randomKeyScript = (file: string) => `
 local keys = {}
 for line in io.lines('${file}') do keys[#keys + 1] = 'Bearer ' .. line end
 function request()
@@ -71,18 +70,18 @@ async function residentMiB({ pid }: PinnedProcess): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-async function redisUse(redis: Redis): Promise<{ cpuSeconds: number; mebibytes: number }> {
+async function redisUsage(redis: Redis): Promise<{ cpuSeconds: number; memoryMiB: number }> {
   const info = await redis.info();
-  const valueOf = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
+  const readField = (name: string) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]);
   return {
-    cpuSeconds: valueOf('used_cpu_sys') + valueOf('used_cpu_user'),
-    mebibytes: valueOf('used_memory') / 1024 / 1024,
+    cpuSeconds: readField('used_cpu_sys') + readField('used_cpu_user'),
+    memoryMiB: readField('used_memory') / 1024 / 1024,
   };
 }
 
 async function measure(fixture: Fixture, redis: Redis, gateways: number, file: string): Promise<Cost> {
   const contender = contenders.find(({ name }) => name === 'gateway');
-  if (contender === undefined) throw new Error('the gateway is no contender');
+  if (contender === undefined) throw new Error('no contender is named gateway');
   await using stack = new AsyncDisposableStack();
   const running: { port: number; process: PinnedProcess }[] = [];
   for (let count = 0; count < gateways; count += 1) {
@@ -95,9 +94,9 @@ async function measure(fixture: Fixture, redis: Redis, gateways: number, file: s
     const runs = running.map(({ port }, index) =>
       closedLoop({
         directory: fixture.directory,
-        name: `wrk-${index}.lua`,
+        scriptName: `wrk-${index}.lua`,
         url: `http://127.0.0.1:${port}`,
-        script: spread(file),
+        script: randomKeyScript(file),
         connections: Math.ceil(50 / gateways),
         seconds: duration,
       }),
@@ -111,30 +110,30 @@ async function measure(fixture: Fixture, redis: Redis, gateways: number, file: s
   await load(warmUpSeconds);
   const samples: Omit<Cost, 'residentMiB' | 'redisMiB'>[] = [];
   for (let round = 0; round < rounds; round += 1) {
-    const [cpuBefore, redisBefore] = [await gatewayCpu(), await redisUse(redis)];
+    const [cpuBefore, redisBefore] = [await gatewayCpu(), await redisUsage(redis)];
     const requestsPerSecond = await load(seconds);
-    const [cpuAfter, redisAfter] = [await gatewayCpu(), await redisUse(redis)];
-    const microsEach = 1e6 / (requestsPerSecond * seconds);
+    const [cpuAfter, redisAfter] = [await gatewayCpu(), await redisUsage(redis)];
+    const microsPerRequest = 1e6 / (requestsPerSecond * seconds);
     samples.push({
       requestsPerSecond,
-      gatewayMicros: (cpuAfter - cpuBefore) * microsEach,
-      redisMicros: (redisAfter.cpuSeconds - redisBefore.cpuSeconds) * microsEach,
+      gatewayMicros: (cpuAfter - cpuBefore) * microsPerRequest,
+      redisMicros: (redisAfter.cpuSeconds - redisBefore.cpuSeconds) * microsPerRequest,
     });
   }
-  const of = (field: keyof (typeof samples)[number]) => median(samples.map((sample) => sample[field]));
+  const medianOf = (field: keyof (typeof samples)[number]) => median(samples.map((sample) => sample[field]));
   const [first] = running;
   return {
-    requestsPerSecond: of('requestsPerSecond'),
-    gatewayMicros: of('gatewayMicros'),
-    redisMicros: of('redisMicros'),
+    requestsPerSecond: medianOf('requestsPerSecond'),
+    gatewayMicros: medianOf('gatewayMicros'),
+    redisMicros: medianOf('redisMicros'),
     residentMiB: first === undefined ? Number.NaN : await residentMiB(first.process),
-    redisMiB: (await redisUse(redis)).mebibytes,
+    redisMiB: (await redisUsage(redis)).memoryMiB,
   };
 }
 
 const costTable = (kind: string, rows: readonly (readonly [count: number, cost: Cost])[]) =>
-  table(
-    [kind, 'requests/s', 'gateway CPU µs', 'Redis CPU µs', 'memory of a gateway MiB', 'memory of Redis MiB'],
+  markdownTable(
+    [kind, 'requests/s', 'gateway, CPU µs', 'Redis, CPU µs', 'gateway memory, MiB', 'Redis memory, MiB'],
     rows.map(([count, { requestsPerSecond, gatewayMicros, redisMicros, residentMiB, redisMiB }]) => [
       count.toLocaleString('en'),
       Math.round(requestsPerSecond).toLocaleString('en'),
@@ -164,9 +163,9 @@ const byGateways: [number, Cost][] = [];
   redis.disconnect();
 }
 const text = [
-  `# Growth\n\n${environmentLine()}; medians of ${rounds} rounds of ${seconds} s. CPU time is that of one request.`,
-  `### Requests spread evenly over so many keys\n\n${costTable('keys', byKeys)}`,
-  `### So many gateway processes on one core and one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
+  `# Growth\n\n${environmentLine()}; medians of ${rounds} rounds of ${seconds} s. CPU time is per request.`,
+  `### Number of keys, requests spread evenly\n\n${costTable('keys', byKeys)}`,
+  `### Number of gateway processes on one core with one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
 await writeResults('growth', text, { byKeys, byGateways });

@@ -7,40 +7,40 @@ import { cores } from './pinned-process.ts';
 
 const run = promisify(execFile);
 
-/** What one run of load has shown. Times in milliseconds. */
-export interface Measured {
+/** Result of one run. Times in milliseconds. */
+export interface LoadResult {
   requestsPerSecond: number;
   p50: number;
   p99: number;
   p999: number;
-  /** Answers by their status. */
+  /** Number of responses per status. */
   statuses: Record<string, number>;
 }
 
 export interface Load {
   directory: string;
-  /** Of the script's file, where several run at once. */
-  name?: string;
+  /** Name of the script file; concurrent runs need different ones. */
+  scriptName?: string;
   url: string;
-  /** Lua for wrk that defines `request`, and perhaps `init`. */
+  /** Lua for wrk that defines `request`, and optionally `init`. */
   script: string;
   connections: number;
   seconds: number;
 }
 
-/** As much as the contender can take, from wrk on the other core. */
-export async function closedLoop(load: Load): Promise<Measured> {
-  const script = join(load.directory, load.name ?? 'wrk.lua');
-  await writeFile(script, `${load.script}\n${countStatuses}`);
+/** Saturates the contender with wrk on the other core. */
+export async function closedLoop(load: Load): Promise<LoadResult> {
+  const script = join(load.directory, load.scriptName ?? 'wrk.lua');
+  await writeFile(script, `${load.script}\n${reportResult}`);
   const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--timeout', '10s', '-s', script];
   const { stdout } = await run('taskset', ['-c', String(cores.support), 'wrk', ...args, load.url]);
   const line = /^RESULT (.*)$/m.exec(stdout)?.[1];
-  if (line === undefined) throw new Error(`wrk said:\n${stdout}`);
-  return JSON.parse(line) as Measured;
+  if (line === undefined) throw new Error(`wrk printed no result:\n${stdout}`);
+  return JSON.parse(line) as LoadResult;
 }
 
-/** One thread, so that its statuses are all there are. */
-const countStatuses = `
+/** wrk runs a single thread, so the counts of that thread are complete. */
+const reportResult = `
 local thread
 function setup(t) thread = t end
 statuses = {}
@@ -58,13 +58,13 @@ function done(summary, latency)
 end
 `;
 
-/** Connections that have had one answer and wait for their next request. */
+/** Each connection sends one request and then stays idle. */
 export async function openIdleConnections(url: string, key: string, count: number): Promise<Disposable> {
   const agent = new Agent({ keepAlive: true, maxSockets: count, maxFreeSockets: count });
   const headers = { authorization: `Bearer ${key}` };
   const getOnce = () =>
     new Promise<void>((resolve, reject) => {
-      get(url, { agent, headers }, (answer) => answer.resume().on('end', resolve)).on('error', reject);
+      get(url, { agent, headers }, (response) => response.resume().on('end', resolve)).on('error', reject);
     });
   await Promise.all(Array.from({ length: count }, getOnce));
   return { [Symbol.dispose]: () => agent.destroy() };
@@ -81,8 +81,8 @@ interface FixedRate {
 const rateClients = 20;
 
 /**
- * A rate that leaves room: what a request takes where nobody waits for another one. Clients begin one after another, since
- * each sends by a clock of its own: begun together, they would go on sending together.
+ * Measures latency percentile a rate below saturation, so that requests do not queue. Clients start one after another: each
+ * sends by its own clock, so clients that start together would keep sending together.
  */
 export async function fixedRate({
   directory,
@@ -90,12 +90,12 @@ export async function fixedRate({
   key,
   requestsPerSecond,
   seconds,
-}: FixedRate): Promise<Measured> {
+}: FixedRate): Promise<LoadResult> {
   const log = join(directory, 'h2load.tsv');
   await rm(log, { force: true });
   const perClient = Math.max(1, Math.round(requestsPerSecond / rateClients));
   const requests = perClient * rateClients * seconds;
-  const spread = ['-r1', '--rate-period=1ms'];
+  const staggeredStart = ['-r1', '--rate-period=1ms'];
   const args = [
     '--h1',
     '-t1',
@@ -112,14 +112,14 @@ export async function fixedRate({
     .split('\n')
     .map((row) => row.split('\t'));
   const times = rows.map((row) => Number(row[2]) / 1000).toSorted((a, b) => a - b);
-  const at = (share: number) =>
+  const percentile = (share: number) =>
     times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
   const statuses = Object.groupBy(rows, (row) => row[1] ?? '');
   return {
     requestsPerSecond: times.length / seconds,
-    p50: at(0.5),
-    p99: at(0.99),
-    p999: at(0.999),
+    p50: percentile(0.5),
+    p99: percentile(0.99),
+    p999: percentile(0.999),
     statuses: Object.fromEntries(
       Object.entries(statuses).map(([status, list]) => [status, list?.length ?? 0]),
     ),

@@ -1,56 +1,56 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import {
-  startBehindGateway,
   startPrisma,
   startService,
+  startServiceBehindGateway,
   type PetsContender,
   type PetsSample,
 } from './pets-contenders.ts';
 import { missingPackages, setUpPetsBench, soldShare, type PetsFixture } from './pets-fixture.ts';
 import {
-  behindTable,
-  comparedTable,
-  grownTable,
-  pooledTable,
+  endToEndTable,
+  poolSizeTable,
+  prismaTable,
   summarize,
-  versionsTable,
-  type Behind,
-  type Compared,
-  type Grown,
+  tableSizeTable,
+  versionTable,
+  type EndToEndComparison,
   type PetsRow,
-  type Pooled,
-  type Versions,
+  type PoolSizeResult,
+  type PrismaComparison,
+  type TableSizeComparison,
+  type VersionComparison,
 } from './pets-report.ts';
 import type { PetsCall } from './pets-scenarios.ts';
 import { environmentLine, writeResults } from './report.ts';
 
 /*
- * npm run bench:pets: the pets service beside Prisma alone, called for the same, among few and many pets, and with
- * pools of several sizes. Only the ratios of one run say something: the figures are those of this machine at this time.
+ * npm run bench:pets compares the pets service with Prisma alone, small with large tables, and several pool sizes. Only
+ * the ratios within one run are comparable: absolute figures depend on the machine and its load.
  */
 const parts = ['compared', 'end-to-end', 'grown', 'pools'];
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '1' },
-    /** Some only, whose figures are printed and not kept. */
+    /** Parts to run. The results of a partial run are printed but not saved. */
     part: { type: 'string', multiple: true, default: parts },
-    /** Directory of another checkout, whose pets service is measured beside this one; nothing else is. */
+    /** Directory of another checkout. Only its pets service and this one are measured. */
     baseline: { type: 'string' },
   },
 });
 const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
 for (const value of [rounds, seconds]) {
   if (!Number.isInteger(value) || value < 1)
-    throw new Error('--rounds and --seconds are whole numbers from 1 on');
+    throw new Error('--rounds and --seconds must be positive integers');
 }
 
 const few = 1000;
 const many = 1_000_000;
 const defaultPoolSize = 10;
 const poolSizes = [2, 5, 10, 20, 40];
-/** V8 compiles a request's code only after some ten thousand of them, and does so on the core that is measured. */
+/** V8 compiles hot code only after some ten thousand requests, and does so on the measured core. */
 const warmUpSeconds = { compared: 8, endToEnd: 15, grown: 3, pools: 6 };
 
 interface Run {
@@ -59,7 +59,7 @@ interface Run {
   connections: number;
 }
 
-/** All of them in turn, round by round, so that whatever else the machine does meets all alike. */
+/** Measures all runs in turn, round by round, so that other load on the machine affects all of them alike. */
 async function interleave<Name extends string>(
   warmUp: number,
   runs: Record<Name, Run>,
@@ -79,23 +79,23 @@ async function interleave<Name extends string>(
   >;
 }
 
-async function compare(fixture: PetsFixture, databaseUrl: string): Promise<Compared[]> {
+async function compareWithPrisma(fixture: PetsFixture, databaseUrl: string): Promise<PrismaComparison[]> {
   const connections = 20;
   const limit = 20;
-  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const started = async (contender: Promise<PetsContender>) => {
+  const startAndTrack = async (contender: Promise<PetsContender>) => {
     const running = await contender;
     stack.defer(() => running.stop());
     return running;
   };
-  const service = await started(startService(fixture, setting));
-  const prisma = await started(startPrisma(fixture, setting, { apart: true }));
-  const inStep = await started(startPrisma(fixture, setting, { apart: false }));
+  const service = await startAndTrack(startService(fixture, serviceOptions));
+  const prisma = await startAndTrack(startPrisma(fixture, serviceOptions, { separateTicks: true }));
+  const batchingPrisma = await startAndTrack(startPrisma(fixture, serviceOptions, { separateTicks: false }));
 
   const calls: Record<string, PetsCall> = {
-    'list, all the first page': { kind: 'list', limit },
-    'list, each another page': { kind: 'list-anywhere', limit, upTo: many },
+    'list, first page': { kind: 'list', limit },
+    'list, random page': { kind: 'list-random-page', limit, upTo: many },
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
@@ -103,7 +103,8 @@ async function compare(fixture: PetsFixture, databaseUrl: string): Promise<Compa
   for (const [title, call] of Object.entries(calls)) {
     runs[title] = { contender: service, call, connections };
     runs[`${title}: Prisma`] = { contender: prisma, call, connections };
-    if (call.kind === 'get') runs[`${title}: Prisma in step`] = { contender: inStep, call, connections };
+    if (call.kind === 'get')
+      runs[`${title}: Prisma batching`] = { contender: batchingPrisma, call, connections };
   }
   const rows = await interleave(warmUpSeconds.compared, runs);
   const row = (name: string): PetsRow => {
@@ -112,29 +113,35 @@ async function compare(fixture: PetsFixture, databaseUrl: string): Promise<Compa
     return found;
   };
   return Object.entries(calls).flatMap(([title, { kind }]) => {
-    const beside = { title, service: row(title), prisma: row(`${title}: Prisma`) };
-    if (kind !== 'get') return [beside];
-    const together = `${title}, beside Prisma with 20 calls in one tick, one query of its`;
-    return [beside, { title: together, service: row(title), prisma: row(`${title}: Prisma in step`) }];
+    const comparison = { title, service: row(title), prisma: row(`${title}: Prisma`) };
+    if (kind !== 'get') return [comparison];
+    const batchedTitle = `${title}, Prisma batching 20 calls in one tick into one query`;
+    return [
+      comparison,
+      { title: batchedTitle, service: row(title), prisma: row(`${title}: Prisma batching`) },
+    ];
   });
 }
 
-/** The pets service of this checkout and of another one. */
-async function compareVersions(fixture: PetsFixture, databaseUrl: string, cwd: string): Promise<Versions[]> {
+async function compareVersions(
+  fixture: PetsFixture,
+  databaseUrl: string,
+  baselineDirectory: string,
+): Promise<VersionComparison[]> {
   const connections = 20;
-  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const service = await startService(fixture, setting);
+  const service = await startService(fixture, serviceOptions);
   stack.defer(() => service.stop());
-  const baseline = await startService(fixture, { ...setting, cwd });
+  const baseline = await startService(fixture, { ...serviceOptions, cwd: baselineDirectory });
   stack.defer(() => baseline.stop());
   const calls: Record<string, PetsCall> = {
-    'list, all the first page': { kind: 'list', limit: 20 },
-    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    'list, first page': { kind: 'list', limit: 20 },
+    'list, random page': { kind: 'list-random-page', limit: 20, upTo: many },
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  const versions: Versions[] = [];
+  const versions: VersionComparison[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const rows = await interleave(warmUpSeconds.compared, {
       service: { contender: service, call, connections },
@@ -145,21 +152,21 @@ async function compareVersions(fixture: PetsFixture, databaseUrl: string, cwd: s
   return versions;
 }
 
-/** The whole way from a client of the gateway to PostgreSQL and back. */
-async function endToEnd(fixture: PetsFixture, databaseUrl: string): Promise<Behind[]> {
+/** Measures the whole path from a client through the gateway to PostgreSQL. */
+async function measureEndToEnd(fixture: PetsFixture, databaseUrl: string): Promise<EndToEndComparison[]> {
   const connections = 20;
-  const setting = { databaseUrl, poolSize: defaultPoolSize };
+  const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const service = await startService(fixture, setting);
+  const service = await startService(fixture, serviceOptions);
   stack.defer(() => service.stop());
-  const behind = await startBehindGateway(fixture, setting);
+  const behind = await startServiceBehindGateway(fixture, serviceOptions);
   stack.defer(() => behind.stop());
   const calls: Record<string, PetsCall> = {
-    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    'list, random page': { kind: 'list-random-page', limit: 20, upTo: many },
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  const rows: Behind[] = [];
+  const rows: EndToEndComparison[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const measured = await interleave(warmUpSeconds.endToEnd, {
       service: { contender: service, call, connections },
@@ -170,37 +177,40 @@ async function endToEnd(fixture: PetsFixture, databaseUrl: string): Promise<Behi
   return rows;
 }
 
-/** One connection, so that each request is a query of its own. */
-async function grow(fixture: PetsFixture, urls: { few: string; many: string }): Promise<Grown[]> {
+/** Uses one connection, so that no two requests share a query. */
+async function compareTableSizes(
+  fixture: PetsFixture,
+  urls: { few: string; many: string },
+): Promise<TableSizeComparison[]> {
   const connections = 1;
   const limit = 20;
   await using stack = new AsyncDisposableStack();
-  const serve = async (databaseUrl: string) => {
+  const startWith = async (databaseUrl: string) => {
     const running = await startService(fixture, { databaseUrl, poolSize: defaultPoolSize });
     stack.defer(() => running.stop());
     return running;
   };
-  const [amongFew, amongMany] = [await serve(urls.few), await serve(urls.many)];
+  const [fewPetsService, manyPetsService] = [await startWith(urls.few), await startWith(urls.many)];
   const calls: Record<string, (pets: number) => PetsCall> = {
     'first page': () => ({ kind: 'list', limit }),
     'deep page': (pets) => ({ kind: 'list', limit, after: pets * 0.9 }),
-    'first page of a status': () => ({ kind: 'list', limit, status: 'available' }),
-    'deep page of a status': (pets) => ({ kind: 'list', limit, status: 'available', after: pets * 0.9 }),
-    'first page of a rare status': () => ({ kind: 'list', limit: 5, status: 'pending' }),
+    'first page, one status': () => ({ kind: 'list', limit, status: 'available' }),
+    'deep page, one status': (pets) => ({ kind: 'list', limit, status: 'available', after: pets * 0.9 }),
+    'first page, rare status': () => ({ kind: 'list', limit: 5, status: 'pending' }),
     'one pet': (pets) => ({ kind: 'get', upTo: pets }),
   };
-  const grown: Grown[] = [];
+  const grown: TableSizeComparison[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const rows = await interleave(warmUpSeconds.grown, {
-      few: { contender: amongFew, call: call(few), connections },
-      many: { contender: amongMany, call: call(many), connections },
+      few: { contender: fewPetsService, call: call(few), connections },
+      many: { contender: manyPetsService, call: call(many), connections },
     });
     grown.push({ title, ...rows });
   }
   return grown;
 }
 
-async function pool(fixture: PetsFixture, databaseUrl: string): Promise<Pooled[]> {
+async function comparePoolSizes(fixture: PetsFixture, databaseUrl: string): Promise<PoolSizeResult[]> {
   const connections = 50;
   await using stack = new AsyncDisposableStack();
   const services = new Map<number, PetsContender>();
@@ -210,17 +220,17 @@ async function pool(fixture: PetsFixture, databaseUrl: string): Promise<Pooled[]
     services.set(poolSize, running);
   }
   const calls: Record<string, PetsCall> = {
-    'list, each another page': { kind: 'list-anywhere', limit: 20, upTo: many },
+    'list, random page': { kind: 'list-random-page', limit: 20, upTo: many },
     create: { kind: 'create' },
   };
-  const pooled: Pooled[] = [];
+  const pooled: PoolSizeResult[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const runs = Array.from(services, ([poolSize, contender]) => [
       String(poolSize),
       { contender, call, connections },
     ]);
     const rows = await interleave(warmUpSeconds.pools, Object.fromEntries(runs) as Record<string, Run>);
-    // Names that look like numbers come in their order.
+    // Object.entries returns integer keys in ascending order.
     for (const [poolSize, row] of Object.entries(rows))
       pooled.push({ title, poolSize: Number(poolSize), row });
   }
@@ -239,30 +249,30 @@ async function main(): Promise<void> {
   };
   if (options.baseline !== undefined) {
     const rows = await compareVersions(fixture, urls.many, resolve(options.baseline));
-    add('versions', rows, `## Beside the other checkout\n\n${versionsTable(rows)}`);
+    add('versions', rows, `## Comparison with the other checkout\n\n${versionTable(rows)}`);
     return;
   }
   if (options.part.includes('compared')) {
-    const rows = await compare(fixture, urls.many);
-    const text = `20 connections, or callers of Prisma; a pool of ${defaultPoolSize}; ${many.toLocaleString('en')} pets. "Of its calls for a second of CPU" compares what one core could take of each, however busy the machine was. Prisma alone makes each call in a tick of its own, as requests come, unless the row says otherwise.`;
-    add('compared', rows, `## Beside Prisma alone\n\n${text}\n\n${comparedTable(rows)}`);
+    const rows = await compareWithPrisma(fixture, urls.many);
+    const text = `20 connections, or concurrent callers of Prisma; pool size ${defaultPoolSize}; ${many.toLocaleString('en')} pets. Calls per CPU second do not depend on other load on the machine. Prisma makes each call in its own tick, as requests arrive, unless the row says otherwise.`;
+    add('compared', rows, `## Comparison with Prisma alone\n\n${text}\n\n${prismaTable(rows)}`);
   }
   if (options.part.includes('end-to-end')) {
-    const rows = await endToEnd(fixture, urls.many);
-    const text = `20 connections. Gateway and pets service share the one core, so a request costs it the sum.`;
-    add('endToEnd', rows, `## End to end\n\n${text}\n\n${behindTable(rows)}`);
+    const rows = await measureEndToEnd(fixture, urls.many);
+    const text = `20 connections. Gateway and pets service share one core, so their CPU times add up.`;
+    add('endToEnd', rows, `## End to end\n\n${text}\n\n${endToEndTable(rows)}`);
   }
   if (options.part.includes('grown')) {
-    const rows = await grow(fixture, urls);
-    const text = `One connection, ${few.toLocaleString('en')} and ${many.toLocaleString('en')} pets, of which the oldest ${soldShare * 100} % are sold: the first available one is behind all of those.`;
-    add('grown', rows, `## Few and many pets\n\n${text}\n\n${grownTable(rows)}`);
+    const rows = await compareTableSizes(fixture, urls);
+    const text = `One connection; ${few.toLocaleString('en')} (few) or ${many.toLocaleString('en')} (many) pets. The oldest ${soldShare * 100} % are sold, so the first available pet comes after all of them.`;
+    add('grown', rows, `## Table size\n\n${text}\n\n${tableSizeTable(rows)}`);
   }
   if (options.part.includes('pools')) {
-    const rows = await pool(fixture, urls.many);
-    add('pools', rows, `## Size of the pool\n\n50 connections.\n\n${pooledTable(rows)}`);
+    const rows = await comparePoolSizes(fixture, urls.many);
+    add('pools', rows, `## Pool size\n\n50 connections.\n\n${poolSizeTable(rows)}`);
   }
   if (!parts.every((part) => options.part.includes(part))) return;
-  const head = `# Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, spread in brackets. The service, or Prisma alone, has one core; PostgreSQL (which does not wait for the disk) and wrk share the other one. CPU is user and system time for one request.`;
+  const head = `# Pets service\n\n${environmentLine()}, ${rounds} rounds of ${seconds} s after a warm-up; medians, range in parentheses. The service or Prisma runs on one core; PostgreSQL (without fsync) and wrk share the other one. CPU is user and system time per request.`;
   await writeResults('pets', [head, ...sections].join('\n\n'), results);
 }
 
@@ -270,6 +280,6 @@ const missing = missingPackages();
 if (missing === undefined) {
   await main();
 } else {
-  process.stderr.write(`bench:pets needs what is not here, by Debian package: ${missing}\n`);
+  process.stderr.write(`bench:pets requires these Debian packages: ${missing}\n`);
   process.exitCode = 1;
 }

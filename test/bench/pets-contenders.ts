@@ -8,21 +8,20 @@ import { connectRedis } from '../support/kits/keys.ts';
 import { startRedis } from './fixture.ts';
 import { closedLoop } from './load.ts';
 import type { PetsFixture } from './pets-fixture.ts';
-import type { PrismaRan, PrismaRun } from './pets-prisma.ts';
+import type { PrismaResult, PrismaRun } from './pets-prisma.ts';
 import { expectedStatus, requestScript, type PetsCall } from './pets-scenarios.ts';
 import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
-/** What one run has shown. Times in milliseconds, CPU time in microseconds a call. */
+/** Result of one run. Times in milliseconds, CPU time in microseconds per call. */
 export interface PetsSample {
   perSecond: number;
   cpuMicros: number;
-  /** CPU time of PostgreSQL. */
   postgresMicros: number;
   p50: number;
   p99: number;
 }
 
-/** Something that is measured, in a process of its own on a core of its own. */
+/** System under test, on a core of its own. */
 export interface PetsContender {
   measure(call: PetsCall, concurrency: number, seconds: number): Promise<PetsSample>;
   stop(): Promise<void>;
@@ -32,11 +31,11 @@ interface ContenderOptions {
   databaseUrl: string;
   poolSize: number;
   env?: Record<string, string>;
-  /** Directory of another version of this project. */
+  /** Directory of another checkout. */
   cwd?: string | undefined;
 }
 
-async function start(
+async function startNode(
   { directory }: PetsFixture,
   script: string,
   port: number,
@@ -54,14 +53,14 @@ async function start(
   });
 }
 
-/** The pets service as it is run, access log and all. */
+/** Starts the pets service as in production, including its access log. */
 export async function startService(fixture: PetsFixture, options: ContenderOptions): Promise<PetsContender> {
   const { url, service } = await startPetsService(fixture, options);
-  return overHttp(fixture, { url, token: fixture.token, processes: [service] });
+  return httpContender(fixture, { url, token: fixture.token, processes: [service] });
 }
 
-/** The pets service behind the gateway, both on one core, with a Redis beside PostgreSQL. */
-export async function startBehindGateway(
+/** Starts gateway and pets service on one core. Redis runs on the core of PostgreSQL. */
+export async function startServiceBehindGateway(
   fixture: PetsFixture,
   options: ContenderOptions,
 ): Promise<PetsContender> {
@@ -70,7 +69,7 @@ export async function startBehindGateway(
   const [redisPort, port] = [await freePort(), await freePort()];
   const redisServer = await startRedis(await mkdtemp(join(directory, 'redis-')), redisPort);
   const redisUrl = `redis://127.0.0.1:${redisPort}`;
-  const gateway = await start(fixture, 'gateway/server.ts', port, {
+  const gateway = await startNode(fixture, 'gateway/server.ts', port, {
     GATEWAY_PORT: String(port),
     GATEWAY_ADMIN_PORT: '0',
     GATEWAY_WORKERS: '1',
@@ -85,11 +84,11 @@ export async function startBehindGateway(
   const limits = { minute: maxLimit, day: maxLimit };
   const { key } = await store.issue({ name: 'bench', plan: 'enterprise', ...limits });
   redis.disconnect();
-  return overHttp(fixture, {
+  return httpContender(fixture, {
     url: `http://127.0.0.1:${port}`,
     token: key,
     processes: [gateway, service, redisServer],
-    measured: [gateway, service],
+    countedProcesses: [gateway, service],
   });
 }
 
@@ -107,28 +106,28 @@ async function startPetsService(
     SHUTDOWN_DELAY_MS: '0',
     ...env,
   };
-  const service = await start(fixture, 'pets-service/server.ts', port, settings, cwd);
+  const service = await startNode(fixture, 'pets-service/server.ts', port, settings, cwd);
   const url = `http://127.0.0.1:${port}`;
-  // It listens before it serves.
+  // The service listens before it is ready.
   while (!(await fetch(`${url}/readyz`)).ok);
   return { url, service };
 }
 
-interface OverHttp {
+interface HttpContenderOptions {
   url: string;
   token: string;
-  /** To be stopped in this order. */
+  /** Processes in the order in which they are stopped. */
   processes: readonly PinnedProcess[];
-  /** Whose CPU time counts; all of them unless they are named. */
-  measured?: readonly PinnedProcess[];
+  /** Processes whose CPU time counts; defaults to all. */
+  countedProcesses?: readonly PinnedProcess[];
 }
 
-function overHttp(
+function httpContender(
   fixture: PetsFixture,
-  { url, token, processes, measured: counted }: OverHttp,
+  { url, token, processes, countedProcesses = processes }: HttpContenderOptions,
 ): PetsContender {
   const cpuSeconds = async () => {
-    const all = await Promise.all((counted ?? processes).map((each) => each.cpuSeconds()));
+    const all = await Promise.all(countedProcesses.map((each) => each.cpuSeconds()));
     return all.reduce((sum, part) => sum + part, 0);
   };
 
@@ -142,10 +141,10 @@ function overHttp(
     const [before, postgresBefore] = [await cpuSeconds(), await fixture.postgresCpuSeconds()];
     const measured = await closedLoop({ directory: fixture.directory, url, script, connections, seconds });
     const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
-    // The machine stood still for as long as that: it says nothing of the service, unless it happens again and again.
+    // The whole machine stalled. Only if that happens repeatedly, the service may be the cause.
     if (requests === 0 && attempts > 1) return measure(call, connections, seconds, attempts - 1);
     if (measured.statuses[expectedStatus(call)] !== requests) {
-      throw new Error(`answers other than expected: ${JSON.stringify(measured.statuses)}`);
+      throw new Error(`unexpected response statuses: ${JSON.stringify(measured.statuses)}`);
     }
     const { requestsPerSecond: perSecond, p50, p99 } = measured;
     const micros = (secondsUsed: number) => (secondsUsed / requests) * 1e6;
@@ -165,14 +164,13 @@ function overHttp(
   };
 }
 
-/** Prisma alone. @param apart see pets-prisma.ts */
 export async function startPrisma(
   fixture: PetsFixture,
   { databaseUrl, poolSize, env }: ContenderOptions,
-  { apart }: Pick<PrismaRun, 'apart'>,
+  { separateTicks }: Pick<PrismaRun, 'separateTicks'>,
 ): Promise<PetsContender> {
   const port = await freePort();
-  const prisma = await start(fixture, 'test/bench/pets-prisma.ts', port, {
+  const prisma = await startNode(fixture, 'test/bench/pets-prisma.ts', port, {
     PORT: String(port),
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: String(poolSize),
@@ -180,12 +178,18 @@ export async function startPrisma(
   });
   return {
     async measure(call, concurrency, seconds) {
-      const order: PrismaRun = { call, apart, concurrency, seconds };
+      const run: PrismaRun = { call, separateTicks, concurrency, seconds };
       const postgresBefore = await fixture.postgresCpuSeconds();
-      const answer = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) });
-      const { calls, cpuSeconds, p50, p99, ...ran } = (await answer.json()) as PrismaRan;
+      const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(run) });
+      const {
+        calls,
+        seconds: elapsedSeconds,
+        cpuSeconds,
+        p50,
+        p99,
+      } = (await response.json()) as PrismaResult;
       return {
-        perSecond: calls / ran.seconds,
+        perSecond: calls / elapsedSeconds,
         cpuMicros: (cpuSeconds / calls) * 1e6,
         postgresMicros: (((await fixture.postgresCpuSeconds()) - postgresBefore) / calls) * 1e6,
         p50,

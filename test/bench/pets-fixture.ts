@@ -15,24 +15,24 @@ import { cores, startPinned, type PinnedProcess } from './pinned-process.ts';
 
 const run = promisify(execFile);
 
-/** PostgreSQL with its databases, and a token: what all that is measured stands on. */
+/** PostgreSQL with its databases, and a service token; all contenders share them. */
 export interface PetsFixture extends AsyncDisposable {
   directory: string;
-  /** CPU time of PostgreSQL and its processes, also of those that have ended, as connections do that were idle. */
+  /** CPU time of PostgreSQL, including backends that exited because their connection was idle. */
   postgresCpuSeconds(): Promise<number>;
-  /** One that the pets service accepts. */
+  /** Service token that the pets service accepts. */
   token: string;
-  /** Of the keys that the token is signed and verified with. */
+  /** Key that signs the token. */
   privateKeyFile: string;
   publicKeyFile: string;
-  /** Makes a database with that many pets, the sold ones the oldest, as in a store. @returns its address */
+  /** The oldest pets are sold, as in a real store. @returns URL of the database */
   createDatabase(pets: number): Promise<string>;
 }
 
-/** Of the pets of a database. */
+/** Share of the pets in each database that are sold. */
 export const soldShare = 0.6;
 
-/** What is missing here, by Debian package; undefined where all is there. */
+/** @returns missing Debian packages, or undefined if all are installed */
 export function missingPackages(): string | undefined {
   const missing = [
     spawnSync('wrk', ['-v']).error === undefined ? [] : 'wrk',
@@ -50,7 +50,7 @@ export async function setUpPetsBench(): Promise<PetsFixture> {
   const postgres = await startPostgres(directory, port);
   stack.defer(() => postgres.stop());
   const adminUrl = `postgresql://test@127.0.0.1:${port}/postgres`;
-  await untilAccepting(adminUrl);
+  await waitUntilAcceptingQueries(adminUrl);
 
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const privateKeyFile = join(directory, 'private.pem');
@@ -61,7 +61,8 @@ export async function setUpPetsBench(): Promise<PetsFixture> {
   const disposables = stack.move();
   return {
     directory,
-    postgresCpuSeconds: async () => (await postgres.cpuSeconds()) + (await endedCpuSeconds(directory)),
+    postgresCpuSeconds: async () =>
+      (await postgres.cpuSeconds()) + (await exitedBackendsCpuSeconds(directory)),
     token: issueServiceToken(privateKey, 'bench', 3600),
     privateKeyFile,
     publicKeyFile,
@@ -86,45 +87,56 @@ export async function setUpPetsBench(): Promise<PetsFixture> {
 }
 
 /**
- * Beside the load generator, so that the service has its core for itself. Without waiting for the disk: its speed is
- * no property of the service, and would hide what is.
+ * Runs on the load generator's core, so that the service has a core of its own. fsync is off, because disk latency
+ * would hide differences between contenders.
  */
 async function startPostgres(directory: string, port: number): Promise<PinnedProcess> {
-  const programs = findPostgres() ?? '';
+  const binDirectory = findPostgres() ?? '';
   const data = join(directory, 'postgres');
   const settings = ['listen_addresses=127.0.0.1', `unix_socket_directories=${directory}`, 'fsync=off'];
-  const quiet = ['synchronous_commit=off', 'autovacuum=off', 'checkpoint_timeout=1h', 'max_wal_size=8GB'];
-  const init = ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '--encoding=UTF8', '--no-locale'];
-  const server = ['-D', data, '-p', String(port), ...[...settings, ...quiet].flatMap((each) => ['-c', each])];
-  // It refuses to run as root.
-  const user = process.getuid?.() === 0 ? await lookUpPostgres() : undefined;
+  const lessBackgroundWork = [
+    'synchronous_commit=off',
+    'autovacuum=off',
+    'checkpoint_timeout=1h',
+    'max_wal_size=8GB',
+  ];
+  const initArgs = ['-D', data, '-U', 'test', '-A', 'trust', '--no-sync', '--encoding=UTF8', '--no-locale'];
+  const serverArgs = [
+    '-D',
+    data,
+    '-p',
+    String(port),
+    ...[...settings, ...quiet].flatMap((each) => ['-c', each]),
+  ];
+  // PostgreSQL refuses to run as root.
+  const user = process.getuid?.() === 0 ? await postgresUser() : undefined;
   const asUser = user === undefined ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
   if (user !== undefined) await chown(directory, user.uid, user.gid);
   await chmod(directory, 0o755);
-  await run(join(programs, 'initdb'), init, { ...user, cwd: directory });
+  await run(join(binDirectory, 'initdb'), initArgs, { ...user, cwd: directory });
   return startPinned({
     core: cores.support,
-    command: user === undefined ? join(programs, 'postgres') : 'setpriv',
-    args: user === undefined ? server : [...asUser, join(programs, 'postgres'), ...server],
+    command: user === undefined ? join(binDirectory, 'postgres') : 'setpriv',
+    args: user === undefined ? serverArgs : [...asUser, join(binDirectory, 'postgres'), ...server],
     directory,
     port,
   });
 }
 
-/** Fields 16 and 17 of proc(5), in ticks of 10 ms: of children that have ended and been waited for. */
-async function endedCpuSeconds(directory: string): Promise<number> {
+/** Fields 16 and 17 in proc(5): CPU time of children that exited, in ticks of 10 ms. */
+async function exitedBackendsCpuSeconds(directory: string): Promise<number> {
   const [pid] = (await readFile(join(directory, 'postgres', 'postmaster.pid'), 'utf8')).split('\n');
   const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[13]) + Number(fields[14])) / 100;
 }
 
-async function lookUpPostgres(): Promise<{ uid: number; gid: number }> {
+async function postgresUser(): Promise<{ uid: number; gid: number }> {
   const [uid, gid] = await Promise.all(['-u', '-g'].map((option) => run('id', [option, 'postgres'])));
   return { uid: Number(uid?.stdout), gid: Number(gid?.stdout) };
 }
 
-/** It listens a moment before it accepts. */
-async function untilAccepting(url: string): Promise<void> {
+/** PostgreSQL listens shortly before it accepts queries. */
+async function waitUntilAcceptingQueries(url: string): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
       await query(url, 'SELECT 1');

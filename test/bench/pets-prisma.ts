@@ -1,23 +1,23 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { PrismaClient } from '../../pets-service/generated/prisma/client.ts';
 import { newPet, randomId, type PetsCall } from './pets-scenarios.ts';
 
 /*
- * Prisma alone, as the measure of the service: what the service is asked, by the calls that Prisma has for it, with the same
- * adapter and pool, and nothing else. HTTP is only how a run is ordered; the run is over when it is answered.
+ * Prisma alone, as the reference for the service: equivalent calls with the same adapter and pool. HTTP only starts a
+ * run and returns its result; the measured calls do not use it.
  */
 export interface PrismaRun {
   call: PetsCall;
-  /** Each call in a tick of its own, as requests come; else Prisma makes one query of those of findUnique in one. */
-  apart: boolean;
+  /** Makes each call in its own tick, as requests arrive. Otherwise Prisma batches the findUnique calls of one tick. */
+  separateTicks: boolean;
   concurrency: number;
   seconds: number;
 }
 
-export interface PrismaRan {
+export interface PrismaResult {
   calls: number;
   seconds: number;
   cpuSeconds: number;
@@ -46,7 +46,7 @@ function queryOf(call: PetsCall): () => Promise<unknown> {
           take: limit + 1,
         });
     }
-    case 'list-anywhere':
+    case 'list-random-page':
       return () =>
         prisma.pet.findMany({
           where: { id: { gt: randomId(call) } },
@@ -60,7 +60,7 @@ function queryOf(call: PetsCall): () => Promise<unknown> {
   }
 }
 
-async function run({ call, apart, concurrency, seconds }: PrismaRun): Promise<PrismaRan> {
+async function run({ call, separateTicks, concurrency, seconds }: PrismaRun): Promise<PrismaResult> {
   const query = queryOf(call);
   const times: number[] = [];
   const startedAt = performance.now();
@@ -68,31 +68,31 @@ async function run({ call, apart, concurrency, seconds }: PrismaRun): Promise<Pr
   const endsAt = startedAt + seconds * 1000;
   async function caller(): Promise<void> {
     for (let sentAt = performance.now(); sentAt < endsAt;) {
-      if (apart) await turn();
+      if (separateTicks) await nextTurn();
       await query();
-      const answeredAt = performance.now();
-      times.push(answeredAt - sentAt);
-      sentAt = answeredAt;
+      const completedAt = performance.now();
+      times.push(completedAt - sentAt);
+      sentAt = completedAt;
     }
   }
   await Promise.all(Array.from({ length: concurrency }, caller));
   const { user, system } = process.cpuUsage(cpu);
   const elapsedSeconds = (performance.now() - startedAt) / 1000;
   times.sort((a, b) => a - b);
-  const at = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
+  const percentile = (share: number) => times[Math.floor(times.length * share)] ?? Number.NaN;
   return {
     calls: times.length,
     seconds: elapsedSeconds,
     cpuSeconds: (user + system) / 1e6,
-    p50: at(0.5),
-    p99: at(0.99),
+    p50: percentile(0.5),
+    p99: percentile(0.99),
   };
 }
 
 createServer((req, res) => {
   void (async () => {
-    const ran = await run((await json(req)) as PrismaRun);
-    res.end(JSON.stringify(ran));
+    const result = await run((await json(req)) as PrismaRun);
+    res.end(JSON.stringify(result));
   })();
 }).listen(Number(process.env['PORT']), '127.0.0.1');
 process.on('SIGTERM', () => process.exit(0));

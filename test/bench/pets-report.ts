@@ -1,50 +1,50 @@
 import type { PetsSample } from './pets-contenders.ts';
-import { median, table } from './report.ts';
+import { markdownTable, median } from './report.ts';
 
-/** Medians over all rounds of one contender, and between what its rate lay. */
+/** Medians of one contender over all rounds, with the range of its rate. */
 export interface PetsRow extends PetsSample {
   lowest: number;
   highest: number;
 }
 
 export function summarize(samples: readonly PetsSample[]): PetsRow {
-  const of = (field: keyof PetsSample) => samples.map((sample) => sample[field]);
-  const rates = of('perSecond');
+  const valuesOf = (field: keyof PetsSample) => samples.map((sample) => sample[field]);
+  const rates = valuesOf('perSecond');
   return {
     perSecond: median(rates),
     lowest: Math.min(...rates),
     highest: Math.max(...rates),
-    cpuMicros: median(of('cpuMicros')),
-    postgresMicros: median(of('postgresMicros')),
-    p50: median(of('p50')),
-    p99: median(of('p99')),
+    cpuMicros: median(valuesOf('cpuMicros')),
+    postgresMicros: median(valuesOf('postgresMicros')),
+    p50: median(valuesOf('p50')),
+    p99: median(valuesOf('p99')),
   };
 }
 
-const thousands = (value: number) => Math.round(value).toLocaleString('en');
+const formatInteger = (value: number) => Math.round(value).toLocaleString('en');
 const rate = ({ perSecond, lowest, highest }: PetsRow) =>
-  `${thousands(perSecond)} (${thousands(lowest)}–${thousands(highest)})`;
+  `${formatInteger(perSecond)} (${formatInteger(lowest)}–${formatInteger(highest)})`;
 const ratio = (value: number) => value.toFixed(2);
 const micros = (value: number) => value.toFixed(0);
 const ms = (value: number) => value.toFixed(1);
 
-export interface Compared {
+export interface PrismaComparison {
   title: string;
   service: PetsRow;
   prisma: PetsRow;
 }
 
-export const comparedTable = (rows: readonly Compared[]): string =>
-  table(
+export const prismaTable = (rows: readonly PrismaComparison[]): string =>
+  markdownTable(
     [
       'request',
       'service, requests/s',
-      'Prisma alone, calls/s',
-      'of its rate',
+      'Prisma, calls/s',
+      'rate, service / Prisma',
       'service, CPU µs',
-      'Prisma alone, CPU µs',
-      'of its calls for a second of CPU',
-      'PostgreSQL, CPU µs: service / Prisma alone',
+      'Prisma, CPU µs',
+      'calls per CPU second, service / Prisma',
+      'PostgreSQL, CPU µs: service / Prisma',
     ],
     rows.map(({ title, service, prisma }) => [
       title,
@@ -58,15 +58,21 @@ export const comparedTable = (rows: readonly Compared[]): string =>
     ]),
   );
 
-export interface Versions {
+export interface VersionComparison {
   title: string;
   service: PetsRow;
   baseline: PetsRow;
 }
 
-export const versionsTable = (rows: readonly Versions[]): string =>
-  table(
-    ['request', 'this, requests/s', 'other, requests/s', 'rate, this / other', 'CPU time, this / other'],
+export const versionTable = (rows: readonly VersionComparison[]): string =>
+  markdownTable(
+    [
+      'request',
+      'this checkout, requests/s',
+      'other checkout, requests/s',
+      'rate, this / other',
+      'CPU time, this / other',
+    ],
     rows.map(({ title, service, baseline }) => [
       title,
       rate(service),
@@ -76,19 +82,19 @@ export const versionsTable = (rows: readonly Versions[]): string =>
     ]),
   );
 
-export interface Behind {
+export interface EndToEndComparison {
   title: string;
   service: PetsRow;
   behind: PetsRow;
 }
 
-export const behindTable = (rows: readonly Behind[]): string =>
-  table(
+export const endToEndTable = (rows: readonly EndToEndComparison[]): string =>
+  markdownTable(
     [
       'request',
       'behind the gateway, requests/s',
       'service alone, requests/s',
-      'p50 ms: behind / alone',
+      'p50 ms: behind the gateway / alone',
       'gateway and service, CPU µs',
       'service alone, CPU µs',
       'PostgreSQL, CPU µs',
@@ -104,19 +110,19 @@ export const behindTable = (rows: readonly Behind[]): string =>
     ]),
   );
 
-export interface Grown {
+export interface TableSizeComparison {
   title: string;
   few: PetsRow;
   many: PetsRow;
 }
 
-export const grownTable = (rows: readonly Grown[]): string =>
-  table(
+export const tableSizeTable = (rows: readonly TableSizeComparison[]): string =>
+  markdownTable(
     [
       'request',
-      'among few, p50 ms',
-      'among many, p50 ms',
-      'rate, many of few',
+      'few pets, p50 ms',
+      'many pets, p50 ms',
+      'rate, many / few',
       'service, CPU µs: few / many',
       'PostgreSQL, CPU µs: few / many',
     ],
@@ -130,15 +136,15 @@ export const grownTable = (rows: readonly Grown[]): string =>
     ]),
   );
 
-export interface Pooled {
+export interface PoolSizeResult {
   title: string;
   poolSize: number;
   row: PetsRow;
 }
 
-export const pooledTable = (rows: readonly Pooled[]): string =>
-  table(
-    ['request', 'pool', 'requests/s', 'p50 ms', 'p99 ms', 'service, CPU µs', 'PostgreSQL, CPU µs'],
+export const poolSizeTable = (rows: readonly PoolSizeResult[]): string =>
+  markdownTable(
+    ['request', 'pool size', 'requests/s', 'p50 ms', 'p99 ms', 'service, CPU µs', 'PostgreSQL, CPU µs'],
     rows.map(({ title, poolSize, row }) => [
       title,
       String(poolSize),

@@ -1,16 +1,16 @@
 import { formatCursor } from '../../pets-service/pets/pet-input.ts';
 import type { NewPet, PetStatus } from '../../pets-service/pets/pet.ts';
 
-/** What is asked of the database: the same of the service and of Prisma alone. */
+/** Call that the service and Prisma both execute. */
 export type PetsCall =
   | { kind: 'list'; limit: number; status?: PetStatus; after?: number }
-  | { kind: 'list-anywhere'; limit: number; upTo: number }
+  | { kind: 'list-random-page'; limit: number; upTo: number }
   | { kind: 'get'; upTo: number }
   | { kind: 'create' };
 
 export const newPet: NewPet = { name: 'Luna', categoryId: 7n, status: 'available' };
 
-/** As a request, in Lua for wrk. */
+/** Returns Lua for wrk that sends the call as an HTTP request. */
 export function requestScript(call: PetsCall, token: string): string {
   const headers = `authorization = 'Bearer ${token}'`;
   switch (call.kind) {
@@ -23,8 +23,8 @@ export function requestScript(call: PetsCall, token: string): string {
 function init() request_text = wrk.format('GET', '/v1/pets?${query.toString()}', { ${headers} }) end
 function request() return request_text end`;
     }
-    case 'list-anywhere': {
-      const cursors = Array.from({ length: anywhere }, () => `'${formatCursor(randomId(call))}'`);
+    case 'list-random-page': {
+      const cursors = Array.from({ length: randomPageCount }, () => `'${formatCursor(randomId(call))}'`);
       return `local headers, cursors = { ${headers} }, { ${cursors.join(', ')} }
 function request()
   return wrk.format('GET', '/v1/pets?limit=${call.limit}&cursor=' .. cursors[math.random(#cursors)], headers)
@@ -44,10 +44,10 @@ function request() return request_text end`;
   }
 }
 
-/** Pages that begin in so many places that hardly two are the same at a time. */
-const anywhere = 2000;
+/** Enough pages that concurrent requests rarely ask for the same one. */
+const randomPageCount = 2000;
 
 export const randomId = ({ upTo }: { upTo: number }): bigint => BigInt(1 + Math.floor(Math.random() * upTo));
 
-/** The status that every answer has to have: one that refuses or fails would look fast. */
+/** Refused and failed requests are fast, so every response must have this status. */
 export const expectedStatus = ({ kind }: PetsCall): string => (kind === 'create' ? '201' : '200');

@@ -6,32 +6,32 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Where what is measured runs, and where everything runs that it needs: load generator, Redis, upstream. */
+/** The contender has a core of its own. Load generator, Redis and upstream share the other one. */
 export const cores = { contender: 0, support: 1 } as const;
 
 export interface PinnedProcess {
   pid: number;
-  /** The end of what it has written. */
+  /** End of stdout and stderr. */
   lastOutput(): Promise<string>;
-  /** CPU time that it and its children have used so far. */
+  /** CPU time so far, including descendants. */
   cpuSeconds(): Promise<number>;
-  /** Takes all time from it and its children, until they are resumed. */
+  /** Suspends the process and its descendants. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   stop(): Promise<void>;
 }
 
 interface PinnedOptions {
-  /** Or several, such as 0,1. */
+  /** Number of a core, or a list such as `0,1`. */
   core: number | string;
   command: string;
   args: string[];
   env?: Record<string, string>;
-  /** Working directory; this project by default. */
+  /** Working directory; defaults to this project. */
   cwd?: string;
-  /** Its output goes to a file in this directory. */
+  /** Directory of its output file. */
   directory: string;
-  /** On loopback; it is there once this port is. */
+  /** Loopback port; the process has started when the port accepts connections. */
   port: number;
 }
 
@@ -45,17 +45,17 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], NODE_ENV: 'production', ...env },
     stdio: ['ignore', output, output],
   });
-  await untilListening(port, child, directory);
+  await waitUntilListening(port, child, directory);
   const signal = async (name: NodeJS.Signals) => {
     if (child.pid === undefined || child.exitCode !== null) return;
-    for (const pid of await family(child.pid)) process.kill(pid, name);
+    for (const pid of await processTree(child.pid)) process.kill(pid, name);
   };
   return {
-    // taskset becomes what it starts.
+    // taskset replaces itself with the command, so this is the command's pid.
     pid: child.pid ?? 0,
     lastOutput: async () => (await readFile(join(directory, `output-${port}.log`), 'utf8')).slice(-2000),
     cpuSeconds: async () => {
-      const pids = await family(child.pid ?? 0);
+      const pids = await processTree(child.pid ?? 0);
       const seconds = await Promise.all(pids.map(cpuSecondsOf));
       return seconds.reduce((sum, part) => sum + part, 0);
     },
@@ -66,21 +66,21 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
       if (child.exitCode !== null || child.signalCode !== null) return;
       const exited = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
-      const hard = setTimeout(() => child.kill('SIGKILL'), 5000);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
       await exited;
-      clearTimeout(hard);
+      clearTimeout(killTimer);
     },
   };
 }
 
-async function untilListening(port: number, child: ChildProcess, directory: string): Promise<void> {
+async function waitUntilListening(port: number, child: ChildProcess, directory: string): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     if (child.exitCode !== null) break;
     if (await canConnect(port)) return;
     await sleep(25);
   }
   const output = await readFile(join(directory, `output-${port}.log`), 'utf8');
-  throw new Error(`${child.spawnargs.join(' ')} does not listen on ${port}:\n${output}`);
+  throw new Error(`${child.spawnargs.join(' ')} does not listen on port ${port}; its output:\n${output}`);
 }
 
 function canConnect(port: number): Promise<boolean> {
@@ -94,16 +94,15 @@ function canConnect(port: number): Promise<boolean> {
   });
 }
 
-/** A process and all that descend from it. */
-async function family(pid: number): Promise<number[]> {
+async function processTree(pid: number): Promise<number[]> {
   const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
   const pids = children.split(' ').filter(Boolean).map(Number);
-  return [pid, ...(await Promise.all(pids.map(family))).flat()];
+  return [pid, ...(await Promise.all(pids.map(processTree))).flat()];
 }
 
 const ticksPerSecond = 100;
 
-/** Fields 14 and 15 of proc(5): user and system time in ticks. The name before them may hold spaces. */
+/** Fields 14 and 15 in proc(5): user and system time in ticks. The process name before them may contain spaces. */
 async function cpuSecondsOf(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

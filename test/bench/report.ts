@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { format } from 'prettier';
 
-/** Medians over all rounds of one contender in one scenario. Times in milliseconds. */
+/** Medians of one contender in one scenario over all rounds. Times in milliseconds. */
 export interface Row {
   name: string;
   title: string;
@@ -26,10 +26,10 @@ export function median(numbers: readonly number[]): number {
   return (low + high) / 2;
 }
 
-/** When and on what was measured, with the two settings of Linux that matter most to it. */
+/** Date, Node version and the two Linux settings that affect the results most. */
 export function environmentLine(): string {
-  const congestion = setting('/proc/sys/net/ipv4/tcp_congestion_control');
-  const haltPoll = setting('/sys/module/haltpoll/parameters/guest_halt_poll_ns');
+  const congestion = kernelSetting('/proc/sys/net/ipv4/tcp_congestion_control');
+  const haltPoll = kernelSetting('/sys/module/haltpoll/parameters/guest_halt_poll_ns');
   return [
     `${new Date().toISOString()}, Node ${process.version}`,
     ...(congestion === undefined ? [] : [`TCP ${congestion}`]),
@@ -39,8 +39,8 @@ export function environmentLine(): string {
   ].join(', ');
 }
 
-/** @returns undefined where there is none, as outside of Linux or of a virtual machine */
-function setting(file: string): string | undefined {
+/** @returns undefined if the setting does not exist, as outside Linux or outside a virtual machine */
+function kernelSetting(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
@@ -50,7 +50,6 @@ function setting(file: string): string | undefined {
 
 export const resultsDirectory = fileURLToPath(new URL('results/', import.meta.url));
 
-/** Keeps what was measured, for people and for programs. */
 export async function writeResults(name: string, markdown: string, data: unknown): Promise<void> {
   await mkdir(resultsDirectory, { recursive: true });
   const json = JSON.stringify(data, (_key, value: unknown) =>
@@ -60,19 +59,27 @@ export async function writeResults(name: string, markdown: string, data: unknown
   await writeFile(`${resultsDirectory}${name}.json`, await format(json, { parser: 'json', printWidth: 110 }));
 }
 
-const thousands = (value: number) => Math.round(value).toLocaleString('en');
+const formatInteger = (value: number) => Math.round(value).toLocaleString('en');
 const ms = (value: number) => (value < 10 ? value.toFixed(2) : value.toFixed(0));
 
-/** @param ours name of the contender that the others are divided by */
+/** @param ours name of the contender that all others are compared with */
 export function throughputTable(rows: readonly Row[], ours: string): string {
-  const own = rows.find(({ name }) => name === ours)?.requestsPerSecond ?? Number.NaN;
+  const ourRate = rows.find(({ name }) => name === ours)?.requestsPerSecond ?? Number.NaN;
   const ordered = rows.toSorted((a, b) => b.requestsPerSecond - a.requestsPerSecond);
-  return table(
-    ['contender', 'requests/s', 'ours is', 'p50 ms', 'p99 ms', 'p99.9 ms', 'CPU s per 10,000'],
+  return markdownTable(
+    [
+      'contender',
+      'requests/s',
+      'this gateway / contender',
+      'p50 ms',
+      'p99 ms',
+      'p99.9 ms',
+      'CPU s per 10,000 requests',
+    ],
     ordered.map(({ title, name, requestsPerSecond, lowest, highest, p50, p99, p999, cpuPer10k }) => [
       name === ours ? `**${title}**` : title,
-      `${thousands(requestsPerSecond)} (${thousands(lowest)}–${thousands(highest)})`,
-      `${(own / requestsPerSecond).toFixed(2)} ×`,
+      `${formatInteger(requestsPerSecond)} (${formatInteger(lowest)}–${formatInteger(highest)})`,
+      `${(ourRate / requestsPerSecond).toFixed(2)} ×`,
       ms(p50),
       ms(p99),
       ms(p999),
@@ -85,7 +92,7 @@ export function latencyTable(rows: readonly Row[]): string {
   const direct = rows.find(({ name }) => name === 'direct');
   const added = (value: number, base: number | undefined) =>
     base === undefined ? '' : ` (+${ms(value - base)})`;
-  return table(
+  return markdownTable(
     ['contender', 'p50 ms', 'p99 ms', 'p99.9 ms'],
     rows.map(({ title, p50, p99, p999 }) => [
       title,
@@ -96,8 +103,7 @@ export function latencyTable(rows: readonly Row[]): string {
   );
 }
 
-/** A table in Markdown. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
-  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+  return [line(header), line(header.map(() => '---')), ...rows.map(line)].join('\n');
 }

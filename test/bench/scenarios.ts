@@ -1,14 +1,15 @@
-/** What clients do. Lua for wrk; `keys` is a file with an API key a line. */
+/** Client behaviour, run by wrk. */
 export interface Scenario {
   name: string;
   title: string;
   connections: number;
-  /** Connections beside these that have sent one request and wait. */
+  /** Additional connections that stay idle after one request. */
   idleConnections?: number;
-  /** Names of contenders; undefined for all. */
+  /** Names of contenders; undefined means all. */
   contenders: readonly string[] | undefined;
+  /** Returns Lua for wrk. `keys` and `exhausted` are files with one API key per line. */
   script: (files: { hotKey: string; keys: string; exhausted: string; banned: string }) => string;
-  /** Shares of statuses that are expected, in percent; anything else means that something else was measured. */
+  /** Expected share of each status in percent. Other shares mean that the scenario did not run as intended. */
   expected: Readonly<Record<string, readonly [from: number, to: number]>>;
 }
 
@@ -32,7 +33,7 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'many-keys',
-    title: '10,000 keys in turn',
+    title: '10,000 keys, round-robin',
     connections: 50,
     contenders: ours,
     script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
@@ -41,7 +42,7 @@ function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
   },
   {
     name: 'refused',
-    title: '20 % over their limit',
+    title: '20 % of requests over their limit',
     connections: 50,
     contenders: ['gateway'],
     script: ({
@@ -57,7 +58,7 @@ end`,
   },
   {
     name: 'banned',
-    title: 'a banned client hammers',
+    title: 'requests of a banned client',
     connections: 50,
     contenders: ['gateway'],
     script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
@@ -65,7 +66,7 @@ end`,
   },
   {
     name: 'idle',
-    title: 'one hot key beside 1,000 idle connections',
+    title: 'one hot key, 1,000 idle connections',
     connections: 50,
     idleConnections: 1000,
     contenders: ours,
@@ -74,7 +75,7 @@ end`,
   },
   {
     name: 'post',
-    title: 'POST with 2 kB',
+    title: 'POST with a 2 kB body',
     connections: 50,
     contenders: ours,
     script: ({ hotKey }) => `local body = '{"name":"' .. string.rep('x', 2000) .. '","categoryId":1}'
@@ -95,7 +96,7 @@ end`,
   },
   {
     name: 'large',
-    title: 'answers of 1 MiB',
+    title: '1 MiB responses',
     connections: 10,
     contenders: ours,
     script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/1')} end`,

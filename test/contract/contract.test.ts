@@ -11,7 +11,7 @@ import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redi
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { migrate } from '../../prisma/migrate.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { parseRaw, postJson, send, sendRaw, type Answer } from '../support/http/http.ts';
+import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { servePets } from '../support/kits/pets-kit.ts';
 import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -83,10 +83,13 @@ for (const { name, start, tags } of storesKinds)
 
     /** One request for each operation, good but for what is being tried. */
     const each = async (
-      use: (operation: (typeof operations)[number]) => Promise<Pick<Answer, 'status' | 'header' | 'text'>>,
+      use: (
+        operation: (typeof operations)[number],
+      ) => Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>>,
     ) => {
-      const answers = await Promise.all(operations.map(use));
-      for (const [index, answer] of answers.entries()) contract.check(operations[index]?.id ?? '', answer);
+      const responses = await Promise.all(operations.map(use));
+      for (const [index, response] of responses.entries())
+        contract.check(operations[index]?.id ?? '', response);
     };
     const sendTo = (gatewayUrl: string, withKey = key) =>
       each(({ method, path }) =>
@@ -94,7 +97,9 @@ for (const { name, start, tags } of storesKinds)
           ? postJson(`${gatewayUrl}/v1${path}`, withKey, { name: 'Rex', categoryId: 1 })
           : send(`${gatewayUrl}/v1${path}`, { key: withKey }),
       );
-    const rawAnswer = async (bytes: string): Promise<Pick<Answer, 'status' | 'header' | 'text'>> => {
+    const rawResponse = async (
+      bytes: string,
+    ): Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>> => {
       const { status, headers, json } = parseRaw(await sendRaw(gateway.port, bytes));
       return {
         status,
@@ -113,9 +118,9 @@ for (const { name, start, tags } of storesKinds)
         ['listPets', '/pets'],
         ['getPet', '/pets/1'],
       ] as const) {
-        const answer = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
-        contract.check(id, answer);
-        expect(answer).toMatchObject({ status: 304, text: '' });
+        const response = await send(url(path), { key, headers: { 'If-None-Match': '*' } });
+        contract.check(id, response);
+        expect(response).toMatchObject({ status: 304, text: '' });
       }
     });
 
@@ -128,10 +133,10 @@ for (const { name, start, tags } of storesKinds)
         contract.check(id, await send(url(path), { method: 'OPTIONS' }));
         const start = head(`OPTIONS /v1${path}`);
         for (const line of ['Host: y', 'Expect: magic', `A: ${'a'.repeat(20_000)}`]) {
-          contract.check(id, await rawAnswer(`${start}${line}\r\n\r\n`));
+          contract.check(id, await rawResponse(`${start}${line}\r\n\r\n`));
         }
       }
-      expect(contract.unseen().filter((answer) => answer.startsWith('options'))).toEqual([]);
+      expect(contract.unseen().filter((response) => response.startsWith('options'))).toEqual([]);
     });
 
     test('400', async () => {
@@ -139,12 +144,12 @@ for (const { name, start, tags } of storesKinds)
       contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));
       contract.check(
         'getPet',
-        await rawAnswer(
+        await rawResponse(
           `GET /v1/pets/1 HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
         ),
       );
       const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
-      const ambiguous = await rawAnswer(head('POST /v1/pets') + twice);
+      const ambiguous = await rawResponse(head('POST /v1/pets') + twice);
       contract.check('createPet', ambiguous);
       expect(ambiguous.text).toContain('Idempotency-Key must be given once only.');
       expect(contract.unseen()).not.toContain('getPet 400');
@@ -162,13 +167,13 @@ for (const { name, start, tags } of storesKinds)
     });
 
     test('408', async () => {
-      await each(({ method, path }) => rawAnswer(head(`${method} /v1${path}`).slice(0, -1)));
+      await each(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
       expect(contract.unseen()).not.toContain('getPet 408');
     });
 
     test('413 and 415', async () => {
       await each(({ method, path }) =>
-        rawAnswer(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
+        rawResponse(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
       );
       contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
       contract.check('createPet', await send(url('/pets'), { method: 'POST', key, body: 'name=Rex' }));
@@ -211,9 +216,9 @@ for (const { name, start, tags } of storesKinds)
     });
 
     test('417 and 431', async () => {
-      await each(({ method, path }) => rawAnswer(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
+      await each(({ method, path }) => rawResponse(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
       await each(({ method, path }) =>
-        rawAnswer(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
+        rawResponse(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
       );
       expect(contract.unseen()).not.toContain('getPet 431');
     });
@@ -245,7 +250,7 @@ for (const { name, start, tags } of storesKinds)
 
     test('502 from something that is not the pets service', async () => {
       const upstream = await startUpstream();
-      upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
+      upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
       const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
       await sendTo(other.url);
       await other[Symbol.asyncDispose]();
@@ -276,17 +281,20 @@ for (const { name, start, tags } of storesKinds)
     });
 
     test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
-      const answer = await send(url('/usage'), { key });
-      contract.check('getUsage', answer);
-      expect(answer.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
+      const response = await send(url('/usage'), { key });
+      contract.check('getUsage', response);
+      expect(response.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
       const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
-      contract.check('getUsage', await rawAnswer(withoutHost));
+      contract.check('getUsage', await rawResponse(withoutHost));
       contract.check('getUsage', await send(url('/usage')));
-      contract.check('getUsage', await rawAnswer(head('GET /v1/usage').slice(0, -1)));
+      contract.check('getUsage', await rawResponse(head('GET /v1/usage').slice(0, -1)));
       const large = `${head('GET /v1/usage')}Content-Length: 1048577\r\n\r\n`;
-      contract.check('getUsage', await rawAnswer(large));
-      contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
-      contract.check('getUsage', await rawAnswer(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`));
+      contract.check('getUsage', await rawResponse(large));
+      contract.check('getUsage', await rawResponse(`${head('GET /v1/usage')}Expect: magic\r\n\r\n`));
+      contract.check(
+        'getUsage',
+        await rawResponse(`${head('GET /v1/usage')}A: ${'a'.repeat(20_000)}\r\n\r\n`),
+      );
       expect(contract.unseen()).not.toContain('getUsage 431');
     });
 

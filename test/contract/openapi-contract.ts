@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import type { Answer } from '../support/http/http.ts';
+import type { ClientResponse } from '../support/http/http.ts';
 
 interface HeaderObject {
   $ref?: string;
@@ -53,17 +53,17 @@ export function createContract(document: OpenApiDocument) {
 
   return {
     /** Fails unless the answer is one that the document promises for the operation. */
-    check(operationId: string, answer: Pick<Answer, 'status' | 'header' | 'text'>): void {
+    check(operationId: string, received: Pick<ClientResponse, 'status' | 'header' | 'text'>): void {
       const operation = operations.find((candidate) => candidate.operationId === operationId);
-      const documented = operation?.responses[answer.status];
+      const documented = operation?.responses[received.status];
       if (documented === undefined)
-        throw new Error(`${operationId} does not document ${answer.status}: ${answer.text}`);
+        throw new Error(`${operationId} does not document ${received.status}: ${received.text}`);
       const response = resolve(documented, document.components.responses);
       for (const [name, reference] of Object.entries(response.headers ?? {})) {
         const header = resolve(reference, document.components.headers);
-        const value = answer.header(name);
+        const value = received.header(name);
         if (value === undefined) {
-          expect(header.required ?? false, `${operationId} ${answer.status} lacks ${name}`).toBe(false);
+          expect(header.required ?? false, `${operationId} ${received.status} lacks ${name}`).toBe(false);
           continue;
         }
         const schema = header.schema ?? {};
@@ -73,21 +73,21 @@ export function createContract(document: OpenApiDocument) {
       for (const name of Object.keys(document.components.headers)) {
         if (mayComeAlong.has(name) || response.headers?.[name] !== undefined) continue;
         expect(
-          answer.header(name),
-          `${operationId} ${answer.status}: ${name} is not documented`,
+          received.header(name),
+          `${operationId} ${received.status}: ${name} is not documented`,
         ).toBeUndefined();
       }
       const content = response.content?.['application/json'];
       if (content === undefined) {
-        expect(answer.text).toBe('');
+        expect(received.text).toBe('');
       } else {
-        expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+        expect(received.header('Content-Type')).toBe('application/json; charset=utf-8');
         const validate = validator(content.schema);
-        const body: unknown = JSON.parse(answer.text);
-        expect(validate(body), `${answer.text}: ${ajv.errorsText(validate.errors)}`).toBe(true);
-        if (answer.status >= 400) expect(body).toMatchObject({ status: answer.status });
+        const body: unknown = JSON.parse(received.text);
+        expect(validate(body), `${received.text}: ${ajv.errorsText(validate.errors)}`).toBe(true);
+        if (received.status >= 400) expect(body).toMatchObject({ status: received.status });
       }
-      seen.add(`${operationId} ${answer.status}`);
+      seen.add(`${operationId} ${received.status}`);
     },
     /** Documented answers that no check has seen. */
     unseen(): string[] {

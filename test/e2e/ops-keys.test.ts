@@ -64,10 +64,10 @@ describe('the life of keys', () => {
       });
       expect(fresh.key).not.toBe(old.key);
       for (const key of [old.key, fresh.key]) {
-        const answer = await kit.pets(key);
-        expect(answer.header('RateLimit-Policy')).toContain('q=77;w=60');
+        const response = await kit.pets(key);
+        expect(response.header('RateLimit-Policy')).toContain('q=77;w=60');
         // Each has counters of its own.
-        expect(answer.header('RateLimit')).toMatch(/^"minute";r=76;t=\d+, "day";r=9999;/);
+        expect(response.header('RateLimit')).toMatch(/^"minute";r=76;t=\d+, "day";r=9999;/);
       }
       const shown = await kit.json<ShownKey>('keys', 'show', old.id);
       expect(shown.replacedBy).toBe(fresh.id);

@@ -404,34 +404,34 @@ describe('a change is on the disk first', { tags: ['redis-server'] }, () => {
   test.each([
     {
       name: 'a server that confirms at the second try',
-      answers: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
+      responses: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
       code: 0,
       stderr: /^$/,
     },
     {
       name: 'a server that never confirms',
-      answers: ['*2\r\n:0\r\n:0\r\n'],
+      responses: ['*2\r\n:0\r\n:0\r\n'],
       code: 1,
       stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
     },
     {
       name: 'a server that keeps nothing on disk',
-      answers: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
+      responses: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
       code: 0,
       stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
     },
     {
       name: 'an old server that cannot be asked',
-      answers: ["-ERR unknown command 'WAITAOF'\r\n"],
+      responses: ["-ERR unknown command 'WAITAOF'\r\n"],
       code: 0,
       stderr: /^$/,
     },
-  ])('$name', async ({ answers, code, stderr }) => {
+  ])('$name', async ({ responses, code, stderr }) => {
     const kit = await startOpsKit();
     const asked: string[] = [];
     const waitAof = await startWaitAofProxy(kit.server.port, (command) => {
       asked.push(command);
-      return answers[Math.min(asked.length, answers.length) - 1] ?? '';
+      return responses[Math.min(asked.length, responses.length) - 1] ?? '';
     });
     const ended = await runProgram(
       ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
@@ -452,7 +452,7 @@ describe('a change is on the disk first', { tags: ['redis-server'] }, () => {
  * Stands before a real redis-server and answers WAITAOF in its place, which the server that Debian 12 has does not
  * know. Everything else passes.
  */
-async function startWaitAofProxy(port: number, answer: (command: string) => string) {
+async function startWaitAofProxy(port: number, response: (command: string) => string) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
@@ -462,7 +462,7 @@ async function startWaitAofProxy(port: number, answer: (command: string) => stri
     }
     client.on('data', (chunk) => {
       const text = chunk.toString('latin1');
-      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(answer(text.toUpperCase()));
+      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(response(text.toUpperCase()));
       else upstream.write(chunk);
     });
     upstream.pipe(client);

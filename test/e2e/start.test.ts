@@ -109,10 +109,10 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(first.output()).toContain('Redis: in JavaScript within the gateway, in memory only');
       // Which says all there is to say: nobody can set it to keep its data.
       expect(first.output()).not.toContain('appendonly');
-      const answer = await first.paste();
-      expect(answer).toMatch(/^HTTP\/1\.1 200 OK/);
-      expect(answer).toMatch(/^X-RateLimit-Remaining: 59/m);
-      expect(answer).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
+      const response = await first.paste();
+      expect(response).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(response).toMatch(/^X-RateLimit-Remaining: 59/m);
+      expect(response).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
       first.signal('SIGINT');
       await first.exited;
       await expectGone(first);

@@ -97,8 +97,8 @@ for (const { name, start, tags } of storesKinds)
 
     test('both services log a request under the same id, with who asked', async () => {
       const { key, id } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x');
-      const answer = await pets(key);
-      const requestId = answer.header('X-Request-Id') ?? '';
+      const response = await pets(key);
+      const requestId = response.header('X-Request-Id') ?? '';
       const lineOf = (output: string) => output.split('\n').find((line) => line.includes(requestId));
       for (const service of [gateway, petsService])
         await expect.poll(() => lineOf(service.output())).toBeDefined();

@@ -6,7 +6,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startLoad, tally } from '../support/load/steady-load.ts';
 import { upstreamLines, upstreamStates, upstreamUp } from '../support/upstreams/upstream-state.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('the circuit breaker', () => {
   let kit: GatewayKit;
@@ -23,7 +23,7 @@ describe('the circuit breaker', () => {
   afterAll(() => kit[Symbol.asyncDispose]());
 
   beforeEach(async () => {
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     kit.upstream.readiness = (res) => res.end();
     await expect.poll(state).toBe('ready');
     expect(await getPets()).toBe(200);
@@ -37,7 +37,7 @@ describe('the circuit breaker', () => {
 
   test('spares an upstream that hangs, tells of it once, and lets requests through by itself when it is back', async () => {
     let probes = 0;
-    kit.upstream.answer = () => {};
+    kit.upstream.response = () => {};
     kit.upstream.readiness = () => {
       probes += 1;
     };
@@ -63,7 +63,7 @@ describe('the circuit breaker', () => {
     expect(refused.header('X-RateLimit-Limit')).toBe('1000000');
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(0);
 
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     kit.upstream.readiness = (res) => res.end();
     // No request is risked to find out.
     await expect.poll(state).toBe('ready');
@@ -77,7 +77,7 @@ describe('the circuit breaker', () => {
   });
 
   test('leaves an upstream that fails requests, but is ready, in peace for longer each time', async () => {
-    kit.upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
+    kit.upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
     await using load = startLoad(1, getPets, 2);
     // Five, one when it is back at once, one a second later; the next would be two seconds after that.
     await expect.poll(() => kit.upstream.seen.length).toBe(7);
@@ -85,19 +85,19 @@ describe('the circuit breaker', () => {
     const outcomes = await load.stop();
     expect(tally(outcomes)).toEqual({ 502: 7, 503: outcomes.length - 7 });
     expect(outcomes.length).toBeGreaterThan(20);
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     await expect.poll(getPets, { timeout: 20_000 }).toBe(200);
     expect(upstreamLines(output()).filter((line) => line.includes('ejected'))).toHaveLength(3);
     // An answer makes up for all of it.
     const seen = kit.upstream.seen.length;
-    kit.upstream.answer = (req) => req.socket.end('garbage\r\n\r\n');
+    kit.upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
     for (let index = 0; index < 4; index += 1) expect(await getPets()).toBe(502);
     expect(kit.upstream.seen.length - seen).toBe(4);
     expect(await state()).toBe('ready');
   });
 
   test('does not open over errors that the upstream itself answers with', async () => {
-    kit.upstream.answer = (_req, res) => {
+    kit.upstream.response = (_req, res) => {
       res.writeHead(503, { 'content-type': 'application/json' });
       res.end('{"code":"service_unavailable","message":"Later.","status":503}');
     };
@@ -109,7 +109,7 @@ describe('the circuit breaker', () => {
   });
 
   test('does not open over clients that go away, or send too much or too little', async () => {
-    kit.upstream.answer = () => {};
+    kit.upstream.response = () => {};
     for (let index = 0; index < 10; index += 1) {
       const before = kit.upstream.seen.length;
       const socket = connect(kit.gateway.port, '127.0.0.1');
@@ -125,7 +125,7 @@ describe('the circuit breaker', () => {
       half.write(`POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`);
       half.end('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
     }
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     expect(await getPets()).toBe(200);
     expect(upstreamLines(output())).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 test('of a gateway that is killed, the requests in flight fail and nothing else', async () => {
   await using redis = await startAnyRedis();
@@ -17,8 +17,8 @@ test('of a gateway that is killed, the requests in flight fail and nothing else'
   ]);
   let arrived = 0;
   let aborted = 0;
-  fleet.upstream.answer = (req, res) => {
-    if (req.headers['x-hold'] === undefined) return answerPets(req, res);
+  fleet.upstream.response = (req, res) => {
+    if (req.headers['x-hold'] === undefined) return respondWithPets(req, res);
     arrived += 1;
     res.once('close', () => {
       aborted += 1;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { send, type Answer } from '../support/http/http.ts';
+import { send, type ClientResponse } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -56,31 +56,32 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       const { key } = await keyIssuer(issuer).issue(limits);
 
       /** Answers other than 201, and how many never came. */
-      const refusals: Answer[] = [];
+      const refusals: ClientResponse[] = [];
       let lost = 0;
 
       /** As a client should, but for its lack of patience: `Retry-After` says a second. */
-      async function create(number: number): Promise<Answer> {
+      async function create(number: number): Promise<ClientResponse> {
         for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-          const answer = await send(`${toGateway.url}/v1/pets`, {
+          const response = await send(`${toGateway.url}/v1/pets`, {
             method: 'POST',
             key,
             headers: { 'content-type': 'application/json', 'idempotency-key': `"create-${number}"` },
             body: JSON.stringify({ name: `Pet ${number}`, categoryId: number }),
           }).catch(() => undefined);
-          if (answer?.status === 201) return answer;
-          if (answer === undefined) lost += 1;
-          else refusals.push(answer);
+          if (response?.status === 201) return response;
+          if (response === undefined) lost += 1;
+          else refusals.push(response);
           await sleep(10 + 40 * Math.random());
         }
         throw new Error(`create ${number} has no answer after ${maxAttempts} attempts`);
       }
 
-      const answers: Answer[] = [];
+      const responses: ClientResponse[] = [];
       let next = 0;
       await Promise.all(
         Array.from({ length: clients }, async () => {
-          for (let number = next++; number < creates; number = next++) answers[number] = await create(number);
+          for (let number = next++; number < creates; number = next++)
+            responses[number] = await create(number);
         }),
       );
 
@@ -93,19 +94,19 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       await client.end();
       console.info(`${refusals.length} answers other than 201, ${lost} answers lost`);
       for (const { relay } of [toGateway, toPetsService, toPostgres]) console.info('broken:', relay.broken);
-      for (const answer of refusals) {
-        expect([409, 502, 503, 504], answer.text).toContain(answer.status);
-        expect(answer.header('Retry-After'), answer.text).toBe('1');
+      for (const response of refusals) {
+        expect([409, 502, 503, 504], response.text).toContain(response.status);
+        expect(response.header('Retry-After'), response.text).toBe('1');
       }
       expect(rows).toHaveLength(creates);
       expect(rowCount).toBe(creates);
       const byName = new Map(rows.map((row) => [row.name, row]));
-      for (const [number, answer] of answers.entries()) {
+      for (const [number, response] of responses.entries()) {
         const { id } = byName.get(`Pet ${number}`) ?? {};
-        expect(answer.text).toBe(
+        expect(response.text).toBe(
           `{"id":${id},"name":"Pet ${number}","categoryId":${number},"status":"available"}`,
         );
-        expect(answer.header('Location')).toBe(`/v1/pets/${id}`);
+        expect(response.header('Location')).toBe(`/v1/pets/${id}`);
       }
       // Or nothing has been shown: each point was met, and answers of creates that had been carried out were lost.
       expect(Object.values(toGateway.relay.broken).every((count) => count > 0)).toBe(true);

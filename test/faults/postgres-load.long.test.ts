@@ -3,14 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { startLoadedServices, type LoadedRequest } from '../support/load/database-load.ts';
 
 /** Fails unless each request was served, or refused with 503 as an Error. */
-function expectHonestAnswers(requests: LoadedRequest[]): void {
-  for (const { name, answer } of requests) {
-    if (answer.status === (name === undefined ? 200 : 201)) continue;
-    expect(answer.status, answer.text).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-    expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+function expectHonestResponses(requests: LoadedRequest[]): void {
+  for (const { name, response } of requests) {
+    if (response.status === (name === undefined ? 200 : 201)) continue;
+    expect(response.status, response.text).toBe(503);
+    expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
     // A list can always be repeated; a create where nothing can have been stored.
-    expect(['1', name === undefined ? '1' : undefined]).toContain(answer.header('Retry-After'));
+    expect(['1', name === undefined ? '1' : undefined]).toContain(response.header('Retry-After'));
   }
 }
 
@@ -35,11 +35,11 @@ describe('under a steady load of creates and lists, PostgreSQL is', { tags: ['po
       await sleep(1000);
       const requests = await load.stop();
 
-      expectHonestAnswers(requests);
+      expectHonestResponses(requests);
       const meanwhile = requests.filter(({ sentAt, ms }) => sentAt > leftAt && sentAt + ms < comesAt);
       expect(meanwhile.length).toBeGreaterThan(20);
-      for (const { answer } of meanwhile) expect(answer.status).toBe(503);
-      for (const { answer } of requests.slice(-20)) expect(answer.status).toBeLessThan(300);
+      for (const { response } of meanwhile) expect(response.status).toBe(503);
+      for (const { response } of requests.slice(-20)) expect(response.status).toBeLessThan(300);
       await services.expectNothingMissing(requests);
     },
   );

@@ -133,10 +133,10 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
       () => create('Meanwhile'),
       () => createKeyed('Meanwhile', 'once'),
     ]) {
-      const answer = await ask();
-      expect(answer.status).toBe(503);
-      expect(answer.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-      expect(answer.header('Retry-After')).toBe('1');
+      const response = await ask();
+      expect(response.status).toBe(503);
+      expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+      expect(response.header('Retry-After')).toBe('1');
     }
     expect(await database()).toBe('unavailable');
     expect((await send(`${service.url}/readyz`)).status).toBe(200);
@@ -151,7 +151,7 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
   test('paused: nothing hangs, and service is normal afterwards', async () => {
     await list();
     await postgres.pause();
-    const [state, ...answers] = await Promise.all([
+    const [state, ...responses] = await Promise.all([
       database(),
       list(),
       find(1),
@@ -159,18 +159,18 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
       createKeyed('Paused', 'paused'),
     ]);
     expect(state).toBe('unavailable');
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
     await postgres.resume();
     await expect.poll(async () => (await list()).status).toBe(200);
   });
 
   test('killed in the middle of creates: only the one with a key is to be repeated', async () => {
     const client = await lockPets();
-    const answers = Promise.all([create('Lost'), createKeyed('Lost', 'lost')]);
+    const responses = Promise.all([create('Lost'), createKeyed('Lost', 'lost')]);
     const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
     await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(2);
     await postgres.kill();
-    const [unkeyed, keyed] = await answers;
+    const [unkeyed, keyed] = await responses;
     expect([unkeyed.status, keyed.status]).toEqual([503, 503]);
     expect(unkeyed.header('Retry-After')).toBeUndefined();
     expect(keyed.header('Retry-After')).toBe('1');
@@ -180,9 +180,9 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
 
   test('a create that waits for a lock is given up, said to be 503, and not there afterwards', async () => {
     const client = await lockPets();
-    const answer = await create('Locked out');
-    expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
+    const response = await create('Locked out');
+    expect(response.status).toBe(503);
+    expect(response.json).toMatchObject({ code: 'service_unavailable' });
     await client.query('COMMIT');
     await client.end();
     expect(await names()).not.toContain('Locked out');

@@ -40,9 +40,9 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     const answered = await Promise.all(
       keys.map(({ key }) => Promise.all(Array.from({ length: 50 }, (_, turn) => pets(key, turn)))),
     );
-    for (const [index, answers] of answered.entries()) {
-      expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-      expect(answers.filter(({ status }) => status === 429)).toHaveLength(30);
+    for (const [index, responses] of answered.entries()) {
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(30);
       expect(await dayUsed(fleet.redis, keys[index]?.keyHash ?? '')).toBe(20);
     }
   });

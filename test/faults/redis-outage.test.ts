@@ -108,9 +108,9 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     await kit.server.kill();
     const served = [];
     for (const url of both) {
-      const answers = [];
-      for (let index = 0; index < 15; index += 1) answers.push(await send(`${url}/v1/pets`, { key }));
-      served.push(answers.filter(({ status }) => status === 200).length);
+      const responses = [];
+      for (let index = 0; index < 15; index += 1) responses.push(await send(`${url}/v1/pets`, { key }));
+      served.push(responses.filter(({ status }) => status === 200).length);
     }
     await second[Symbol.asyncDispose]();
     expect(served).toEqual([10, 10]);
@@ -149,9 +149,9 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     const unseen = await Promise.all(Array.from({ length: 5 }, () => kit.issue()));
     await pets(key);
     await kit.server.kill();
-    const answers = [];
-    for (let index = 0; index < 70; index += 1) answers.push(await pets(unseen[index % 5]?.key ?? ''));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    const responses = [];
+    for (let index = 0; index < 70; index += 1) responses.push(await pets(unseen[index % 5]?.key ?? ''));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 
   test('a Redis that comes and goes never lets a key have more than its limit and one share of it', async () => {
@@ -194,8 +194,8 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     const { key } = await kit.issue();
     await pets(key);
     await kit.server.redis.script('FLUSH');
-    const answer = await pets(key);
-    expect(answer.header('X-RateLimit-Remaining')).toBe('58');
+    const response = await pets(key);
+    expect(response.header('X-RateLimit-Remaining')).toBe('58');
   });
 });
 
@@ -227,9 +227,9 @@ describe('Redis cannot be used at the start', { tags: ['redis-server'] }, () => 
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    const answer = await send(`${late.url}/v1/pets`, { key });
-    expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
+    const response = await send(`${late.url}/v1/pets`, { key });
+    expect(response.status).toBe(503);
+    expect(response.json).toMatchObject({ code: 'service_unavailable' });
     expect((await send(`${late.adminUrl}/readyz`)).status).toBe(200);
     await expect.poll(late.output).toContain('Redis is unavailable; every request gets 503');
     await kit.server.restart();

@@ -22,9 +22,9 @@ describe('on a master with two replicas and three Sentinels', { tags: ['redis-se
 
   async function expectExact(): Promise<void> {
     const { key, keyHash } = await fleet.issue({ minute: 20 });
-    const answers = await Promise.all(Array.from({ length: 60 }, (_, turn) => pets(key, turn)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(20);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(40);
+    const responses = await Promise.all(Array.from({ length: 60 }, (_, turn) => pets(key, turn)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
+    expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
     expect(await dayUsed(fleet.redis, keyHash)).toBe(20);
   }
 

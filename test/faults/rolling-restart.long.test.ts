@@ -89,7 +89,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
         const url = `${gateway.url}/v1/pets`;
         const startedAt = performance.now();
         const sent = method === 'GET' ? send(url, { key }) : postJson(url, key, { name, categoryId: 1 });
-        const status = await sent.then((answer) => answer.status, String);
+        const status = await sent.then((response) => response.status, String);
         return { method, status, name, startedAt };
       },
       2,

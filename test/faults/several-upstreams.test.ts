@@ -6,7 +6,7 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { startGateway, type Service } from '../support/kits/service.ts';
 import { startLoad, tally } from '../support/load/steady-load.ts';
 import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
-import { answerPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe('two upstreams', () => {
   let kit: GatewayKit;
@@ -34,7 +34,7 @@ describe('two upstreams', () => {
 
   beforeEach(async () => {
     for (const upstream of [kit.upstream, second]) {
-      upstream.answer = answerPets;
+      upstream.response = respondWithPets;
       upstream.readiness = (res) => res.end();
     }
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('ready', 'ready'));
@@ -51,7 +51,7 @@ describe('two upstreams', () => {
   });
 
   test('one that is slow has no more than it can take', async () => {
-    kit.upstream.answer = (req, res) => void setTimeout(() => answerPets(req, res), 200);
+    kit.upstream.response = (req, res) => void setTimeout(() => respondWithPets(req, res), 200);
     await using load = startLoad(8, async () => (await send(pets, { key })).status);
     await expect.poll(() => second.seen.length).toBeGreaterThan(500);
     const outcomes = await load.stop();
@@ -71,7 +71,7 @@ describe('two upstreams', () => {
   });
 
   test('a GET that lost its connection is answered by the other one; a POST is sent once', async () => {
-    kit.upstream.answer = (req) => req.socket.destroy();
+    kit.upstream.response = (req) => req.socket.destroy();
     for (let index = 0; index < 4; index += 1) expect((await send(pets, { key })).status).toBe(200);
     expect(second.seen.length).toBe(4);
     const before = seen();
@@ -82,7 +82,7 @@ describe('two upstreams', () => {
   });
 
   test('one that fails is left out, and no GET fails for it', async () => {
-    kit.upstream.answer = (req) => req.socket.destroy();
+    kit.upstream.response = (req) => req.socket.destroy();
     kit.upstream.readiness = (res) => res.destroy();
     await using load = startLoad(4, async () => (await send(pets, { key })).status);
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('down', 'ready'));
@@ -149,10 +149,10 @@ describe('an upstream that is not there', () => {
     const gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls.join(',') });
     const statuses = [];
     for (let index = 0; index < 20; index += 1) {
-      const answer = await send(`${gateway.url}/v1/pets`, { key });
-      expect(answer.json).toMatchObject({ code: 'upstream_unavailable' });
-      expect(answer.header('Retry-After')).toBe('1');
-      statuses.push(answer.status);
+      const response = await send(`${gateway.url}/v1/pets`, { key });
+      expect(response.json).toMatchObject({ code: 'upstream_unavailable' });
+      expect(response.header('Retry-After')).toBe('1');
+      statuses.push(response.status);
     }
     expect(tally(statuses)).toEqual({ 503: 20 });
     expect(Object.values(await upstreamStates(gateway))).toEqual(['down', 'down']);

@@ -11,7 +11,7 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { createDatabase } from '../support/stores/stores.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('SIGTERM', () => {
   let kit: GatewayKit;
@@ -25,8 +25,8 @@ describe('SIGTERM', () => {
     async (signal) => {
       const { key } = await kit.issue();
       const release: (() => void)[] = [];
-      kit.upstream.answer = (req, res) => {
-        release.push(() => answerPets(req, res));
+      kit.upstream.response = (req, res) => {
+        release.push(() => respondWithPets(req, res));
       };
       const inFlight = Array.from({ length: 5 }, () => send(`${kit.gateway.url}/v1/pets`, { key }));
       await expect.poll(() => release.length).toBe(5);
@@ -38,9 +38,9 @@ describe('SIGTERM', () => {
       // Nobody new gets in.
       await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
       for (const finish of release) finish();
-      const answers = await Promise.all(inFlight);
-      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
-      expect(answers.map((answer) => answer.header('Connection'))).toEqual(Array(5).fill('close'));
+      const responses = await Promise.all(inFlight);
+      expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
+      expect(responses.map((response) => response.header('Connection'))).toEqual(Array(5).fill('close'));
       expect(await kit.gateway.exited).toBe(0);
     },
   );
@@ -48,7 +48,7 @@ describe('SIGTERM', () => {
   test('an answer that had begun is finished, and its connection closed after it', async () => {
     const { key } = await kit.issue();
     let finish = () => {};
-    kit.upstream.answer = (_req, res) => {
+    kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       // So much that the gateway does not wait for the rest.
       res.write(`["${'a'.repeat(maxBufferedBytes)}", `);
@@ -56,13 +56,13 @@ describe('SIGTERM', () => {
     };
     const agent = new Agent({ keepAliveTimeout: 60_000 });
     const headers = { authorization: `Bearer ${key}` };
-    const answer = await request(`${kit.gateway.url}/v1/pets`, { dispatcher: agent, headers });
+    const response = await request(`${kit.gateway.url}/v1/pets`, { dispatcher: agent, headers });
     kit.gateway.signal('SIGTERM');
     await expect
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
       .toMatchObject({ status: 'draining' });
     finish();
-    expect(await answer.body.json()).toEqual(['a'.repeat(maxBufferedBytes), 'rest']);
+    expect(await response.body.json()).toEqual(['a'.repeat(maxBufferedBytes), 'rest']);
     expect(await kit.gateway.exited).toBe(0);
     await agent.close();
   });
@@ -86,7 +86,7 @@ describe('SIGTERM', () => {
     await using slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
     const { key } = await slow.issue({ plan: 'business' });
     let reached = false;
-    slow.upstream.answer = () => {
+    slow.upstream.response = () => {
       reached = true;
     };
     const socket = connect(slow.gateway.port, '127.0.0.1');
@@ -103,7 +103,7 @@ describe('SIGTERM', () => {
     const slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
     const { key } = await slow.issue();
     let reached = false;
-    slow.upstream.answer = () => {
+    slow.upstream.response = () => {
       reached = true;
     };
     const hanging = send(`${slow.gateway.url}/v1/pets`, { key }).catch(String);

@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
-import { postJson, send, type Answer } from '../support/http/http.ts';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
-import { brokenAnswers } from '../support/upstreams/broken-responses.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { brokenResponses } from '../support/upstreams/broken-responses.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const upstreamTimeoutMs = 500;
 const message: unknown = expect.any(String);
@@ -26,23 +26,23 @@ describe('an upstream that answers some requests with', () => {
     kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: String(upstreamTimeoutMs) });
     ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
-    kit.upstream.answer = (req, res) => {
-      const broken = brokenAnswers[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
-      if (broken === undefined) answerPets(req, res);
-      else broken.answer(req, res);
+    kit.upstream.response = (req, res) => {
+      const broken = brokenResponses[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
+      if (broken === undefined) respondWithPets(req, res);
+      else broken.response(req, res);
     };
     load = startLoad(4, async () => (await send(pets, { key })).status, 5);
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  function expectWhole(answer: Answer, status: 200 | 502 | 504): void {
-    expect(answer.status).toBe(status);
-    expect(answer.json).toEqual(bodies[status]);
-    expect(answer.header('X-RateLimit-Limit')).toBe('1000000');
+  function expectWhole(response: ClientResponse, status: 200 | 502 | 504): void {
+    expect(response.status).toBe(status);
+    expect(response.json).toEqual(bodies[status]);
+    expect(response.header('X-RateLimit-Limit')).toBe('1000000');
   }
 
-  test.each(brokenAnswers.map((broken, index) => [broken.name, broken.status, index] as const))(
+  test.each(brokenResponses.map((broken, index) => [broken.name, broken.status, index] as const))(
     '%s: %i, for a GET as for a POST',
     async (_name, status, index) => {
       const url = `${pets}?fault=${index}`;
@@ -61,7 +61,7 @@ describe('an upstream that answers some requests with', () => {
   });
 
   test('an answer too large to be held is cut off where it begins to drip', async () => {
-    kit.upstream.answer = ({ socket }) => {
+    kit.upstream.response = ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
       socket.write(`${(200_000).toString(16)}\r\n${'a'.repeat(200_000)}\r\n`);
       const timer = setInterval(() => socket.write('1\r\na\r\n'), 50);
@@ -73,7 +73,7 @@ describe('an upstream that answers some requests with', () => {
   test('a large answer is not cut off because its client reads slowly', async () => {
     // More than fits into the buffers of all that is in between.
     const parts = 100;
-    kit.upstream.answer = (_req, res) => {
+    kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       let left = parts;
       const write = () => {
@@ -88,8 +88,8 @@ describe('an upstream that answers some requests with', () => {
       };
       write();
     };
-    const answer = await request(pets, { headers: { authorization: `Bearer ${key}` } });
+    const response = await request(pets, { headers: { authorization: `Bearer ${key}` } });
     await sleep(4 * upstreamTimeoutMs);
-    expect((await answer.body.text()).length).toBe(parts * maxBufferedBytes);
+    expect((await response.body.text()).length).toBe(parts * maxBufferedBytes);
   });
 });

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inspectable, liveHeapBytes } from '../support/checks/live-heap.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startLoad, tally } from '../support/load/steady-load.ts';
-import { brokenAnswers } from '../support/upstreams/broken-responses.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { brokenResponses } from '../support/upstreams/broken-responses.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const total = 10_000;
 const clients = 150;
@@ -28,12 +28,12 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
     kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectable });
     ({ key } = await kit.issue({ plan: 'business', minute: 10_000_000, day: 100_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
-    kit.upstream.answer = (req, res) => {
+    kit.upstream.response = (req, res) => {
       kit.upstream.seen.length = 0;
-      const broken = brokenAnswers[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
-      if (broken === undefined) return answerPets(req, res);
+      const broken = brokenResponses[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
+      if (broken === undefined) return respondWithPets(req, res);
       met += 1;
-      broken.answer(req, res);
+      broken.response(req, res);
     };
   });
 
@@ -42,13 +42,13 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
   const openFiles = async () => (await readdir(`/proc/${kit.gateway.pid}/fd`)).length;
 
   /** Every kind of broken answer in turn; now and then a client that does not wait for it. */
-  async function meetBrokenAnswers(wanted: number): Promise<Record<string, number>> {
+  async function meetBrokenResponses(wanted: number): Promise<Record<string, number>> {
     const until = met + wanted;
     let next = 0;
     agent = new Agent();
     await using load = startLoad(clients, async () => {
       const index = (next += 1);
-      const url = `${pets}?fault=${index % brokenAnswers.length}`;
+      const url = `${pets}?fault=${index % brokenResponses.length}`;
       if (index % 50 === 0) return leaveEarly(url);
       // Good ones in between, lest the upstream is down and ejected and nothing is tried.
       await exchange('GET', pets);
@@ -65,10 +65,10 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
   async function exchange(method: 'GET' | 'POST', url: string): Promise<number> {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const body = method === 'POST' ? '{"name":"Rex"}' : null;
-    const answer = await request(url, { method, headers, body, dispatcher: agent });
+    const response = await request(url, { method, headers, body, dispatcher: agent });
     // Whole, and JSON, or else it throws.
-    await answer.body.json();
-    return answer.statusCode;
+    await response.body.json();
+    return response.statusCode;
   }
 
   async function leaveEarly(url: string): Promise<number> {
@@ -89,11 +89,11 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
       await expect.poll(() => kit.upstream.connections()).toBeLessThanOrEqual(1);
     };
     // What is made once is made.
-    await meetBrokenAnswers(1000);
+    await meetBrokenResponses(1000);
     await untilQuiet();
     const heapBefore = await liveHeapBytes(kit.gateway);
 
-    const outcomes = await meetBrokenAnswers(total);
+    const outcomes = await meetBrokenResponses(total);
     await untilQuiet();
     const heapAfter = await liveHeapBytes(kit.gateway);
     console.log(`${JSON.stringify(outcomes)}; live heap: ${heapBefore} bytes before, ${heapAfter} after`);

@@ -6,7 +6,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
 /** A program that answers one half, of as many bytes as its argument says, and then waits. */
-const halfAnswer = `
+const halfResponse = `
   const [port, bytes] = process.argv.slice(1).map(Number);
   require('node:http').createServer((req, res) => {
     if (req.url === '/readyz') return res.end();
@@ -29,7 +29,7 @@ describe('the pets service is killed in the middle of an answer', () => {
   afterAll(() => kit[Symbol.asyncDispose]());
 
   async function launch(bytes: number): Promise<ChildProcess> {
-    const child = spawn(process.execPath, ['-e', halfAnswer, String(port), String(bytes)], {
+    const child = spawn(process.execPath, ['-e', halfResponse, String(port), String(bytes)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     await once(child.stdout, 'data');
@@ -46,26 +46,26 @@ describe('the pets service is killed in the middle of an answer', () => {
   test.each(['GET', 'POST'])('a small answer to %s: a whole 502', async (method) => {
     const child = await launch(1000);
     const url = `${kit.gateway.url}/v1/pets`;
-    const [answer] = await Promise.all([
+    const [response] = await Promise.all([
       method === 'GET' ? send(url, { key }) : postJson(url, key, { name: 'a', categoryId: 1 }),
       killHalfway(child),
     ]);
-    expect(answer.status).toBe(502);
-    expect(answer.json).toMatchObject({ code: 'upstream_error', status: 502 });
-    expect(answer.header('X-RateLimit-Limit')).toBe('60');
+    expect(response.status).toBe(502);
+    expect(response.json).toMatchObject({ code: 'upstream_error', status: 502 });
+    expect(response.header('X-RateLimit-Limit')).toBe('60');
   });
 
   test('a large answer: the client is cut off, and can’t take it for whole', async () => {
     const child = await launch(1_000_000);
-    const answer = send(`${kit.gateway.url}/v1/pets`, { key });
-    await Promise.all([expect(answer).rejects.toThrow(/closed|terminated|aborted/), killHalfway(child)]);
+    const response = send(`${kit.gateway.url}/v1/pets`, { key });
+    await Promise.all([expect(response).rejects.toThrow(/closed|terminated|aborted/), killHalfway(child)]);
   });
 
   test('and afterwards: 503, until it is back', async () => {
     const pets = () => send(`${kit.gateway.url}/v1/pets`, { key });
-    const answer = await pets();
-    expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'upstream_unavailable' });
+    const response = await pets();
+    expect(response.status).toBe(503);
+    expect(response.json).toMatchObject({ code: 'upstream_unavailable' });
     const child = await launch(1);
     await expect
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)

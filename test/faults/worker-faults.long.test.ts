@@ -42,9 +42,9 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
     await sleep(1500);
     await kit.server.kill();
     await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
-    const answers = [];
-    for (let index = 0; index < 120; index += 1) answers.push((await pets(key)).status);
-    expect(tally(answers)).toEqual({ 200: 60, 429: 60 });
+    const responses = [];
+    for (let index = 0; index < 120; index += 1) responses.push((await pets(key)).status);
+    expect(tally(responses)).toEqual({ 200: 60, 429: 60 });
   });
 
   test('replaces a worker that is killed, serves on, and its counts never go back', async () => {
@@ -84,16 +84,16 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
 
   test('cuts off what all workers have in flight when the time is up', async () => {
     await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
-    const { answers } = await holdRequests(slow, 6);
+    const { responses } = await holdRequests(slow, 6);
     expect(await slow.gateway.stop()).toBe(0);
-    expect(await answers).toEqual(Array(6).fill('failed'));
+    expect(await responses).toEqual(Array(6).fill('failed'));
   });
 
   test('takes Ctrl-C, which reaches all its processes, for one signal; a second one cuts off', async () => {
     const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
     for (const again of [false, true]) {
       await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
-      const { answers, finish } = await holdRequests(kit, 6, gateway.url);
+      const { responses, finish } = await holdRequests(kit, 6, gateway.url);
       // As a terminal sends it.
       process.kill(-gateway.pid, 'SIGINT');
       await expect
@@ -101,7 +101,7 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
         .toMatchObject({ status: 'draining' });
       if (again) process.kill(-gateway.pid, 'SIGINT');
       else finish();
-      expect(await answers).toEqual(Array(6).fill(again ? 'failed' : 200));
+      expect(await responses).toEqual(Array(6).fill(again ? 'failed' : 200));
       expect(await gateway.exited).toBe(0);
       expect(gateway.output()).not.toContain('"level":50');
     }
@@ -111,7 +111,7 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
     'that is killed leaves no worker behind, and they finish what they have in flight',
     { tags: ['linux'] },
     async () => {
-      const { answers, finish } = await holdRequests(kit, 9);
+      const { responses, finish } = await holdRequests(kit, 9);
       const pids = await untilWorkers(kit.gateway, workers);
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       kit.gateway.signal('SIGKILL');
@@ -120,7 +120,7 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
       await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       finish();
-      expect(await answers).toEqual(Array(9).fill(200));
+      expect(await responses).toEqual(Array(9).fill(200));
       await expect.poll(() => pids.filter(isRunning)).toEqual([]);
     },
   );
@@ -177,10 +177,10 @@ describe('the start of several workers', { tags: ['redis-server'] }, () => {
     const key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
     keepSecrets(key);
     const headers = { connection: 'close' };
-    const answers = [];
+    const responses = [];
     for (let index = 0; index < 6; index += 1)
-      answers.push(await send(`${gateway.url}/v1/pets`, { key, headers }));
-    expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
+      responses.push(await send(`${gateway.url}/v1/pets`, { key, headers }));
+    expect(responses.map((response) => response.header('X-RateLimit-Remaining'))).toEqual([
       '59',
       '58',
       '57',

@@ -49,9 +49,9 @@ describe('limits of connections of several workers', { tags: ['redis-server'] },
     expect(opened).toHaveLength(20);
     const oneMore = async () => parseRaw(await sendRaw(port, request(key))).status;
     await expect.poll(oneMore).toBe(status);
-    const answers = opened.map((socket) => once(socket, 'data'));
+    const responses = opened.map((socket) => once(socket, 'data'));
     for (const socket of opened) socket.write(request(key));
-    const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    const lines = (await Promise.all(responses)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
     expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 20 });
     // They are closed, and there is room again; as there is for those of a worker that ends.
     await expect.poll(oneMore).toBe(200);
@@ -74,9 +74,9 @@ describe('limits of connections of several workers', { tags: ['redis-server'] },
     const slow = await open(kit.gateway.port, 8);
     for (const socket of slow) socket.write(`${head}Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`);
     await expect.poll(oneMore).toBe(503);
-    const answers = slow.map((socket) => once(socket, 'data'));
+    const responses = slow.map((socket) => once(socket, 'data'));
     for (const socket of slow) socket.write(' '.repeat(size / 2));
-    const lines = (await Promise.all(answers)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
+    const lines = (await Promise.all(responses)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
     expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 8 });
     await expect.poll(oneMore).toBe(200);
   });

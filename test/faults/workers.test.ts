@@ -30,8 +30,8 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
 
   test('admits up to the limit exactly, whichever workers the requests come to', async () => {
     const { key, keyHash } = await kit.issue();
-    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
-    expect(tally(answers.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
+    const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
+    expect(tally(responses.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
     expect(await dayUsed(kit.redis, keyHash)).toBe(60);
     await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
     kit.expectNoOutage();
@@ -61,7 +61,7 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
   });
 
   test('on SIGTERM finishes what all workers have in flight, and ends with 0', async () => {
-    const { answers, finish } = await holdRequests(kit, 9);
+    const { responses, finish } = await holdRequests(kit, 9);
     const idle = connect(kit.gateway.port, '127.0.0.1');
     await once(idle, 'connect');
     const closed = once(idle, 'close');
@@ -78,7 +78,7 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
       )
       .toBe('ECONNREFUSED');
     finish();
-    expect(await answers).toEqual(Array(9).fill(200));
+    expect(await responses).toEqual(Array(9).fill(200));
     expect(await kit.gateway.exited).toBe(0);
     expect(kit.gateway.output()).not.toContain('"level":50');
     expect((await untilWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);

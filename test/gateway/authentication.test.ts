@@ -5,7 +5,7 @@ import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { createRedisState } from '../../gateway/redis-state.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send, type Answer } from '../support/http/http.ts';
+import { send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 
@@ -28,15 +28,15 @@ describe('authentication', () => {
       headers: { 'x-forwarded-for': `198.51.100.${nextAddress++}`, ...headers },
     });
 
-  function expectRefusal(answer: Answer, code: string): void {
-    expect(answer.status).toBe(401);
-    expect(answer.header('WWW-Authenticate')).toBe('Bearer');
-    expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
-    expect(answer.json).toEqual({ code, message: expect.any(String), status: 401 });
-    expect(answer.header('X-RateLimit-Limit')).toBe('60');
-    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
-    expect(answer.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
-    expect(answer.header('RateLimit')).toBe('"ip";r=59;t=60');
+  function expectRefusal(response: ClientResponse, code: string): void {
+    expect(response.status).toBe(401);
+    expect(response.header('WWW-Authenticate')).toBe('Bearer');
+    expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
+    expect(response.json).toEqual({ code, message: expect.any(String), status: 401 });
+    expect(response.header('X-RateLimit-Limit')).toBe('60');
+    expect(response.header('X-RateLimit-Remaining')).toBe('59');
+    expect(response.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
+    expect(response.header('RateLimit')).toBe('"ip";r=59;t=60');
   }
 
   test('a key is not found by memory before its plan is known', async () => {

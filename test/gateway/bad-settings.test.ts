@@ -167,26 +167,26 @@ describe('values in Redis that were edited by hand', () => {
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
       await redis.hset(redisKeys.apiKey(keyHash), { revokedAt });
       await redis.hincrby(redisKeys.apiKey(keyHash), 'rev', 1);
-      const answer = await send(`${gateway.url}/v1/pets`, { key });
-      expect(answer.status).toBe(401);
-      expect(answer.json).toMatchObject({ code: 'revoked_api_key' });
+      const response = await send(`${gateway.url}/v1/pets`, { key });
+      expect(response.status).toBe(401);
+      expect(response.json).toMatchObject({ code: 'revoked_api_key' });
     },
   );
 
   test('a record that is broken otherwise is still revoked by its revokedAt', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.apiKey(keyHash), { revokedAt: 'yes', minute: 'lots', rev: 2 });
-    const answer = await send(`${gateway.url}/v1/pets`, { key });
-    expect(answer.status).toBe(401);
+    const response = await send(`${gateway.url}/v1/pets`, { key });
+    expect(response.status).toBe(401);
   });
 
   test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.apiKey(keyHash), { plan: 'platinum', rev: 2 });
-    const answer = await send(`${gateway.url}/v1/pets`, { key });
-    expect(answer.status).toBe(503);
-    expect(answer.json).toMatchObject({ code: 'service_unavailable' });
-    expect(answer.header('X-RateLimit-Limit')).toBe('60');
+    const response = await send(`${gateway.url}/v1/pets`, { key });
+    expect(response.status).toBe(503);
+    expect(response.json).toMatchObject({ code: 'service_unavailable' });
+    expect(response.header('X-RateLimit-Limit')).toBe('60');
     await redis.hset(redisKeys.plan('platinum'), { minute: 9, day: 99 });
     await expect.poll(() => policyOf(key), { timeout: 2000 }).toBe('"minute";q=9;w=60, "day";q=99;w=86400');
   });
@@ -227,9 +227,9 @@ describe('values in Redis that were edited by hand', () => {
   test('a counter of the wrong type or without a number counts as empty', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.minute(keyHash), 'a', 'b');
-    const answer = await send(`${gateway.url}/v1/pets`, { key });
-    expect(answer.status).toBe(200);
-    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
+    const response = await send(`${gateway.url}/v1/pets`, { key });
+    expect(response.status).toBe(200);
+    expect(response.header('X-RateLimit-Remaining')).toBe('59');
     await redis.set(redisKeys.minute(keyHash), 'abc');
     expect((await send(`${gateway.url}/v1/pets`, { key })).header('X-RateLimit-Remaining')).toBe('59');
   });
@@ -240,9 +240,9 @@ describe('values in Redis that were edited by hand', () => {
       const { key, keyHash } = await kit.issue();
       await redis.set(redisKeys.minute(keyHash), edited);
       await redis.set(redisKeys.day(keyHash, utcDate(Math.floor(Date.now() / 86_400_000))), edited);
-      const answer = await send(`${gateway.url}/v1/pets`, { key });
-      expect(answer.status).toBe(200);
-      expect(answer.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);
+      const response = await send(`${gateway.url}/v1/pets`, { key });
+      expect(response.status).toBe(200);
+      expect(response.header('RateLimit')).toMatch(/^"minute";r=59;t=\d+, "day";r=999;t=\d+$/);
       expect(await redis.get(redisKeys.minute(keyHash))).toBe('1');
       expect(await redis.ttl(redisKeys.minute(keyHash))).toBeGreaterThan(0);
     },
@@ -263,7 +263,7 @@ describe('values in Redis that were edited by hand', () => {
     for (const counter of counters) await edit(counter);
     const usage = await send(`${gateway.url}/v1/usage`, { key });
     expect(usage.header('RateLimit')).toMatch(/^"minute";r=59;t=([1-5]?\d|60),/);
-    for (const answer of await count()) expect(answer.header('X-RateLimit-Remaining')).toBe('58');
+    for (const response of await count()) expect(response.header('X-RateLimit-Remaining')).toBe('58');
     for (const counter of counters) {
       const leftMs = await redis.pttl(counter);
       expect(leftMs).toBeGreaterThan(0);

@@ -52,8 +52,8 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const startedAt = Date.now();
     let code: unknown;
     while (code !== 'api_key_banned' && Date.now() - startedAt < 30_000) {
-      const answer = await pets(key);
-      code = (answer.json as { code: string }).code;
+      const response = await pets(key);
+      code = (response.json as { code: string }).code;
       await sleep(20);
     }
     expect(code).toBe('api_key_banned');
@@ -117,8 +117,8 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const startedAt = Date.now();
     let requests = 0;
     while (Date.now() - startedAt < 3000) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
-      requests += answers.filter(({ status }) => status === 429).length;
+      const responses = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
+      requests += responses.filter(({ status }) => status === 429).length;
     }
     const commands = monitor.commands.filter(
       ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(issued.keyHash)),
@@ -133,8 +133,8 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
 describe('one thing at a time', { tags: ['redis-server'] }, () => {
   test('200 requests at once across the limit count as one violation', async () => {
     const { key, keyHash } = await kit.issue({ minute: 50 });
-    const answers = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50);
+    const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
     const recent = await redis.hget(redisKeys.violations(keyHash), 'recent');
     expect(recent?.split(',')).toHaveLength(1);
     expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('what the HTTP server would answer by itself', () => {
   let kit: GatewayKit;
@@ -26,12 +26,12 @@ describe('what the HTTP server would answer by itself', () => {
   const raw = async (bytes: string | Buffer) => parseRaw(await sendRaw(kit.gateway.port, bytes));
   const anyMessage: unknown = expect.any(String);
 
-  function expectError(answer: ReturnType<typeof parseRaw>, status: number, code: string): void {
-    expect(answer.status).toBe(status);
-    expect(answer.json).toEqual({ code, message: anyMessage, status });
-    expect(answer.headers).toMatch(/^content-type: application\/json/im);
+  function expectError(response: ReturnType<typeof parseRaw>, status: number, code: string): void {
+    expect(response.status).toBe(status);
+    expect(response.json).toEqual({ code, message: anyMessage, status });
+    expect(response.headers).toMatch(/^content-type: application\/json/im);
     for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
-      expect(answer.headers.match(new RegExp(`^${name}: \\d+$`, 'gim'))).toHaveLength(1);
+      expect(response.headers.match(new RegExp(`^${name}: \\d+$`, 'gim'))).toHaveLength(1);
     }
   }
 
@@ -62,9 +62,9 @@ describe('what the HTTP server would answer by itself', () => {
   });
 
   test('CONNECT is 405 with the methods that there are', async () => {
-    const answer = await raw('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
-    expectError(answer, 405, 'method_not_allowed');
-    expect(answer.headers).toMatch(/^Allow: GET, HEAD, POST, OPTIONS$/m);
+    const response = await raw('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
+    expectError(response, 405, 'method_not_allowed');
+    expect(response.headers).toMatch(/^Allow: GET, HEAD, POST, OPTIONS$/m);
   });
 
   const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
@@ -72,32 +72,34 @@ describe('what the HTTP server would answer by itself', () => {
   const ofKey = /^X-RateLimit-Limit: 1000$/m;
 
   test('HTTP/1.1 without Host is 400, with the rate headers of the key', async () => {
-    const answer = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
-    expectError(answer, 400, 'bad_request');
-    expect(answer.headers).toMatch(ofKey);
+    const response = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
+    expectError(response, 400, 'bad_request');
+    expect(response.headers).toMatch(ofKey);
   });
 
   test('HTTP/1.0 needs no Host', async () => {
-    const answer = await raw(`GET /v1/pets HTTP/1.0\r\n${authorized()}\r\n`);
-    expect(answer).toMatchObject({ status: 200, json: [] });
+    const response = await raw(`GET /v1/pets HTTP/1.0\r\n${authorized()}\r\n`);
+    expect(response).toMatchObject({ status: 200, json: [] });
   });
 
   test('an Expect that cannot be met is 417, with the rate headers of the key', async () => {
-    const answer = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`);
-    expectError(answer, 417, 'bad_request');
-    expect(answer.headers).toMatch(ofKey);
+    const response = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`);
+    expectError(response, 417, 'bad_request');
+    expect(response.headers).toMatch(ofKey);
   });
 
   test('Upgrade is ignored', async () => {
-    const answer = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${authorized()}\r\n`);
-    expect(answer).toMatchObject({ status: 200, json: [] });
+    const response = await raw(
+      `GET /v1/pets HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n${authorized()}\r\n`,
+    );
+    expect(response).toMatchObject({ status: 200, json: [] });
   });
 
   test('a target in absolute form is served', async () => {
-    const answer = await raw(
+    const response = await raw(
       `GET http://example.org/v1/pets?limit=2 HTTP/1.1\r\nHost: x\r\n${authorized()}\r\n`,
     );
-    expect(answer).toMatchObject({ status: 200, json: [] });
+    expect(response).toMatchObject({ status: 200, json: [] });
     expect(kit.upstream.seen.at(-1)?.url).toBe('/v1/pets?limit=2');
   });
 
@@ -105,20 +107,22 @@ describe('what the HTTP server would answer by itself', () => {
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
 
   test('a body that does not arrive in time is 408, with the rate headers of the key', async () => {
-    const answer = await raw(`${post(authorized())}Content-Length: 10\r\n\r\n{"a"`);
-    expectError(answer, 408, 'request_timeout');
-    expect(answer.headers).toMatch(ofKey);
+    const response = await raw(`${post(authorized())}Content-Length: 10\r\n\r\n{"a"`);
+    expectError(response, 408, 'request_timeout');
+    expect(response.headers).toMatch(ofKey);
   });
 
   test('a broken chunk is 400, with the rate headers of the key', async () => {
-    const answer = await raw(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`);
-    expectError(answer, 400, 'bad_request');
-    expect(answer.headers).toMatch(ofKey);
+    const response = await raw(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`);
+    expectError(response, 400, 'bad_request');
+    expect(response.headers).toMatch(ofKey);
   });
 
   test('a body that says it is too large is 413 before it is sent', async () => {
-    const answer = await raw(`${post(authorized())}Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n`);
-    expectError(answer, 413, 'payload_too_large');
+    const response = await raw(
+      `${post(authorized())}Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n`,
+    );
+    expectError(response, 413, 'payload_too_large');
   });
 
   test('a body that turns out too large is 413, which reaches a client that is still sending', async () => {
@@ -146,8 +150,8 @@ describe('what the HTTP server would answer by itself', () => {
 
   test('1 MiB exactly is passed on', async () => {
     const body = 'a'.repeat(1024 * 1024);
-    const answer = await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, body });
-    expect(answer.status).toBe(200);
+    const response = await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, body });
+    expect(response.status).toBe(200);
     expect(kit.upstream.seen.at(-1)?.body).toHaveLength(body.length);
   });
 
@@ -165,42 +169,42 @@ describe('what the HTTP server would answer by itself', () => {
   });
 
   test('a client without a key never gets 100 Continue', async () => {
-    const answer = await sendRaw(
+    const response = await sendRaw(
       kit.gateway.port,
       `${post('')}Content-Length: 2\r\nExpect: 100-continue\r\n\r\n`,
     );
-    expect(answer).toMatch(/^HTTP\/1\.1 401 Unauthorized/);
+    expect(response).toMatch(/^HTTP\/1\.1 401 Unauthorized/);
   });
 
   test('Expect means nothing in HTTP/1.0', async () => {
-    const answer = await raw(`GET /v1/pets HTTP/1.0\r\nExpect: magic\r\n${authorized()}\r\n`);
-    expect(answer.status).toBe(200);
+    const response = await raw(`GET /v1/pets HTTP/1.0\r\nExpect: magic\r\n${authorized()}\r\n`);
+    expect(response.status).toBe(200);
   });
 
   test('what follows a request that closes the connection is not served', async () => {
     const seen = kit.upstream.seen.length;
     const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${authorized()}\r\n`;
-    const answers = await sendRaw(kit.gateway.port, request + request);
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
+    const responses = await sendRaw(kit.gateway.port, request + request);
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
     expect(kit.upstream.seen.length - seen).toBe(1);
   });
 
   test('a refused request whose body never ends gets one answer', async () => {
-    const answers = await sendRaw(kit.gateway.port, `${post('')}Content-Length: 10\r\n\r\n{"a"`);
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
+    const responses = await sendRaw(kit.gateway.port, `${post('')}Content-Length: 10\r\n\r\n{"a"`);
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
   });
 
   test('a request that is refused at once and has no body leaves its connection open', async () => {
     const once = (more: string) => `GET /nothing HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-    const answers = await sendRaw(kit.gateway.port, once('') + once('Connection: close\r\n'));
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404']);
-    expect(answers.match(/^Connection: .*$/gim)).toEqual(['Connection: keep-alive', 'Connection: close']);
+    const responses = await sendRaw(kit.gateway.port, once('') + once('Connection: close\r\n'));
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404']);
+    expect(responses.match(/^Connection: .*$/gim)).toEqual(['Connection: keep-alive', 'Connection: close']);
   });
 
   test('pipelined requests are served one after another, in order', async () => {
     let busy = 0;
     let mostBusy = 0;
-    kit.upstream.answer = (req, res) => {
+    kit.upstream.response = (req, res) => {
       busy += 1;
       mostBusy = Math.max(mostBusy, busy);
       setTimeout(() => {
@@ -213,9 +217,9 @@ describe('what the HTTP server would answer by itself', () => {
       (_, index) =>
         `GET /v1/pets?n=${index} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${index === 4 ? 'Connection: close\r\n' : ''}\r\n`,
     );
-    const answers = await sendRaw(kit.gateway.port, requests.join(''));
-    kit.upstream.answer = answerPets;
-    expect(answers.match(/n=\d/g)).toEqual(['n=0', 'n=1', 'n=2', 'n=3', 'n=4']);
+    const responses = await sendRaw(kit.gateway.port, requests.join(''));
+    kit.upstream.response = respondWithPets;
+    expect(responses.match(/n=\d/g)).toEqual(['n=0', 'n=1', 'n=2', 'n=3', 'n=4']);
     expect(mostBusy).toBe(1);
   });
 
@@ -227,11 +231,11 @@ describe('what the HTTP server would answer by itself', () => {
   );
 
   test('what follows a good request and is none gets its own answer after the first', async () => {
-    const answers = await sendRaw(
+    const responses = await sendRaw(
       kit.gateway.port,
       `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\nNONSENSE\r\n\r\n`,
     );
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 400']);
   });
 });
 
@@ -261,19 +265,19 @@ describe('paths and methods', () => {
     '/v1/pets;a',
   ])('%s asks for a key first, and is then not found', async (path) => {
     expect((await send(kit.gateway.url + path)).json).toMatchObject({ code: 'missing_api_key', status: 401 });
-    const answer = await send(kit.gateway.url + path, { key });
-    expect(answer.status).toBe(404);
-    expect(answer.json).toMatchObject({ code: 'not_found' });
-    expect(answer.header('X-RateLimit-Limit')).toBe('1000');
+    const response = await send(kit.gateway.url + path, { key });
+    expect(response.status).toBe(404);
+    expect(response.json).toMatchObject({ code: 'not_found' });
+    expect(response.header('X-RateLimit-Limit')).toBe('1000');
   });
 
   test.each(['/', '/pets', '/V1/pets', '/v1pets', '//v1/pets', '/metrics', '/livez'])(
     '%s is outside the API: not found, without a key and without a limit',
     async (path) => {
-      const answer = await send(kit.gateway.url + path);
-      expect(answer.status).toBe(404);
-      expect(answer.json).toMatchObject({ code: 'not_found' });
-      expect(answer.header('X-RateLimit-Limit')).toBeUndefined();
+      const response = await send(kit.gateway.url + path);
+      expect(response.status).toBe(404);
+      expect(response.json).toMatchObject({ code: 'not_found' });
+      expect(response.header('X-RateLimit-Limit')).toBeUndefined();
     },
   );
 
@@ -284,27 +288,27 @@ describe('paths and methods', () => {
     ['TRACE', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
   ])('%s %s asks for a key first, and is then not allowed', async (method, path, allow) => {
     expect((await send(kit.gateway.url + path, { method })).status).toBe(401);
-    const answer = await send(kit.gateway.url + path, { method, key });
-    expect(answer.status).toBe(405);
-    expect(answer.json).toMatchObject({ code: 'method_not_allowed' });
-    expect(answer.header('Allow')).toBe(allow);
-    expect(answer.header('X-RateLimit-Limit')).toBe('1000');
+    const response = await send(kit.gateway.url + path, { method, key });
+    expect(response.status).toBe(405);
+    expect(response.json).toMatchObject({ code: 'method_not_allowed' });
+    expect(response.header('Allow')).toBe(allow);
+    expect(response.header('X-RateLimit-Limit')).toBe('1000');
   });
 
   test('POST /openapi.json is not allowed', async () => {
-    const answer = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
-    expect(answer.status).toBe(405);
-    expect(answer.header('Allow')).toBe('GET, HEAD, OPTIONS');
+    const response = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
+    expect(response.status).toBe(405);
+    expect(response.header('Allow')).toBe('GET, HEAD, OPTIONS');
   });
 
   test('OPTIONS lists the methods, needs no key and draws on no limit', async () => {
     const remaining = [];
     for (let index = 0; index < 3; index += 1) {
-      const answer = await send(`${kit.gateway.url}/v1/pets`, { method: 'OPTIONS' });
-      expect(answer.status).toBe(204);
-      expect(answer.header('Allow')).toBe('GET, HEAD, POST, OPTIONS');
-      expect(answer.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
-      remaining.push(answer.header('X-RateLimit-Remaining'));
+      const response = await send(`${kit.gateway.url}/v1/pets`, { method: 'OPTIONS' });
+      expect(response.status).toBe(204);
+      expect(response.header('Allow')).toBe('GET, HEAD, POST, OPTIONS');
+      expect(response.header('RateLimit-Policy')).toBe('"ip";q=60;w=60');
+      remaining.push(response.header('X-RateLimit-Remaining'));
     }
     expect(new Set(remaining).size).toBe(1);
     const ofPet = await send(`${kit.gateway.url}/v1/pets/1`, { method: 'OPTIONS' });
@@ -312,11 +316,11 @@ describe('paths and methods', () => {
   });
 
   test('the OpenAPI document needs no key and shows no limit', async () => {
-    const answer = await send(`${kit.gateway.url}/openapi.json`);
-    expect(answer.status).toBe(200);
-    expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
-    expect(answer.json).toMatchObject({ openapi: '3.1.1' });
-    expect(answer.header('X-RateLimit-Limit')).toBeUndefined();
+    const response = await send(`${kit.gateway.url}/openapi.json`);
+    expect(response.status).toBe(200);
+    expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
+    expect(response.json).toMatchObject({ openapi: '3.1.1' });
+    expect(response.header('X-RateLimit-Limit')).toBeUndefined();
   });
 
   test('HEAD is GET without the body, errors included', async () => {
@@ -339,8 +343,8 @@ describe('paths and methods', () => {
       ['HEAD', '/v1/pets'],
       ['GET', '/v1/pets'],
     ]) {
-      const answer = await send(`${kit.gateway.url}${path}`, { method: method ?? '', key: limited });
-      remaining.push([answer.status, answer.header('X-RateLimit-Remaining')]);
+      const response = await send(`${kit.gateway.url}${path}`, { method: method ?? '', key: limited });
+      remaining.push([response.status, response.header('X-RateLimit-Remaining')]);
     }
     expect(remaining).toEqual([
       [200, '3'],

@@ -8,7 +8,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 interface LogLine {
   msg: string;
@@ -59,8 +59,8 @@ describe('what operators see of an instance', () => {
         const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
         // More than what the system keeps for a reader.
         for (const id of ids) {
-          const answer = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
-          expect(answer.status).toBe(200);
+          const response = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
+          expect(response.status).toBe(200);
         }
         kit.gateway.resumeOutput();
         await lineOf(`late-${requests - 1}`);
@@ -71,11 +71,11 @@ describe('what operators see of an instance', () => {
 
     test('has one line a request, with who asked, what was decided and what it took', async () => {
       const { key, id } = await kit.issue({ plan: 'pro' });
-      const answer = await send(`${kit.gateway.url}/v1/pets?limit=5`, {
+      const response = await send(`${kit.gateway.url}/v1/pets?limit=5`, {
         key,
         headers: { 'x-request-id': 'my-request.1' },
       });
-      expect(answer.header('X-Request-Id')).toBe('my-request.1');
+      expect(response.header('X-Request-Id')).toBe('my-request.1');
       expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('my-request.1');
       const number: unknown = expect.any(Number);
       const line = await lineOf('my-request.1');
@@ -118,8 +118,8 @@ describe('what operators see of an instance', () => {
       ['a request id that is none', { 'x-request-id': 'a b\tc' }, { status: 401 }],
       ['an API key in the wrong header', { 'x-request-id': generateApiKey() }, { status: 401 }],
     ])('%s', async (_name, headers, expected) => {
-      const answer = await send(`${kit.gateway.url}/v1/pets`, { headers });
-      const requestId = answer.header('X-Request-Id') ?? '';
+      const response = await send(`${kit.gateway.url}/v1/pets`, { headers });
+      const requestId = response.header('X-Request-Id') ?? '';
       expect(requestId).toMatch(/^[\da-f-]{36}$/);
       expect(await lineOf(requestId)).toMatchObject(expected);
     });
@@ -142,11 +142,11 @@ describe('what operators see of an instance', () => {
 
     test('never holds a path, a query, a body or a key', async () => {
       const { key } = await kit.issue();
-      const answer = await postJson(`${kit.gateway.url}/v1/pets?secret=hush`, key, {
+      const response = await postJson(`${kit.gateway.url}/v1/pets?secret=hush`, key, {
         name: 'Hush',
         categoryId: 1,
       });
-      await lineOf(answer.header('X-Request-Id') ?? '');
+      await lineOf(response.header('X-Request-Id') ?? '');
       const unknown = await pets(key, '/v1/hush');
       await lineOf(unknown.header('X-Request-Id') ?? '');
       expect(kit.gateway.output()).not.toMatch(/hush/i);
@@ -183,13 +183,13 @@ describe('what operators see of an instance', () => {
       const { key } = await kit.issue({ plan: 'business' });
       const series = (status: string) =>
         `gateway_requests_total{route="/v1/pets",method="GET",status="${status}",plan="business"}`;
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(200, { 'content-type': 'application/json' });
         res.write(tooLargeToHold, () => setTimeout(() => res.destroy(), 100));
       };
       await expect(pets(key)).rejects.toThrow(/closed|terminated|aborted/);
       await expect.poll(() => value(series('cut_off'))).toBe(1);
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(200, { 'content-type': 'application/json' });
         res.write(tooLargeToHold);
       };
@@ -199,7 +199,7 @@ describe('what operators see of an instance', () => {
       expect(begun.status).toBe(200);
       controller.abort();
       await expect.poll(() => value(series('aborted'))).toBe(1);
-      kit.upstream.answer = answerPets;
+      kit.upstream.response = respondWithPets;
     });
 
     test('measure the request, Redis and the pets service', async () => {
@@ -259,7 +259,7 @@ describe('what operators see of an instance', () => {
 
     test('never grow with what clients send', async () => {
       const { key } = await kit.issue();
-      kit.upstream.answer = answerPets;
+      kit.upstream.response = respondWithPets;
       const seriesOf = async () =>
         (await metrics()).split('\n').filter((line) => line.startsWith('gateway_')).length;
       await pets(key, '/v1/pets/1');

@@ -7,10 +7,10 @@ import { request } from 'undici';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { parseRaw, postJson, send, sendRaw, type Answer } from '../support/http/http.ts';
+import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const json = { 'content-type': 'application/json; charset=utf-8' };
 
@@ -27,18 +27,18 @@ describe('proxying', () => {
   });
 
   afterEach(async () => {
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     // An upstream that fails in test after test would be left out for a while.
     await send(pets, { key });
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  function expectError(answer: Answer, status: number, code: string): void {
-    expect(answer.status).toBe(status);
+  function expectError(response: ClientResponse, status: number, code: string): void {
+    expect(response.status).toBe(status);
     const message: unknown = expect.any(String);
-    expect(answer.json).toEqual({ code, message, status });
-    expect(answer.header('X-RateLimit-Limit')).toBe('100000');
+    expect(response.json).toEqual({ code, message, status });
+    expect(response.header('X-RateLimit-Limit')).toBe('100000');
   }
 
   describe('what the upstream is told', () => {
@@ -131,7 +131,7 @@ describe('proxying', () => {
 
   describe('what the client is told', () => {
     test('the upstream’s own rate headers and technical headers are replaced', async () => {
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(200, {
           ...json,
           'X-RateLimit-Limit': '1',
@@ -148,29 +148,29 @@ describe('proxying', () => {
         });
         res.end('[]');
       };
-      const answer = await send(pets, { key });
-      expect(answer.header('X-RateLimit-Limit')).toBe('100000');
-      expect(answer.header('RateLimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+$/);
-      expect(answer.header('X-Request-Id')).not.toBe('other');
-      expect(answer.header('X-Kept')).toBe('yes');
+      const response = await send(pets, { key });
+      expect(response.header('X-RateLimit-Limit')).toBe('100000');
+      expect(response.header('RateLimit')).toMatch(/^"minute";r=\d+;t=\d+, "day";r=\d+;t=\d+$/);
+      expect(response.header('X-Request-Id')).not.toBe('other');
+      expect(response.header('X-Kept')).toBe('yes');
       expect(
-        Object.keys(answer.headers).filter((name) => /^(server|x-powered-by|x-internal)$/.test(name)),
+        Object.keys(response.headers).filter((name) => /^(server|x-powered-by|x-internal)$/.test(name)),
       ).toEqual([]);
     });
 
     test('status, headers and body of the upstream’s errors pass', async () => {
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(503, { ...json, 'Retry-After': '7' });
         res.end('{"code":"service_unavailable","message":"Later.","status":503}');
       };
-      const answer = await send(pets, { key });
-      expectError(answer, 503, 'service_unavailable');
-      expect(answer.header('Retry-After')).toBe('7');
+      const response = await send(pets, { key });
+      expectError(response, 503, 'service_unavailable');
+      expect(response.header('Retry-After')).toBe('7');
     });
 
     test('a large answer is streamed', async () => {
       const chunk = 'x'.repeat(64 * 1024);
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(200, json);
         let left = 64;
         const write = () => {
@@ -185,21 +185,21 @@ describe('proxying', () => {
         };
         write();
       };
-      const answer = await send(pets, { key });
-      expect(answer.text).toHaveLength(64 * chunk.length);
+      const response = await send(pets, { key });
+      expect(response.text).toHaveLength(64 * chunk.length);
     });
 
     test('an upstream that refuses our own token is a 502, not a 401 about a key that is fine', async () => {
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(401, { ...json, 'WWW-Authenticate': 'Bearer' }).end('{}');
       };
-      const answer = await send(pets, { key });
-      expectError(answer, 502, 'upstream_error');
-      expect(answer.header('WWW-Authenticate')).toBeUndefined();
+      const response = await send(pets, { key });
+      expectError(response, 502, 'upstream_error');
+      expect(response.header('WWW-Authenticate')).toBeUndefined();
     });
 
     test('an answer that is no JSON is a 502', async () => {
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(500, { 'content-type': 'text/html' }).end('<h1>Oops at 10.1.2.3</h1>');
       };
       expectError(await send(pets, { key }), 502, 'upstream_error');
@@ -208,12 +208,12 @@ describe('proxying', () => {
 
   describe('when the upstream fails', () => {
     test('one that answers nothing in time is a 504', async () => {
-      kit.upstream.answer = () => {};
+      kit.upstream.response = () => {};
       expectError(await send(pets, { key }), 504, 'upstream_timeout');
     });
 
     test('one that closes without an answer is a 502; a GET was tried twice, a POST once', async () => {
-      kit.upstream.answer = (req) => req.socket.destroy();
+      kit.upstream.response = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
       const read = await send(pets, { key });
       expectError(read, 502, 'upstream_error');
@@ -227,19 +227,19 @@ describe('proxying', () => {
     });
 
     test('a POST with an Idempotency-Key is tried once too, and its client told to retry', async () => {
-      kit.upstream.answer = (req) => req.socket.destroy();
+      kit.upstream.response = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
       const create = (headers: Record<string, string>) =>
         send(pets, { method: 'POST', key, headers: { ...json, ...headers }, body: '{}' });
-      const answer = await create({ 'idempotency-key': '"abc"' });
-      expectError(answer, 502, 'upstream_error');
-      expect(answer.header('Retry-After')).toBe('1');
+      const response = await create({ 'idempotency-key': '"abc"' });
+      expectError(response, 502, 'upstream_error');
+      expect(response.header('Retry-After')).toBe('1');
       expect(kit.upstream.seen.length - before).toBe(1);
       expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBe('"abc"');
     });
 
     test('a POST whose key was not passed on, since Connection names it, is not told to retry', async () => {
-      kit.upstream.answer = (req) => req.socket.destroy();
+      kit.upstream.response = (req) => req.socket.destroy();
       const raw = await sendRaw(
         kit.gateway.port,
         `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close, idempotency-key\r\n` +
@@ -252,28 +252,28 @@ describe('proxying', () => {
 
     test('a GET on a connection that the upstream has just closed is sent again', async () => {
       let closeNext = true;
-      kit.upstream.answer = (req, res) => {
+      kit.upstream.response = (req, res) => {
         if (closeNext) req.socket.destroy();
-        else answerPets(req, res);
+        else respondWithPets(req, res);
         closeNext = false;
       };
       expect((await send(pets, { key })).status).toBe(200);
     });
 
     test('one that dies in the middle of a small answer is a clean 502', async () => {
-      kit.upstream.answer = (req, res) => {
+      kit.upstream.response = (req, res) => {
         res.writeHead(200, { ...json, 'content-length': 100, 'x-half': 'yes' });
         res.write('[1, 2');
         setTimeout(() => req.socket.destroy(), 50);
       };
-      const answer = await postJson(pets, key, {});
-      expectError(answer, 502, 'upstream_error');
-      expect(answer.header('X-Half')).toBeUndefined();
-      expect(answer.header('X-RateLimit-Limit')).toBe('100000');
+      const response = await postJson(pets, key, {});
+      expectError(response, 502, 'upstream_error');
+      expect(response.header('X-Half')).toBeUndefined();
+      expect(response.header('X-RateLimit-Limit')).toBe('100000');
     });
 
     test('one that dies in the middle of a large answer cuts the client off, and nobody mistakes it for whole', async () => {
-      kit.upstream.answer = (req, res) => {
+      kit.upstream.response = (req, res) => {
         res.writeHead(200, json);
         res.write('x'.repeat(200_000));
         setTimeout(() => req.socket.destroy(), 50);
@@ -283,7 +283,7 @@ describe('proxying', () => {
     });
 
     test('one that stops in the middle of a small answer is a 504', async () => {
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(200, { ...json, 'content-length': 100 });
         res.write('[1, 2');
       };
@@ -298,7 +298,7 @@ describe('proxying', () => {
         'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[]',
       ],
     ])('%s is a 502', async (_name, bytes) => {
-      kit.upstream.answer = (req) => {
+      kit.upstream.response = (req) => {
         req.socket.write(bytes);
         req.socket.end();
       };
@@ -307,7 +307,7 @@ describe('proxying', () => {
 
     test('a client that goes away ends the exchange with the upstream', async () => {
       let upstreamClosed = false;
-      kit.upstream.answer = (req) => {
+      kit.upstream.response = (req) => {
         req.socket.once('close', () => {
           upstreamClosed = true;
         });
@@ -340,7 +340,7 @@ describe('proxying', () => {
         });
         // Larger than what is held back until it is whole.
         const large = JSON.stringify(Array(5000).fill('a'.repeat(40)));
-        kit.upstream.answer = (_req, res) => {
+        kit.upstream.response = (_req, res) => {
           res.writeHead(200, json).end(large);
         };
         for (let index = 0; index < 200; index += 1) {
@@ -368,16 +368,16 @@ describe('proxying', () => {
         await sleep(200, undefined, { signal: controller.signal });
         yield '}';
       }
-      kit.upstream.answer = (_req, res) => {
+      kit.upstream.response = (_req, res) => {
         res.writeHead(415, json).end('{"code":"unsupported_media_type","message":"x","status":415}');
       };
-      const answer = await request(pets, {
+      const response = await request(pets, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}` },
         body: Readable.from(slowBody()),
       });
-      expect(answer.statusCode).toBe(415);
-      await answer.body.dump();
+      expect(response.statusCode).toBe(415);
+      await response.body.dump();
       controller.abort();
     });
   });
@@ -392,7 +392,7 @@ describe('proxying', () => {
     const before = kit.upstream.seen.length;
     const held: (() => void)[] = [];
     // Answers that go on and on: nobody gives up on them.
-    kit.upstream.answer = (_req, res) => {
+    kit.upstream.response = (_req, res) => {
       res.writeHead(200, json);
       const timer = setInterval(() => res.write('a'.repeat(2 * maxBufferedBytes)), 100);
       held.push(() => {
@@ -407,7 +407,7 @@ describe('proxying', () => {
     expectError(fourth, 503, 'upstream_unavailable');
     expect(kit.upstream.seen.length - before).toBe(2);
     for (const finish of held) finish();
-    kit.upstream.answer = answerPets;
+    kit.upstream.response = respondWithPets;
     await Promise.allSettled([...two, third]);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
@@ -418,10 +418,10 @@ describe('proxying', () => {
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
     });
-    const answer = await send(`${gateway.url}/v1/pets`, { key });
+    const response = await send(`${gateway.url}/v1/pets`, { key });
     await gateway[Symbol.asyncDispose]();
-    expectError(answer, 503, 'upstream_unavailable');
-    expect(answer.header('Retry-After')).toBe('1');
+    expectError(response, 503, 'upstream_unavailable');
+    expect(response.header('Retry-After')).toBe('1');
   });
 
   test('a trusted proxy’s word on the origin is passed on, with the proxy added', async () => {

@@ -65,14 +65,14 @@ describe('requests at once', { tags: ['redis-server'] }, () => {
     await fc.assert(
       fc.asyncProperty(story, async ({ minute, day, requests }) => {
         const { key, id } = await issue({ minute, day });
-        const answers = Promise.all(
+        const responses = Promise.all(
           Array.from({ length: requests }, (_, index) =>
             send(`${(index % 2 === 0 ? one : other).url}/v1/pets`, { key }),
           ),
         );
         // Raises its rev: what the gateways remember of it is old in the middle of it all.
         await store.change(id, { name: 'renamed' });
-        const statuses = (await answers).map(({ status }) => status);
+        const statuses = (await responses).map(({ status }) => status);
         const admitted = statuses.filter((status) => status === 200).length;
         expect(admitted).toBe(Math.min(minute, day, requests));
         expect(statuses.filter((status) => status === 429)).toHaveLength(requests - admitted);

@@ -14,7 +14,7 @@ const args = (minute: number, rev = -1): QuotaArguments => [
   '1000',
   '10 60000 60000 3600000 86400000',
 ];
-const asSaid = (answer: readonly number[]) => answer;
+const asSaid = (response: readonly number[]) => response;
 const { limited, allowed, stale } = scriptOutcome;
 
 /** Redis as it is, or in JavaScript where there is none: the script has to run on both. */
@@ -48,15 +48,15 @@ describe('requests that are decided on together', () => {
   test('each get their own decision, in the order in which they came', async () => {
     const script = startScript();
     const before = await scriptCalls();
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 60 }, (_, index) => script.run(quotaKeys(shaOf(index % 20)), args(2), asSaid)),
     );
     // Each of the twenty keys had two requests for itself.
-    expect(answers.map(([outcome]) => outcome)).toEqual([
+    expect(responses.map(([outcome]) => outcome)).toEqual([
       ...Array<number>(40).fill(allowed),
       ...Array<number>(20).fill(limited),
     ]);
-    expect(answers.map(([, , minuteUsed]) => minuteUsed)).toEqual([
+    expect(responses.map(([, , minuteUsed]) => minuteUsed)).toEqual([
       ...Array<number>(20).fill(1),
       ...Array<number>(40).fill(2),
     ]);
@@ -67,10 +67,10 @@ describe('requests that are decided on together', () => {
   test('more than fit into one command come in several', async () => {
     const script = startScript();
     const keyHash = shaOf(100);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), asSaid)),
     );
-    const of = (wanted: number) => answers.filter(([outcome]) => outcome === wanted).length;
+    const of = (wanted: number) => responses.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: of(allowed), limited: of(limited) }).toEqual({ allowed: 400, limited: 50 });
     expect(await redis.get(redisKeys.minute(keyHash))).toBe('400');
   });

@@ -42,12 +42,14 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
 
   test('2,000 requests at once on a Free key: exactly 60 are served, and the day counter says 60', async () => {
     const { key, keyHash } = await keyIssuer(redis).issue();
-    const answers = await Promise.all(Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })));
-    const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+    const responses = await Promise.all(
+      Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
+    );
+    const count = (status: number) => responses.filter((response) => response.status === status).length;
     expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
     expect(await dayCount(keyHash)).toBe(60);
     expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
-    const remaining = answers
+    const remaining = responses
       .filter(({ status }) => status === 200)
       .map((a) => Number(a.header('X-RateLimit-Remaining')));
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
@@ -58,11 +60,11 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
     await redis.hset(redisKeys.plan('free'), 'minute', 5);
     await sleep(1000);
-    const answers = [];
-    for (let index = 0; index < 6; index += 1) answers.push(await send(pets(index), { key }));
+    const responses = [];
+    for (let index = 0; index < 6; index += 1) responses.push(await send(pets(index), { key }));
     await redis.hset(redisKeys.plan('free'), 'minute', 60);
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 429]);
-    expect(answers.map((answer) => answer.header('X-RateLimit-Limit'))).toEqual([
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 429]);
+    expect(responses.map((response) => response.header('X-RateLimit-Limit'))).toEqual([
       '5',
       '5',
       '5',
@@ -70,7 +72,7 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
       '5',
       '5',
     ]);
-    expect(answers.map((answer) => answer.header('X-RateLimit-Remaining'))).toEqual([
+    expect(responses.map((response) => response.header('X-RateLimit-Remaining'))).toEqual([
       '1',
       '0',
       '0',
@@ -87,9 +89,9 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
     await keyIssuer(redis).store.revoke(id);
     for (let index = 0; index < 3; index += 1) {
-      const answer = await send(pets(index), { key });
-      expect(answer.status).toBe(401);
-      expect(answer.json).toMatchObject({ code: 'revoked_api_key', status: 401 });
+      const response = await send(pets(index), { key });
+      expect(response.status).toBe(401);
+      expect(response.json).toMatchObject({ code: 'revoked_api_key', status: 401 });
     }
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send, type Answer } from '../support/http/http.ts';
+import { send, type ClientResponse } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 
@@ -49,7 +49,7 @@ interface Case {
 }
 
 /** Of a response without a body, as to HEAD, there is no error to compare. */
-function shapeOf({ status, headers, text }: Answer) {
+function shapeOf({ status, headers, text }: ClientResponse) {
   const json: unknown = text === '' ? undefined : JSON.parse(text);
   const values = Object.entries(headers)
     .toSorted(([name], [other]) => (name < other ? -1 : 1))
@@ -132,9 +132,9 @@ describe('a request id that reads like the name of a header', () => {
     const plain = shapeOf(await sendWith('plain'));
     const differing: string[] = [];
     const check = async (requestId: string) => {
-      const answer = await sendWith(requestId);
-      if (answer.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not sent back`);
-      const shape = shapeOf(answer);
+      const response = await sendWith(requestId);
+      if (response.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not sent back`);
+      const shape = shapeOf(response);
       if (JSON.stringify(shape) !== JSON.stringify(plain)) {
         differing.push(`${requestId}: ${JSON.stringify(shape)} instead of ${JSON.stringify(plain)}`);
       }

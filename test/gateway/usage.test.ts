@@ -58,10 +58,10 @@ describe('GET /v1/usage', () => {
   test('is answered where a limit is used up, or was lowered below what is used', async () => {
     const { key, id } = await kit.issue({ minute: 2 });
     for (let index = 0; index < 3; index += 1) await pets(key);
-    const answer = await usage(key);
-    expect(answer.status).toBe(200);
-    expect(answer.json).toMatchObject({ minute: { limit: 2, used: 2, remaining: 0 } });
-    expect(answer.header('Retry-After')).toBeUndefined();
+    const response = await usage(key);
+    expect(response.status).toBe(200);
+    expect(response.json).toMatchObject({ minute: { limit: 2, used: 2, remaining: 0 } });
+    expect(response.header('Retry-After')).toBeUndefined();
     await keyIssuer(kit.redis).store.change(id, { minute: 1 });
     expect((await usage(key)).json).toMatchObject({ minute: { limit: 1, used: 2, remaining: 0 } });
   });
@@ -69,12 +69,12 @@ describe('GET /v1/usage', () => {
   test('is answered during a ban, and says when that ends', async () => {
     const { key, keyHash } = await kit.issue();
     await kit.redis.set(redisKeys.ban(keyHash), '1', 'PX', 90_000);
-    const answer = await usage(key);
-    expect(answer.status).toBe(200);
-    const { bannedUntil } = answer.json as { bannedUntil: string };
-    expect(Date.parse(bannedUntil) / 1000).toBe(Number(answer.header('X-RateLimit-Reset')));
-    expect(answer.header('X-RateLimit-Remaining')).toBe('0');
-    expect(answer.header('Retry-After')).toBeUndefined();
+    const response = await usage(key);
+    expect(response.status).toBe(200);
+    const { bannedUntil } = response.json as { bannedUntil: string };
+    expect(Date.parse(bannedUntil) / 1000).toBe(Number(response.header('X-RateLimit-Reset')));
+    expect(response.header('X-RateLimit-Remaining')).toBe('0');
+    expect(response.header('Retry-After')).toBeUndefined();
   });
 
   test('refuses a key from its revocation on, and requests without a key', async () => {
@@ -90,10 +90,10 @@ describe('GET /v1/usage', () => {
 
   test('other methods are 405, and cost quota like all refusals', async () => {
     const { key } = await kit.issue();
-    const answer = await send(`${kit.gateway.url}/v1/usage`, { method: 'POST', key });
-    expect(answer.status).toBe(405);
-    expect(answer.header('Allow')).toBe('GET, HEAD, OPTIONS');
-    expect(answer.header('X-RateLimit-Remaining')).toBe('59');
+    const response = await send(`${kit.gateway.url}/v1/usage`, { method: 'POST', key });
+    expect(response.status).toBe(405);
+    expect(response.header('Allow')).toBe('GET, HEAD, OPTIONS');
+    expect(response.header('X-RateLimit-Remaining')).toBe('59');
     const head = await send(`${kit.gateway.url}/v1/usage`, { method: 'HEAD', key });
     expect(head.status).toBe(200);
     expect(head.text).toBe('');
@@ -107,9 +107,9 @@ describe('GET /v1/usage', () => {
       const { key, keyHash } = await kit.issue();
       await usage(key);
       const monitor = await monitorRedis(kit.server.port);
-      const answers = [];
-      for (let index = 0; index < 100; index += 1) answers.push(await usage(key));
-      const served = answers.filter(({ status }) => status === 200).length;
+      const responses = [];
+      for (let index = 0; index < 100; index += 1) responses.push(await usage(key));
+      const served = responses.filter(({ status }) => status === 200).length;
       const asked = () =>
         monitor.commands.filter(
           ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(keyHash)),
@@ -118,7 +118,7 @@ describe('GET /v1/usage', () => {
       monitor.close();
       expect(served).toBeGreaterThanOrEqual(9);
       expect(served).toBeLessThan(100);
-      const refused = answers.find(({ status }) => status === 429);
+      const refused = responses.find(({ status }) => status === 429);
       expect(refused?.json).toMatchObject({ code: 'rate_limit_exceeded', status: 429 });
       expect(refused?.header('Retry-After')).toBe('1');
       expect(refused?.header('X-RateLimit-Limit')).toBe('10');

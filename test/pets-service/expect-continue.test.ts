@@ -38,15 +38,15 @@ describe('a caller that holds its body back until it is told to go on', () => {
     );
 
   test('is told to, and answered', async () => {
-    const answers = await post(token);
-    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201']);
+    const responses = await post(token);
+    expect(responses.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201']);
   });
 
   test.each([
     ['without a valid token', 'x', undefined, 401],
     ['with something else than JSON', undefined, 'text/plain', 415],
   ])('%s is refused without being told to', async (_what, bearer, type, status) => {
-    const answers = await post(bearer ?? token, type);
-    expect(answers.match(/^HTTP\/1\.1 \d+/gm)).toEqual([`HTTP/1.1 ${status}`]);
+    const responses = await post(bearer ?? token, type);
+    expect(responses.match(/^HTTP\/1\.1 \d+/gm)).toEqual([`HTTP/1.1 ${status}`]);
   });
 });

@@ -5,7 +5,7 @@ import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { deleteExpiredKeys } from '../../pets-service/database/delete-expired-keys.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { send, type Answer } from '../support/http/http.ts';
+import { send, type ClientResponse } from '../support/http/http.ts';
 import { seen, startIdempotencyKit, type IdempotencyKit } from '../support/kits/idempotency-kit.ts';
 import { postgres, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { startPetsService } from '../support/kits/service.ts';
@@ -90,7 +90,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
 
     test('a key whose first request is in flight at another instance is 409; others are not kept waiting', async () => {
       await using other = await servePets(kit.database.adapter());
-      let first: Promise<Answer>;
+      let first: Promise<ClientResponse>;
       {
         await using _stopped = await stopCreates();
         first = kit.create('in-flight', { name: 'In flight', categoryId: 1 });
@@ -124,7 +124,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
 
     test('a retry is told 409 where the pool has no connection left, and takes none', async () => {
       await using small = await servePets(kit.database.adapter(1));
-      let first: Promise<Answer>;
+      let first: Promise<ClientResponse>;
       {
         await using _stopped = await stopCreates();
         first = kit.create('small-pool', { name: 'Small pool', categoryId: 1 }, { base: small.url });
@@ -145,20 +145,20 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
     test('instances that race for the same keys make one pet of each', async () => {
       await using other = await servePets(kit.database.adapter());
       const before = await kit.pets();
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 300 }, async (_, index) => {
           const number = index % 50;
           const base = index % 100 < 50 ? kit.service.url : other.url;
-          const answer = await kit.create(
+          const response = await kit.create(
             `race-${number}`,
             { name: `Race ${number}`, categoryId: 1 },
             { base },
           );
-          return { number, answer };
+          return { number, response };
         }),
       );
       for (let number = 0; number < 50; number += 1) {
-        const ofKey = answers.filter((one) => one.number === number).map(({ answer }) => answer);
+        const ofKey = responses.filter((one) => one.number === number).map(({ response }) => response);
         expect(ofKey.every(({ status }) => status === 201 || status === 409)).toBe(true);
         expect(new Set(ofKey.filter(({ status }) => status === 201).map(({ text }) => text)).size).toBe(1);
       }
@@ -202,15 +202,15 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
           headers: { 'content-type': 'application/json' },
           body: '{"name":"Cut off, no key","categoryId":1}',
         });
-      let answers: Promise<[Answer, Answer]>;
+      let responses: Promise<[ClientResponse, ClientResponse]>;
       {
         await using _stopped = await stopCreates();
-        answers = Promise.all([kit.create('cut-off', { name: 'Cut off', categoryId: 1 }), plain()]);
+        responses = Promise.all([kit.create('cut-off', { name: 'Cut off', categoryId: 1 }), plain()]);
         await expect.poll(waiting).toHaveLength(2);
         for (const pid of await waiting()) await kit.database.query(`SELECT pg_terminate_backend(${pid})`);
-        await answers;
+        await responses;
       }
-      const [keyed, unkeyed] = await answers;
+      const [keyed, unkeyed] = await responses;
       for (const { status, json } of [keyed, unkeyed]) {
         expect(status).toBe(503);
         expect(json).toMatchObject({ code: 'service_unavailable', status: 503 });

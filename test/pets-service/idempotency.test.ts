@@ -70,9 +70,9 @@ for (const { name, open, tags } of petsDatabases)
         const first = await kit.create('reused', '{"name":"A","categoryId":9007199254740993}');
         expect(first.status).toBe(201);
         const before = await kit.pets();
-        const answer = await kit.create('reused', body);
-        expect(answer.status).toBe(422);
-        expect(answer.json).toEqual({ code: 'idempotency_key_reused', message: anyMessage, status: 422 });
+        const response = await kit.create('reused', body);
+        expect(response.status).toBe(422);
+        expect(response.json).toEqual({ code: 'idempotency_key_reused', message: anyMessage, status: 422 });
         expect(await kit.pets()).toBe(before);
         expect(seen(await kit.create('reused', '{"name":"A","categoryId":9007199254740993}'))).toEqual(
           seen(first),
@@ -96,19 +96,19 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test('sent many times at once makes one pet: every answer is that pet, or 409 with Retry-After', async () => {
-        const answers = await Promise.all(
+        const responses = await Promise.all(
           Array.from({ length: 50 }, () => kit.create('at-once', { name: 'At once', categoryId: 1 })),
         );
-        const made = answers.filter(({ status }) => status === 201);
-        const refused = answers.filter(({ status }) => status === 409);
+        const made = responses.filter(({ status }) => status === 201);
+        const refused = responses.filter(({ status }) => status === 409);
         expect(made.length).toBeGreaterThan(0);
         // The embedded database lets nothing else happen while it works.
         expect(name === 'PGlite' || refused.length > 0).toBe(true);
         expect(made.length + refused.length).toBe(50);
         expect(new Set(made.map(({ text }) => text)).size).toBe(1);
-        for (const answer of refused) {
-          expect(answer.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
-          expect(answer.header('Retry-After')).toBe('1');
+        for (const response of refused) {
+          expect(response.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
+          expect(response.header('Retry-After')).toBe('1');
         }
         expect(await kit.pets('At once')).toBe(1);
       });
@@ -180,9 +180,9 @@ for (const { name, open, tags } of petsDatabases)
           gatewayToken('key_1'),
           gatewayToken('tests'),
         ]) {
-          const answer = await kit.create('mine', { name: `Of ${ids.length}`, categoryId: 1 }, { caller });
-          expect(answer.status).toBe(201);
-          ids.push(idOf(answer));
+          const response = await kit.create('mine', { name: `Of ${ids.length}`, categoryId: 1 }, { caller });
+          expect(response.status).toBe(201);
+          ids.push(idOf(response));
         }
         expect(new Set(ids).size).toBe(4);
         expect(await kit.keys('mine')).toBe(4);
@@ -193,13 +193,13 @@ for (const { name, open, tags } of petsDatabases)
         expect((await send(`${kit.service.url}/v1/pets`, { key: kit.token, headers })).status).toBe(200);
         const rows = () => kit.database.query('SELECT * FROM idempotency_keys');
         const before = (await rows()).length;
-        const answer = await send(`${kit.service.url}/v1/pets`, {
+        const response = await send(`${kit.service.url}/v1/pets`, {
           method: 'POST',
           key: kit.token,
           headers: { 'content-type': 'application/json' },
           body: '{"name":"Plain","categoryId":1}',
         });
-        expect(answer.status).toBe(201);
+        expect(response.status).toBe(201);
         expect(await rows()).toHaveLength(before);
       });
     });

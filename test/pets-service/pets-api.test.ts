@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
 import { addDemoPets } from '../../pets-service/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { postJson, send, type Answer } from '../support/http/http.ts';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 
 for (const { name, open, tags } of petsDatabases)
@@ -32,10 +32,15 @@ for (const { name, open, tags } of petsDatabases)
     const create = (body: unknown) => postJson(`${base}/v1/pets`, token, body);
     const anyMessage: unknown = expect.any(String);
 
-    function expectError(answer: Answer, status: number, code: string, message: unknown = anyMessage): void {
-      expect(answer.status).toBe(status);
-      expect(answer.json).toEqual({ code, message, status });
-      expect(answer.header('Content-Type')).toBe('application/json; charset=utf-8');
+    function expectError(
+      response: ClientResponse,
+      status: number,
+      code: string,
+      message: unknown = anyMessage,
+    ): void {
+      expect(response.status).toBe(status);
+      expect(response.json).toEqual({ code, message, status });
+      expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
     }
 
     test('demo pets are added to an empty database, once', async () => {
@@ -45,19 +50,19 @@ for (const { name, open, tags } of petsDatabases)
 
     describe('createPet', () => {
       test('stores what it was given and says where it is', async () => {
-        const answer = await create({ name: 'Rex', categoryId: 7, status: 'pending' });
-        expect(answer.status).toBe(201);
-        const { id } = answer.json as { id: number };
-        expect(answer.json).toEqual({ id, name: 'Rex', categoryId: 7, status: 'pending' });
-        expect(answer.header('Location')).toBe(`/v1/pets/${id}`);
-        expect((await get(`/v1/pets/${id}`)).json).toEqual(answer.json);
+        const response = await create({ name: 'Rex', categoryId: 7, status: 'pending' });
+        expect(response.status).toBe(201);
+        const { id } = response.json as { id: number };
+        expect(response.json).toEqual({ id, name: 'Rex', categoryId: 7, status: 'pending' });
+        expect(response.header('Location')).toBe(`/v1/pets/${id}`);
+        expect((await get(`/v1/pets/${id}`)).json).toEqual(response.json);
       });
 
       test('an omitted status is available, a name loses white space at its ends, an id has no effect', async () => {
-        const answer = await create({ name: '  Żółw 🐢\t', categoryId: 1, id: 4711, extra: {} });
-        expect(answer.status).toBe(201);
-        expect(answer.json).toMatchObject({ name: 'Żółw 🐢', status: 'available' });
-        expect((answer.json as { id: number }).id).not.toBe(4711);
+        const response = await create({ name: '  Żółw 🐢\t', categoryId: 1, id: 4711, extra: {} });
+        expect(response.status).toBe(201);
+        expect(response.json).toMatchObject({ name: 'Żółw 🐢', status: 'available' });
+        expect((response.json as { id: number }).id).not.toBe(4711);
       });
 
       test.each([
@@ -181,10 +186,10 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test('prototype keys have no effect', async () => {
-        const answer = await create(
+        const response = await create(
           '{"name":"a","categoryId":1,"__proto__":{"status":"sold"},"constructor":1}',
         );
-        expect(answer.json).toMatchObject({ name: 'a', status: 'available' });
+        expect(response.json).toMatchObject({ name: 'a', status: 'available' });
       });
 
       test.each([
@@ -196,25 +201,25 @@ for (const { name, open, tags } of petsDatabases)
         '',
       ])('the content type %j is 415', async (type) => {
         const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
-        const answer = await send(`${base}/v1/pets`, {
+        const response = await send(`${base}/v1/pets`, {
           method: 'POST',
           key: token,
           headers,
           body: '{"name":"a","categoryId":1}',
         });
-        expectError(answer, 415, 'unsupported_media_type');
+        expectError(response, 415, 'unsupported_media_type');
       });
 
       test.each(['application/json; v=1', 'application/json;', 'Application/JSON ; charset="UTF-8"'])(
         'the content type %j is accepted',
         async (type) => {
-          const answer = await send(`${base}/v1/pets`, {
+          const response = await send(`${base}/v1/pets`, {
             method: 'POST',
             key: token,
             headers: { 'content-type': type },
             body: '{"name":"a","categoryId":1}',
           });
-          expect(answer.status).toBe(201);
+          expect(response.status).toBe(201);
         },
       );
 
@@ -251,13 +256,13 @@ for (const { name, open, tags } of petsDatabases)
           let pages = 0;
           let path: string | undefined = `/v1/pets?${query}`;
           while (path !== undefined) {
-            const answer: Answer = await get(path);
-            expect(answer.status).toBe(200);
-            const pets = answer.json as { id: number; status: string }[];
+            const response: ClientResponse = await get(path);
+            expect(response.status).toBe(200);
+            const pets = response.json as { id: number; status: string }[];
             expect(pets.every(({ status }) => status === 'sold' || !query.includes('sold'))).toBe(true);
             ids.push(...pets.map(({ id }) => id));
             pages += 1;
-            path = /^<(\/v1\/pets\?[^>]+)>; rel="next"$/.exec(answer.header('Link') ?? '')?.[1];
+            path = /^<(\/v1\/pets\?[^>]+)>; rel="next"$/.exec(response.header('Link') ?? '')?.[1];
             expect(path === undefined || pets.length === limit).toBe(true);
           }
           const status = query.includes('sold') ? ('sold' as const) : undefined;
@@ -321,16 +326,16 @@ for (const { name, open, tags } of petsDatabases)
         '1%00',
         '+1',
       ])('the id %s belongs to no pet', async (id) => {
-        const answer = await get(`/v1/pets/${id}`);
-        expectError(answer, 404, 'pet_not_found');
-        expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
+        const response = await get(`/v1/pets/${id}`);
+        expectError(response, 404, 'pet_not_found');
+        expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
       });
 
       test('says that it is deprecated, until when, and what to use', async () => {
-        for (const answer of [await get('/v1/pets/1'), await get('/v1/pets/9223372036854775807')]) {
-          expect(answer.header('Deprecation')).toBe('@1764892800');
-          expect(answer.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
-          expect(answer.header('Link')).toBe('</v1/pets>; rel="successor-version"');
+        for (const response of [await get('/v1/pets/1'), await get('/v1/pets/9223372036854775807')]) {
+          expect(response.header('Deprecation')).toBe('@1764892800');
+          expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
+          expect(response.header('Link')).toBe('</v1/pets>; rel="successor-version"');
         }
       });
 
@@ -355,9 +360,9 @@ for (const { name, open, tags } of petsDatabases)
         `Bearer ${token}, ${token}`,
       ])('the credential %j is refused, whatever is asked for', async (authorization) => {
         for (const path of ['/v1/pets', '/v1/pets/1', '/nothing']) {
-          const answer = await send(`${base}${path}`, { headers: { authorization } });
-          expectError(answer, 401, 'unauthorized');
-          expect(answer.header('WWW-Authenticate')).toBe('Bearer');
+          const response = await send(`${base}${path}`, { headers: { authorization } });
+          expectError(response, 401, 'unauthorized');
+          expect(response.header('WWW-Authenticate')).toBe('Bearer');
         }
       });
 
@@ -380,9 +385,9 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test('HEAD is GET without the body', async () => {
-        const answer = await send(`${base}/v1/pets`, { method: 'HEAD', key: token });
-        expect(answer).toMatchObject({ status: 200, text: '' });
-        expect(Number(answer.header('Content-Length'))).toBeGreaterThan(100);
+        const response = await send(`${base}/v1/pets`, { method: 'HEAD', key: token });
+        expect(response).toMatchObject({ status: 200, text: '' });
+        expect(Number(response.header('Content-Length'))).toBeGreaterThan(100);
       });
 
       test('a condition on entity tags, of which there are none, is met by anything or by nothing', async () => {

@@ -23,12 +23,12 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     stack.defer(() => watching.end());
 
     await locking.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
-    let busyAnswered = 0;
+    let busyResponded = 0;
     // Of different pages, lest they share a query.
     const busy = [1, 2].map(async (limit) => {
-      const answer = await list(limit);
-      busyAnswered += 1;
-      return answer;
+      const response = await list(limit);
+      busyResponded += 1;
+      return response;
     });
     await expect
       .poll(async () => {
@@ -42,10 +42,10 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     expect(waited.status).toBe(503);
     expect(waited.json).toMatchObject({ code: 'service_unavailable', status: 503 });
     expect(waited.header('Retry-After')).toBe('1');
-    expect(busyAnswered).toBe(0);
+    expect(busyResponded).toBe(0);
 
     await locking.query('ROLLBACK');
-    for (const answer of await Promise.all(busy)) expect(answer.status).toBe(200);
+    for (const response of await Promise.all(busy)) expect(response.status).toBe(200);
     expect((await list(3)).status).toBe(200);
   });
 });

@@ -22,8 +22,8 @@ describe('somebody without a key of their own', () => {
     const { key } = await kit.issue();
     const codes = [];
     for (let guess = 0; guess < 80; guess += 1) {
-      const answer = await from('203.0.113.50', generateApiKey());
-      codes.push((answer.json as { code: string }).code);
+      const response = await from('203.0.113.50', generateApiKey());
+      codes.push((response.json as { code: string }).code);
     }
     const unknown = Array<string>(60).fill('unknown_api_key');
     expect(codes).toEqual([...unknown, ...Array<string>(20).fill('rate_limit_exceeded')]);
@@ -37,8 +37,8 @@ describe('somebody without a key of their own', () => {
     const statuses = [];
     for (let guess = 0; guess < 62; guess += 1) {
       // What a client writes into the header stands left of what the trusted proxy adds.
-      const answer = await from(`198.51.100.${guess}, 203.0.113.60`, generateApiKey());
-      statuses.push(answer.status);
+      const response = await from(`198.51.100.${guess}, 203.0.113.60`, generateApiKey());
+      statuses.push(response.status);
     }
     expect(statuses).toEqual([...Array<number>(60).fill(401), 429, 429]);
   });
@@ -64,11 +64,11 @@ describe('somebody without a key of their own', () => {
     const theirs = await kit.issue({ minute: 22, day: 222 });
     await from('192.0.2.100', theirs.key);
     const query = `id=${theirs.id}&key=${theirs.key}&keyHash=${theirs.keyHash}&api_key=${theirs.key}`;
-    const answer = await send(`${kit.gateway.url}/v1/usage?${query}`, {
+    const response = await send(`${kit.gateway.url}/v1/usage?${query}`, {
       key: mine.key,
       headers: { 'x-api-key': theirs.key, 'x-key-id': theirs.id, cookie: `key=${theirs.key}` },
     });
-    expect(answer.json).toMatchObject({ minute: { limit: 11, used: 0 }, day: { limit: 111, used: 0 } });
+    expect(response.json).toMatchObject({ minute: { limit: 11, used: 0 }, day: { limit: 111, used: 0 } });
     for (const path of [`/v1/usage/${theirs.id}`, `/v1/keys/${theirs.id}`]) {
       expect((await send(kit.gateway.url + path, { key: mine.key })).status).toBe(404);
     }

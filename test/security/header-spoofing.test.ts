@@ -30,8 +30,8 @@ const raw = (lines: string[], method = 'GET', body = '') =>
 /** What the upstream is told where a client sends these lines beside a valid key. */
 async function forwarded(lines: string[], method = 'GET', body = ''): Promise<SeenRequest> {
   const before = kit.upstream.seen.length;
-  const answer = await raw(['Host: api.example', `Authorization: Bearer ${key}`, ...lines], method, body);
-  expect(parseRaw(answer).status).toBe(200);
+  const response = await raw(['Host: api.example', `Authorization: Bearer ${key}`, ...lines], method, body);
+  expect(parseRaw(response).status).toBe(200);
   expect(kit.upstream.seen.length - before).toBe(1);
   const [seen] = kit.upstream.seen.slice(-1);
   if (seen === undefined) throw new Error('nothing reached the upstream');
@@ -85,8 +85,8 @@ describe('what a client says of its origin', () => {
   test('has no effect on the limit of its address', async () => {
     const remaining = [];
     for (const address of ['192.0.2.1', '192.0.2.2']) {
-      const answer = await send(pets, { headers: { 'x-forwarded-for': address, 'x-real-ip': address } });
-      remaining.push(Number(answer.header('X-RateLimit-Remaining')));
+      const response = await send(pets, { headers: { 'x-forwarded-for': address, 'x-real-ip': address } });
+      remaining.push(Number(response.header('X-RateLimit-Remaining')));
     }
     expect(remaining[1]).toBe((remaining[0] ?? 0) - 1);
   });
@@ -128,9 +128,9 @@ describe('a credential', () => {
   /** Nothing of it reaches the upstream. */
   async function expectRefusal(lines: string[], code: string): Promise<void> {
     const before = kit.upstream.seen.length;
-    const answer = parseRaw(await raw(['Host: x', ...lines]));
+    const response = parseRaw(await raw(['Host: x', ...lines]));
     const message: unknown = expect.any(String);
-    expect(answer.json).toEqual({ code, message, status: 401 });
+    expect(response.json).toEqual({ code, message, status: 401 });
     expect(kit.upstream.seen.length).toBe(before);
   }
   const valid = () => `Authorization: Bearer ${key}`;
@@ -166,8 +166,8 @@ describe('a credential', () => {
   });
 
   test('of 64 kB and more is too large', async () => {
-    const answer = parseRaw(await raw(['Host: x', `Authorization: Bearer ${'a'.repeat(70_000)}`]));
-    expect(answer.json).toMatchObject({ code: 'headers_too_large', status: 431 });
+    const response = parseRaw(await raw(['Host: x', `Authorization: Bearer ${'a'.repeat(70_000)}`]));
+    expect(response.json).toMatchObject({ code: 'headers_too_large', status: 431 });
   });
 
   test('in a target, a header or a body is not in the logs', async () => {
@@ -183,8 +183,8 @@ describe('a credential', () => {
 
 test('a request id is no way into the log', async () => {
   for (const id of ['a"b', 'a b', '{"level":60}', '\u0085x', 'x'.repeat(129), 'a%0d%0ab']) {
-    const answer = parseRaw(await raw(['Host: x', `X-Request-Id: ${id}`]));
-    expect(answer.headers).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);
+    const response = parseRaw(await raw(['Host: x', `X-Request-Id: ${id}`]));
+    expect(response.headers).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);
   }
   const lines = kit.gateway.output().split('\n').filter(Boolean);
   expect(lines.filter((line) => !line.startsWith('{"level":'))).toEqual([]);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alarmsOf } from '../support/checks/alarms.ts';
-import { send, type Answer } from '../support/http/http.ts';
+import { send, type ClientResponse } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 let both: BothServices;
@@ -14,20 +14,20 @@ afterAll(async () => {
 });
 
 /** Through the gateway, and straight to the pets service: what both answer has to be the same. */
-async function create(body: string | Buffer, type = 'application/json'): Promise<Answer> {
+async function create(body: string | Buffer, type = 'application/json'): Promise<ClientResponse> {
   const headers = { 'content-type': type };
-  const [answer, direct] = await Promise.all([
+  const [response, direct] = await Promise.all([
     send(`${both.gateway.url}/v1/pets`, { method: 'POST', key: both.key, headers, body }),
     send(`${both.petsService.url}/v1/pets`, { method: 'POST', key: both.token, headers, body }),
   ]);
-  const withoutId = ({ status, text }: Answer) => ({ status, text: text.replace(/"id":\d+/, '') });
-  expect(withoutId(direct)).toEqual(withoutId(answer));
-  return answer;
+  const withoutId = ({ status, text }: ClientResponse) => ({ status, text: text.replace(/"id":\d+/, '') });
+  expect(withoutId(direct)).toEqual(withoutId(response));
+  return response;
 }
 
-function expectRefusal(answer: Answer, status: number, code: string): void {
-  expect(answer.json).toEqual({ code, message: expect.any(String) as string, status });
-  expect(answer.status).toBe(status);
+function expectRefusal(response: ClientResponse, status: number, code: string): void {
+  expect(response.json).toEqual({ code, message: expect.any(String) as string, status });
+  expect(response.status).toBe(status);
 }
 
 const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
@@ -53,10 +53,10 @@ describe('keys that mean something to JavaScript', () => {
     '$where',
   ])('%s beside good fields is ignored, and leaves nothing behind', async (name) => {
     const body = `{"name":"Rex","categoryId":1,"${name}":{"status":"sold","polluted":true,"limit":"1"}}`;
-    const answer = await create(body);
-    expect(answer.status).toBe(201);
-    expect(Object.keys(answer.json as object)).toEqual(['id', 'name', 'categoryId', 'status']);
-    expect(answer.json).toMatchObject({ status: 'available' });
+    const response = await create(body);
+    expect(response.status).toBe(201);
+    expect(Object.keys(response.json as object)).toEqual(['id', 'name', 'categoryId', 'status']);
+    expect(response.json).toMatchObject({ status: 'available' });
     const list = await send(`${both.gateway.url}/v1/pets`, { key: both.key });
     expect(list.text).not.toContain('polluted');
     expect((list.json as unknown[]).length).toBeGreaterThan(1);
@@ -71,9 +71,9 @@ describe('depth', () => {
     ['objects that nobody closes', '{"a":'.repeat(200_000)],
     ['brackets in an unknown field', petWith(nested('[', ']', 500_000))],
   ])('a megabyte of %s is 400 and no crash', async (_name, body) => {
-    const answer = await create(body);
-    expect(answer.status).toBe(400);
-    expect((answer.json as { code: string }).code).toMatch(/^invalid_/);
+    const response = await create(body);
+    expect(response.status).toBe(400);
+    expect((response.json as { code: string }).code).toMatch(/^invalid_/);
   });
 });
 
@@ -83,9 +83,9 @@ describe('quantity', () => {
     ['objects', petWith(`[${'{},'.repeat(300_000)}{}]`)],
     ['fields', petWith(`{${'"a":1,'.repeat(160_000)}"a":1}`)],
   ])('a megabyte of %s is refused before it is parsed', async (_name, body) => {
-    const answer = await create(body);
-    expectRefusal(answer, 400, 'invalid_request');
-    expect(answer.json).toMatchObject({ message: 'The request body holds too many values.' });
+    const response = await create(body);
+    expectRefusal(response, 400, 'invalid_request');
+    expect(response.json).toMatchObject({ message: 'The request body holds too many values.' });
   });
 
   test('what looks like values in a string is none', async () => {
@@ -117,9 +117,9 @@ describe('numbers', () => {
     ['-0', 0],
     [`1.${'0'.repeat(1_000_000)}`, 1],
   ])('%.40s is one by its value', async (number, value) => {
-    const answer = await create(`{"name":"Rex","categoryId":${number}}`);
-    expect(answer.status).toBe(201);
-    expect(answer.json).toMatchObject({ categoryId: value });
+    const response = await create(`{"name":"Rex","categoryId":${number}}`);
+    expect(response.status).toBe(201);
+    expect(response.json).toMatchObject({ categoryId: value });
   });
 
   test.each(['NaN', 'Infinity', '0x10', '+1', '01', '1.', '.5', '1_000', '١'])(
@@ -180,10 +180,10 @@ describe('text', () => {
   );
 
   test('of a key that comes twice, the last counts; nobody but the pets service reads it', async () => {
-    const answer = await create(
+    const response = await create(
       '{"name":"Rex","categoryId":1,"name":"Max","status":"sold","status":"pending"}',
     );
-    expect(answer.json).toMatchObject({ name: 'Max', status: 'pending' });
+    expect(response.json).toMatchObject({ name: 'Max', status: 'pending' });
     expectRefusal(await create('{"name":"Rex","categoryId":1,"name":""}'), 400, 'invalid_request');
   });
 });
@@ -200,9 +200,9 @@ describe('query parameters', () => {
     'constructor=1',
     'LIMIT=1',
   ])('%s is an unknown parameter', async (query) => {
-    const answer = await list(query);
-    expect(answer.status).toBe(200);
-    expect((answer.json as unknown[]).length).toBeGreaterThan(1);
+    const response = await list(query);
+    expect(response.status).toBe(200);
+    expect((response.json as unknown[]).length).toBeGreaterThan(1);
   });
 
   test.each(['limit=1&limit=2', 'limit=1&limit[]=2&limit=1', 'status=sold&status=sold', 'cursor=a&cursor=b'])(

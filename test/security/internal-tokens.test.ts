@@ -81,14 +81,14 @@ describe('the pets service as a process', () => {
   const ask = (authorization: string) => send(`${petsService.url}/v1/pets`, { headers: { authorization } });
 
   async function expectRefused(authorization: string): Promise<void> {
-    const answer = await ask(authorization);
-    expect(answer.status).toBe(401);
-    expect(answer.json).toEqual({
+    const response = await ask(authorization);
+    expect(response.status).toBe(401);
+    expect(response.json).toEqual({
       code: 'unauthorized',
       message: 'A valid internal token is required.',
       status: 401,
     });
-    expect(answer.header('WWW-Authenticate')).toBe('Bearer');
+    expect(response.header('WWW-Authenticate')).toBe('Bearer');
   }
 
   test.each([

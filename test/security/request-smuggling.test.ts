@@ -41,9 +41,9 @@ beforeAll(async () => {
   await Promise.all(
     makeAttacks(`Bearer ${both.key}`).map(async (attack, index) => {
       const [gateway, gatewayBeforeRaw, petsService] = await Promise.all([
-        answersTo(both.gateway, attack),
-        answersTo(beforeRaw, attack),
-        answersTo(both.petsService, direct[index]),
+        responsesTo(both.gateway, attack),
+        responsesTo(beforeRaw, attack),
+        responsesTo(both.petsService, direct[index]),
       ]);
       const { name, expected } = attack;
       outcomes.set(name, { expected, gateway, beforeRaw: gatewayBeforeRaw, petsService });
@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 /** All answers on a connection of its own, until the server closes it; fails where they are not well-formed. */
-async function answersTo({ port }: Service, attack: Attack | undefined): Promise<Message[]> {
+async function responsesTo({ port }: Service, attack: Attack | undefined): Promise<Message[]> {
   const received = await sendRaw(port, Buffer.from(attack?.bytes ?? '', 'latin1'));
   const { messages, rest, broken } = parseMessages(received, 'responses');
   expect({ attack: attack?.name, rest, broken }).toEqual({ attack: attack?.name, rest: '' });
@@ -154,8 +154,8 @@ describe('behind the gateway', () => {
 
   test('the pets service takes all headers that the largest setting lets pass', async () => {
     const wide = await both.addGateway({ MAX_HEADER_BYTES: '65536' });
-    const answer = await send(`${wide.url}/v1/pets`, { key: both.key, headers: { x: 'a'.repeat(65_000) } });
-    expect(answer.status).toBe(200);
+    const response = await send(`${wide.url}/v1/pets`, { key: both.key, headers: { x: 'a'.repeat(65_000) } });
+    expect(response.status).toBe(200);
   });
 
   test('nothing went wrong inside', () => {

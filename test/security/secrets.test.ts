@@ -175,14 +175,14 @@ describe('a gateway with stores of its own', () => {
 
   test('that crashes in the middle of a request tells where, and nothing of the request', async () => {
     // Half a request: its headers are read, its body never comes.
-    const answer = sendRaw(
+    const response = sendRaw(
       gateway.port,
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 9\r\n\r\n`,
     );
     await expect.poll(async () => (await send(`${gateway.url}/v1/usage`, { key })).status).toBe(200);
     gateway.signal('SIGUSR2');
     expect(await gateway.exited).not.toBe(0);
-    await answer;
+    await response;
     expect(gateway.output()).toContain('Error: crash');
     expect(createSecretFinder([key])(gateway.output())).toEqual([]);
     expect(gateway.output()).not.toContain('PRIVATE KEY');

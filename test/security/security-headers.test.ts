@@ -55,9 +55,9 @@ describe('security headers of the gateway', () => {
     ['404 of the gateway', 404, () => send(`${kit.gateway.url}/nothing`)],
     ['405', 405, () => send(pets(), { method: 'PUT', key })],
   ])('an answer to %s has each once', async (_name, status, ask) => {
-    const answer = await ask();
-    expect(answer.status).toBe(status);
-    expect(ofSecurity(answer.headers)).toEqual(expected);
+    const response = await ask();
+    expect(response.status).toBe(status);
+    expect(ofSecurity(response.headers)).toEqual(expected);
   });
 
   test('429 and a ban have them too', async () => {
@@ -83,8 +83,8 @@ describe('security headers of the gateway', () => {
   });
 
   test("those of the upstream are replaced, and so is what it says of other sites' browsers", async () => {
-    const standard = kit.upstream.answer;
-    kit.upstream.answer = (_req, res) => {
+    const standard = kit.upstream.response;
+    kit.upstream.response = (_req, res) => {
       res
         .writeHead(200, {
           'Content-Type': 'application/json',
@@ -97,19 +97,19 @@ describe('security headers of the gateway', () => {
         })
         .end('[]');
     };
-    const answer = await send(pets(), { key });
-    kit.upstream.answer = standard;
-    expect(answer.status).toBe(200);
-    expect(ofSecurity(answer.headers)).toEqual(expected);
+    const response = await send(pets(), { key });
+    kit.upstream.response = standard;
+    expect(response.status).toBe(200);
+    expect(ofSecurity(response.headers)).toEqual(expected);
   });
 
   test('an upstream that breaks off makes an error that has them', async () => {
-    const standard = kit.upstream.answer;
-    kit.upstream.answer = (req) => req.socket.destroy();
-    const answer = await send(pets(), { key });
-    kit.upstream.answer = standard;
-    expect(answer.status).toBe(502);
-    expect(ofSecurity(answer.headers)).toEqual(expected);
+    const standard = kit.upstream.response;
+    kit.upstream.response = (req) => req.socket.destroy();
+    const response = await send(pets(), { key });
+    kit.upstream.response = standard;
+    expect(response.status).toBe(502);
+    expect(ofSecurity(response.headers)).toEqual(expected);
   });
 
   test('a page of another site in a browser is told nothing: no CORS headers on a preflight, nor on the answer', async () => {
@@ -128,16 +128,16 @@ describe('security headers of the gateway', () => {
   });
 
   test('the OpenAPI document may be kept for five minutes', async () => {
-    const answer = await send(`${kit.gateway.url}/openapi.json`);
-    expect(ofSecurity(answer.headers)).toEqual({ ...expected, 'cache-control': 'public, max-age=300' });
+    const response = await send(`${kit.gateway.url}/openapi.json`);
+    expect(ofSecurity(response.headers)).toEqual({ ...expected, 'cache-control': 'public, max-age=300' });
     // Not what is none of it: the same path, refused.
     const refused = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
     expect(ofSecurity(refused.headers)).toEqual(expected);
   });
 
   test('a client that says itself that it came by https is not believed', async () => {
-    const answer = await send(pets(), { key, headers: { 'x-forwarded-proto': 'https' } });
-    expect(ofSecurity(answer.headers)).toEqual(expected);
+    const response = await send(pets(), { key, headers: { 'x-forwarded-proto': 'https' } });
+    expect(ofSecurity(response.headers)).toEqual(expected);
   });
 });
 
@@ -183,8 +183,11 @@ describe('security headers of the pets service', () => {
   const { 'cache-control': kept, 'x-content-type-options': sniffed } = expected;
 
   test.each(['/v1/pets', '/livez', '/nothing'])('%s may not be kept', async (path) => {
-    const answer = await send(petsService.url + path);
-    expect(ofSecurity(answer.headers)).toEqual({ 'cache-control': kept, 'x-content-type-options': sniffed });
+    const response = await send(petsService.url + path);
+    expect(ofSecurity(response.headers)).toEqual({
+      'cache-control': kept,
+      'x-content-type-options': sniffed,
+    });
   });
 
   test('what is no HTTP neither', async () => {

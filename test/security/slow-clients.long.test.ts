@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alarmsOf } from '../support/checks/alarms.ts';
-import { postJson, send, type Answer } from '../support/http/http.ts';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 const attackSeconds = 15;
@@ -22,8 +22,8 @@ describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
     pets = `${both.gateway.url}/v1/pets`;
     // A page of more than 100 kB, which does not fit into the small windows of those who read slowly.
     for (let index = 0; index < 100; index += 1) {
-      const answer = await postJson(pets, both.key, { name: '🐢'.repeat(255), categoryId: index });
-      expect(answer.status).toBe(201);
+      const response = await postJson(pets, both.key, { name: '🐢'.repeat(255), categoryId: index });
+      expect(response.status).toBe(201);
     }
   });
 
@@ -48,7 +48,7 @@ describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
   }
 
   interface Observed {
-    answers: Answer[];
+    responses: ClientResponse[];
     slowestMs: number;
     mostConnections: number;
     mostMemory: number;
@@ -56,13 +56,13 @@ describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
 
   /** What a client that everybody knows sees meanwhile. */
   async function observe(during: Promise<void>): Promise<Observed> {
-    const observed: Observed = { answers: [], slowestMs: 0, mostConnections: 0, mostMemory: 0 };
+    const observed: Observed = { responses: [], slowestMs: 0, mostConnections: 0, mostMemory: 0 };
     const over = new AbortController();
     void during.finally(() => over.abort());
     while (!over.signal.aborted) {
       const startedAt = performance.now();
-      observed.answers.push(await send(`${pets}?limit=1`, { key: both.key }));
-      observed.answers.push(await postJson(pets, both.key, { name: 'Rex', categoryId: 1 }));
+      observed.responses.push(await send(`${pets}?limit=1`, { key: both.key }));
+      observed.responses.push(await postJson(pets, both.key, { name: 'Rex', categoryId: 1 }));
       observed.slowestMs = Math.max(observed.slowestMs, performance.now() - startedAt);
       observed.mostConnections = Math.max(observed.mostConnections, await gauge('gateway_connections'));
       observed.mostMemory = Math.max(observed.mostMemory, await gauge('process_resident_memory_bytes'));
@@ -106,12 +106,12 @@ describe('a thousand slow clients', { tags: ['slowhttptest'] }, () => {
     '%s do not keep another from being served',
     async (_name, heldAtOnce, args) => {
       const observed = await observe(attack(['-u', `${pets}?limit=100`, ...args()]));
-      const { answers, mostConnections, mostMemory, slowestMs } = observed;
+      const { responses, mostConnections, mostMemory, slowestMs } = observed;
       console.info(
-        `${answers.length} served, two in ${Math.round(slowestMs)} ms at most; ${mostConnections} connections, ${Math.round(mostMemory / 2 ** 20)} MiB`,
+        `${responses.length} served, two in ${Math.round(slowestMs)} ms at most; ${mostConnections} connections, ${Math.round(mostMemory / 2 ** 20)} MiB`,
       );
-      expect(answers.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
-      expect(answers.length).toBeGreaterThan(attackSeconds);
+      expect(responses.filter(({ status }) => status !== 200 && status !== 201)).toEqual([]);
+      expect(responses.length).toBeGreaterThan(attackSeconds);
       expect(mostConnections).toBeGreaterThan(heldAtOnce);
       expect(mostMemory).toBeLessThan(700 * 2 ** 20);
       await expect.poll(() => gauge('gateway_connections'), { timeout: 15_000 }).toBeLessThan(10);

@@ -5,7 +5,7 @@ import { residentBytes } from '../support/checks/resident-memory.ts';
 import { parseRaw, postJson, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
-import { answerPets } from '../support/upstreams/upstream.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 let kit: GatewayKit;
 let key: string;
@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 
 afterEach(() => {
-  kit.upstream.answer = answerPets;
+  kit.upstream.response = respondWithPets;
 });
 
 afterAll(async () => {
@@ -148,7 +148,7 @@ describe('an answer that nobody reads', () => {
   test('is not fetched whole, and is cut off after a while, at the upstream too', async () => {
     let written = 0;
     let upstreamClosed = false;
-    kit.upstream.answer = (req, res) => {
+    kit.upstream.response = (req, res) => {
       req.socket.once('close', () => {
         upstreamClosed = true;
       });
@@ -180,7 +180,7 @@ describe('an answer that nobody reads', () => {
 
   test('and is read slowly, but read, arrives whole', async () => {
     const length = 24 * 1024 * 1024;
-    kit.upstream.answer = (_req, res) => {
+    kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
       res.end('x'.repeat(length));
     };
@@ -209,9 +209,9 @@ describe('a connection', () => {
 
   test('is closed after so many requests, the last answer of which says so', async () => {
     const before = kit.upstream.seen.length;
-    const answers = await sendRaw(kit.gateway.port, get().repeat(5));
-    expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(3).fill('HTTP/1.1 200'));
-    expect(answers.match(/^Connection: .+$/gm)).toEqual([
+    const responses = await sendRaw(kit.gateway.port, get().repeat(5));
+    expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(3).fill('HTTP/1.1 200'));
+    expect(responses.match(/^Connection: .+$/gm)).toEqual([
       'Connection: keep-alive',
       'Connection: keep-alive',
       'Connection: close',

@@ -63,6 +63,6 @@ describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) 
 
 test('a request for a tunnel is refused after the answers to those before it', async () => {
   const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${both.key}\r\n\r\n`;
-  const answers = await sendRaw(both.gateway.port, `${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n${get}`);
-  expect(answers.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
+  const responses = await sendRaw(both.gateway.port, `${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n${get}`);
+  expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);
 });

@@ -2,7 +2,7 @@ import { Agent } from 'node:http';
 import express from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 
-/** What everybody starts with: Express and http-proxy-middleware with its own transport, and no gateway at all. */
+/** Common starting point: Express and http-proxy-middleware with its built-in transport. */
 const app = express();
 app.disable('x-powered-by').disable('etag');
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });

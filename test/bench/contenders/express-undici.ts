@@ -8,7 +8,7 @@ import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.
 import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
-/** The gateway's own proxy and nothing else of it: what its keys, quotas, headers and log cost is the difference. */
+/** The gateway's own proxy only. The difference to the gateway is the cost of keys, quotas, headers and log. */
 const upstreams = createUpstreams({
   urls: [process.env['UPSTREAM'] ?? ''],
   probe: createReadinessProbe(),
@@ -36,9 +36,9 @@ app.use(
           }),
         requestBody: () => null,
         responseHeaders(_res, headers) {
-          const answer = new ResponseHeaders();
-          addClientHeaders(answer, headers);
-          return answer;
+          const clientHeaders = new ResponseHeaders();
+          addClientHeaders(clientHeaders, headers);
+          return clientHeaders;
         },
         onSettled: () => {},
         checkResponse: () => {},

@@ -4,18 +4,18 @@ import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
 import { Redis } from 'ioredis';
 
-/** Fastify with its own proxy and rate limit, which has one window, after a look-up of the key. */
+/** Fastify with its own proxy and rate limit, which has a single window. Key records are cached for 10 s. */
 const redis = new Redis(process.env['REDIS'] ?? '', { enableAutoPipelining: true });
-const known = new Map<string, { plan: string; readAtMs: number }>();
+const cachedRecords = new Map<string, { plan: string; readAtMs: number }>();
 const app = fastify();
 
 app.addHook('onRequest', async (request, reply) => {
   const keyHash = hash('sha256', request.headers.authorization?.slice('Bearer '.length) ?? '');
-  const record = known.get(keyHash);
+  const record = cachedRecords.get(keyHash);
   if (record !== undefined && Date.now() - record.readAtMs < 10_000) return;
   const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
   if (plan === null) return reply.code(401).send({ code: 'unknown_api_key' });
-  known.set(keyHash, { plan, readAtMs: Date.now() });
+  cachedRecords.set(keyHash, { plan, readAtMs: Date.now() });
 });
 await app.register(rateLimit, {
   redis,

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** HAProxy with a stick table of requests a minute by key, in its own memory: what there is without Redis. */
+/** HAProxy counts requests per key and minute in its own memory: the fastest option without Redis. */
 export async function stickTable(directory: string, port: number, upstreamPort: number): Promise<string[]> {
   const file = join(directory, `haproxy-${port}.cfg`);
   await writeFile(

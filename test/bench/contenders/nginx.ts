@@ -11,7 +11,7 @@ interface NginxOptions {
 
 const modules = /--modules-path=(\S+)/.exec(spawnSync('nginx', ['-V']).stderr?.toString() ?? '')?.[1] ?? '';
 
-/** Around what differs: one worker, access log into a file, connections to the upstream kept. */
+/** Settings that both variants share: one worker, access log to a file, keep-alive to the upstream. */
 async function writeConfig(
   { directory, port, upstreamPort }: NginxOptions,
   { http, location }: { http: string; location: string },
@@ -46,7 +46,7 @@ http {
   return ['-p', prefix, '-c', file];
 }
 
-/** nginx' own limit, in its own memory: what there is without Redis. */
+/** nginx counts requests in its own memory, without Redis. */
 export function limitReq(options: NginxOptions): Promise<string[]> {
   return writeConfig(options, {
     http: 'limit_req_zone $http_authorization zone=keys:10m rate=1000000r/s;',
@@ -55,10 +55,10 @@ export function limitReq(options: NginxOptions): Promise<string[]> {
 }
 
 /**
- * nginx with Lua: hash of the key, remembered record, the gateway's own script on Redis, rate headers. What Kong and
- * APISIX are made of, without what they add.
+ * nginx with Lua: key hash, cached record, the gateway's own Redis script and rate limit headers. Kong and APISIX are
+ * built on the same parts and add their own cost.
  *
- * @param scriptSha of consume.lua, loaded into Redis already
+ * @param scriptSha SHA-1 of consume.lua, which Redis has loaded
  */
 export function lua(options: NginxOptions, scriptSha: string): Promise<string[]> {
   const port = String(options.redisPort);
@@ -99,9 +99,9 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         for index = 1, tonumber(rest) do items[index] = read() end
         return items
       end
-      local answer = read()
+      local reply = read()
       socket:setkeepalive(60000, 256)
-      return answer
+      return reply
     end
   }`,
     location: `
@@ -116,23 +116,23 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
           ngx.shared.records:set(keyHash, rev, 10)
         end
         local tag = '{' .. keyHash .. '}'
-        local answers = redis(command(
+        local results = redis(command(
           'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
           'gw:violations:' .. tag, rev, 999999999, 999999999, '10 60000 60000 3600000 86400000'
         ))
-        local answer = answers[1]
-        if answer[1] ~= '1' then
+        local result = results[1]
+        if result[1] ~= '1' then
           ngx.header['Retry-After'] = 60
           return ngx.exit(429)
         end
         ngx.header['X-RateLimit-Limit'] = 999999999
-        ngx.header['X-RateLimit-Remaining'] = 999999999 - tonumber(answer[3])
-        ngx.header['X-RateLimit-Reset'] = math.ceil((tonumber(answer[2]) + tonumber(answer[4])) / 1000)
+        ngx.header['X-RateLimit-Remaining'] = 999999999 - tonumber(result[3])
+        ngx.header['X-RateLimit-Reset'] = math.ceil((tonumber(result[2]) + tonumber(result[4])) / 1000)
       }`,
   });
 }
 
-/** The upstream of all contenders: as little work as an answer can be. */
+/** The upstream of all contenders. Its responses are static, so that it is never the bottleneck. */
 export async function upstream(directory: string, port: number): Promise<string[]> {
   const prefix = join(directory, 'upstream');
   await mkdir(prefix, { recursive: true });

@@ -5,25 +5,27 @@ import { createProxyMiddleware } from 'http-proxy-middleware';
 import { Redis } from 'ioredis';
 import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 
-/**
- * What a user of rate-limiter-flexible would write: a limiter for each window, both on Redis, after a look-up of the
- * key that is remembered for some seconds.
- */
+/** Typical use of rate-limiter-flexible: one Redis limiter per window. Key records are cached for 10 s. */
 const redis = new Redis(process.env['REDIS'] ?? '', { enableAutoPipelining: true });
-const minute = new RateLimiterRedis({ storeClient: redis, keyPrefix: 'm', points: 1e9, duration: 60 });
-const day = new RateLimiterRedis({ storeClient: redis, keyPrefix: 'd', points: 1e9, duration: 86_400 });
-const known = new Map<string, { plan: string; readAtMs: number }>();
+const minuteLimiter = new RateLimiterRedis({ storeClient: redis, keyPrefix: 'm', points: 1e9, duration: 60 });
+const dayLimiter = new RateLimiterRedis({
+  storeClient: redis,
+  keyPrefix: 'd',
+  points: 1e9,
+  duration: 86_400,
+});
+const cachedRecords = new Map<string, { plan: string; readAtMs: number }>();
 
 function authenticate(): RequestHandler {
   return async function authenticate(req, res, next) {
     const key = req.headers.authorization?.slice('Bearer '.length) ?? '';
     const keyHash = hash('sha256', key);
-    let record = known.get(keyHash);
+    let record = cachedRecords.get(keyHash);
     if (record === undefined || Date.now() - record.readAtMs > 10_000) {
       const plan = await redis.hget(`gw:key:{${keyHash}}`, 'plan');
       if (plan === null) return void res.status(401).json({ code: 'unknown_api_key' });
       record = { plan, readAtMs: Date.now() };
-      known.set(keyHash, record);
+      cachedRecords.set(keyHash, record);
     }
     res.locals['keyHash'] = keyHash;
     next();
@@ -34,10 +36,10 @@ function limit(): RequestHandler {
   return async function limit(_req, res, next) {
     const keyHash = String(res.locals['keyHash']);
     try {
-      const [ofMinute] = await Promise.all([minute.consume(keyHash), day.consume(keyHash)]);
+      const [minuteResult] = await Promise.all([minuteLimiter.consume(keyHash), dayLimiter.consume(keyHash)]);
       res.set('X-RateLimit-Limit', '1000000000');
-      res.set('X-RateLimit-Remaining', String(ofMinute.remainingPoints));
-      res.set('X-RateLimit-Reset', String(Math.ceil((Date.now() + ofMinute.msBeforeNext) / 1000)));
+      res.set('X-RateLimit-Remaining', String(minuteResult.remainingPoints));
+      res.set('X-RateLimit-Reset', String(Math.ceil((Date.now() + minuteResult.msBeforeNext) / 1000)));
       next();
     } catch (error) {
       if (!(error instanceof RateLimiterRes)) throw error;

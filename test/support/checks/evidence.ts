@@ -28,8 +28,8 @@ export function keepOutput(text: string): void {
 }
 
 /** Notes the answer to a request that was refused. */
-export function keepRefusal(status: number, answer: string): void {
-  if (status >= 400) append('refusals', `${answer}\n`);
+export function keepRefusal(status: number, response: string): void {
+  if (status >= 400) append('refusals', `${response}\n`);
 }
 
 /** Notes what the upstream was told. */

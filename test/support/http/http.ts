@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { Agent, request } from 'undici';
 import { keepRefusal } from '../checks/evidence.ts';
 
-export interface Answer {
+export interface ClientResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
   /** A header that is sent once; fails where it is sent twice. */
@@ -24,7 +24,7 @@ const agent = new Agent({ keepAliveTimeout: 1000 });
 export async function send(
   url: string,
   { method = 'GET', key, headers = {}, body }: SendOptions = {},
-): Promise<Answer> {
+): Promise<ClientResponse> {
   const response = await request(url, {
     dispatcher: agent,
     method,
@@ -53,7 +53,7 @@ export function postJson(
   key: string,
   body: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> {
+): Promise<ClientResponse> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   const ofBody = { 'content-type': 'application/json' };
   return send(url, { method: 'POST', key, headers: { ...ofBody, ...headers }, body: text });

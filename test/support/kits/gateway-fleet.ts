@@ -1,5 +1,5 @@
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { send, type Answer } from '../http/http.ts';
+import { send, type ClientResponse } from '../http/http.ts';
 import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
 import { startGateway, type Service } from './service.ts';
@@ -11,7 +11,7 @@ export interface GatewayFleet extends AsyncDisposable {
   gateways: Service[];
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
   /** A GET with a key, at one gateway after another. */
-  pets: (key: string, turn?: number) => Promise<Answer>;
+  pets: (key: string, turn?: number) => Promise<ClientResponse>;
   /** What the gateways say of Redis, each of them: ok or unavailable. */
   redisStates(): Promise<string[]>;
 }

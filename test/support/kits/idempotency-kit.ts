@@ -1,5 +1,5 @@
 import { migrate } from '../../../prisma/migrate.ts';
-import { send, type Answer } from '../http/http.ts';
+import { send, type ClientResponse } from '../http/http.ts';
 import {
   servePets,
   serviceToken,
@@ -20,7 +20,7 @@ export interface IdempotencyKit extends AsyncDisposable {
   database: PetsDatabase;
   service: PetsInstance;
   token: string;
-  create(key: string, body: unknown, sender?: Sender): Promise<Answer>;
+  create(key: string, body: unknown, sender?: Sender): Promise<ClientResponse>;
   /** @returns the number of pets, of this name if one is given */
   pets(name?: string): Promise<number>;
   /** @returns the number of rows of an idempotency key */
@@ -69,7 +69,11 @@ export async function startIdempotencyKit(open: PetsDatabaseKind['open']): Promi
   };
 }
 
-export const idOf = ({ json }: Answer): number => (json as { id: number }).id;
+export const idOf = ({ json }: ClientResponse): number => (json as { id: number }).id;
 
 /** What a caller sees of a create. */
-export const seen = ({ status, text, header }: Answer) => ({ status, text, location: header('Location') });
+export const seen = ({ status, text, header }: ClientResponse) => ({
+  status,
+  text,
+  location: header('Location'),
+});

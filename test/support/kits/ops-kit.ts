@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { send, type Answer } from '../http/http.ts';
+import { send, type ClientResponse } from '../http/http.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 import { runProgram, type Ended } from './service.ts';
 
@@ -10,7 +10,7 @@ export interface OpsKit extends GatewayKit {
   run(...args: string[]): Promise<Ended>;
   /** The same with --json: what it printed, once it has ended well and with one line. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
-  pets(key: unknown): Promise<Answer>;
+  pets(key: unknown): Promise<ClientResponse>;
 }
 
 export async function startOpsKit(env: Record<string, string> = {}): Promise<OpsKit> {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { expect } from 'vitest';
-import { postJson, send, type Answer } from '../http/http.ts';
+import { postJson, send, type ClientResponse } from '../http/http.ts';
 import { connectRedis, keyIssuer } from '../kits/keys.ts';
 import { runProgram, startGateway, startPetsService } from '../kits/service.ts';
 import { temporaryDirectory } from '../kits/temporary-directory.ts';
@@ -11,7 +11,7 @@ import { startAnyRedis } from '../stores/redis-server.ts';
 export interface LoadedRequest {
   /** Name of the pet, where the request is a create; undefined for a list. */
   name: string | undefined;
-  answer: Answer;
+  response: ClientResponse;
   /** By the process's monotonic clock. */
   sentAt: number;
   ms: number;
@@ -40,10 +40,10 @@ function startLoad(url: string, key: string): Load {
 
   async function request(name: string | undefined): Promise<LoadedRequest> {
     const sentAt = performance.now();
-    const answer = await (name === undefined
+    const response = await (name === undefined
       ? send(`${url}/v1/pets?limit=5`, { key })
       : postJson(`${url}/v1/pets`, key, { name, categoryId: 1 }));
-    return { name, answer, sentAt, ms: performance.now() - sentAt };
+    return { name, response, sentAt, ms: performance.now() - sentAt };
   }
 
   async function go(): Promise<void> {
@@ -62,7 +62,7 @@ function startLoad(url: string, key: string): Load {
       let served = false;
       while (!served) {
         const last = await Promise.all(requests.slice(-2));
-        served = last.every(({ answer }) => answer.status < 300);
+        served = last.every(({ response }) => response.status < 300);
         await sleep(pauseMs * 2);
       }
     },
@@ -106,13 +106,13 @@ export async function startLoadedServices(): Promise<LoadedServices> {
       await client.end();
       const stored = new Map(rows.map(({ id, name }) => [name, Number(id)]));
       expect(stored.size).toBe(rows.length);
-      for (const { name, answer } of requests) {
+      for (const { name, response } of requests) {
         if (name === undefined) continue;
-        if (answer.status === 201) {
-          expect((answer.json as { id: number }).id, name).toBe(stored.get(name));
-        } else if (answer.header('Retry-After') !== undefined) {
+        if (response.status === 201) {
+          expect((response.json as { id: number }).id, name).toBe(stored.get(name));
+        } else if (response.header('Retry-After') !== undefined) {
           // Whoever is invited to retry would make it twice otherwise.
-          expect(stored.has(name), `${name}: ${answer.text}`).toBe(false);
+          expect(stored.has(name), `${name}: ${response.text}`).toBe(false);
         }
       }
     },

@@ -33,7 +33,7 @@ export function startKeyLoad(urls: readonly string[], keys: readonly string[]): 
       const key = keys[turn % keys.length] ?? '';
       const url = urls[Math.floor(turn / keys.length) % urls.length];
       const status = await send(`${url}/v1/pets`, { key }).then(
-        (answer) => answer.status,
+        (response) => response.status,
         () => 0,
       );
       return { key, status };

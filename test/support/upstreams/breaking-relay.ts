@@ -51,7 +51,7 @@ export async function startBreakingRelay({
 
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const target = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    let answerLost = false;
+    let responseLost = false;
     const end = (at?: Break) => {
       if (at !== undefined) broken[at] += 1;
       client.destroy();
@@ -81,18 +81,18 @@ export async function startBreakingRelay({
           break;
         case 'after request':
           // Delivered, and while it is worked on nobody is there for the answer any more.
-          answerLost = true;
+          responseLost = true;
           client.pause();
           target.write(chunk, () => setTimeout(() => end(), random() * 5));
           broken[at] += 1;
       }
     });
     target.on('data', (chunk: Buffer) => {
-      if (answerLost) return;
+      if (responseLost) return;
       const at = pick(['before answer', 'in answer']);
       if (at === 'before answer') end(at);
       else if (at === 'in answer') {
-        answerLost = true;
+        responseLost = true;
         client.write(partOf(chunk), () => end());
         broken[at] += 1;
       } else if (!client.destroyed) client.write(chunk);

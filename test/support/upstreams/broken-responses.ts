@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { answerPets } from './upstream.ts';
+import { respondWithPets } from './upstream.ts';
 
 /** What a broken upstream may do in place of an answer. */
-export interface BrokenAnswer {
+export interface BrokenResponse {
   name: string;
   /** What the client is told; 200 where the answer is whole all the same. */
   status: 200 | 502 | 504;
-  answer: (req: IncomingMessage, res: ServerResponse) => void;
+  response: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
 const json = 'Content-Type: application/json\r\n';
@@ -15,24 +15,24 @@ const ok = `HTTP/1.1 200 OK\r\n${json}`;
 const whole = `${ok}Content-Length: 2\r\n\r\n[]`;
 
 /** Bytes as they are, after which the connection stays open. */
-const bytes = (name: string, status: BrokenAnswer['status'], text: string): BrokenAnswer => ({
+const bytes = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
   name,
   status,
-  answer: ({ socket }) => void socket.write(text, 'latin1'),
+  response: ({ socket }) => void socket.write(text, 'latin1'),
 });
 
 /** Bytes as they are, after which the connection is closed. */
-const lastBytes = (name: string, status: BrokenAnswer['status'], text: string): BrokenAnswer => ({
+const lastBytes = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
   name,
   status,
-  answer: ({ socket }) => void socket.end(text, 'latin1'),
+  response: ({ socket }) => void socket.end(text, 'latin1'),
 });
 
 /** A beginning, and then the same few bytes for ever. */
-const drip = (name: string, beginning: string, drop: string): BrokenAnswer => ({
+const drip = (name: string, beginning: string, drop: string): BrokenResponse => ({
   name,
   status: 504,
-  answer: ({ socket }) => {
+  response: ({ socket }) => {
     socket.write(beginning);
     dripInto(socket, drop);
   },
@@ -43,10 +43,10 @@ function dripInto(socket: Socket, drop: string): void {
   socket.once('close', () => clearInterval(timer));
 }
 
-export const brokenAnswers: BrokenAnswer[] = [
-  { name: 'nothing, and a closed connection', status: 502, answer: ({ socket }) => void socket.destroy() },
-  { name: 'nothing, and a reset', status: 502, answer: ({ socket }) => void socket.resetAndDestroy() },
-  { name: 'nothing', status: 504, answer: () => {} },
+export const brokenResponses: BrokenResponse[] = [
+  { name: 'nothing, and a closed connection', status: 502, response: ({ socket }) => void socket.destroy() },
+  { name: 'nothing, and a reset', status: 502, response: ({ socket }) => void socket.resetAndDestroy() },
+  { name: 'nothing', status: 504, response: () => {} },
   lastBytes('half of the headers', 502, 'HTTP/1.1 200 OK\r\nContent-Ty'),
   lastBytes('half a body', 502, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   lastBytes('half a body in chunks', 502, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\n[1, 2\r\n`),
@@ -77,14 +77,15 @@ export const brokenAnswers: BrokenAnswer[] = [
   {
     name: '103 Early Hints first',
     status: 200,
-    answer: (req, res) => res.writeEarlyHints({ link: '</x>; rel=preload' }, () => answerPets(req, res)),
+    response: (req, res) =>
+      res.writeEarlyHints({ link: '</x>; rel=preload' }, () => respondWithPets(req, res)),
   },
   {
     name: 'many interim answers first',
     status: 200,
-    answer: (req, res) => {
+    response: (req, res) => {
       for (let count = 0; count < 50; count += 1) res.writeProcessing();
-      answerPets(req, res);
+      respondWithPets(req, res);
     },
   },
   drip('interim answers for ever', '', 'HTTP/1.1 102 Processing\r\n\r\n'),

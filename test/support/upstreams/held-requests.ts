@@ -1,21 +1,21 @@
 import { expect } from 'vitest';
 import { send } from '../http/http.ts';
 import type { GatewayKit } from '../kits/gateway-kit.ts';
-import { answerPets } from './upstream.ts';
+import { respondWithPets } from './upstream.ts';
 
 /** Requests that the upstream has and keeps, on connections of their own: some at each worker. */
 export async function holdRequests(
   kit: GatewayKit,
   count: number,
   url = kit.gateway.url,
-): Promise<{ answers: Promise<unknown[]>; finish(): void }> {
+): Promise<{ responses: Promise<unknown[]>; finish(): void }> {
   const { key } = await kit.issue({ plan: 'business' });
   const held: (() => void)[] = [];
-  kit.upstream.answer = (req, res) => {
-    held.push(() => answerPets(req, res));
+  kit.upstream.response = (req, res) => {
+    held.push(() => respondWithPets(req, res));
   };
   const headers = { connection: 'close' };
-  const answers = Promise.all(
+  const responses = Promise.all(
     Array.from({ length: count }, () =>
       send(`${url}/v1/pets`, { key, headers }).then(
         ({ status }) => status,
@@ -25,7 +25,7 @@ export async function holdRequests(
   );
   await expect.poll(() => held.length).toBe(count);
   return {
-    answers,
+    responses,
     finish() {
       for (const finish of held) finish();
     },

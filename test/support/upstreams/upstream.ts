@@ -17,16 +17,16 @@ export interface Upstream extends AsyncDisposable {
   /** How /readyz is answered from now on. */
   readiness: (res: ServerResponse) => void;
   /** How requests are answered from now on. */
-  answer: (req: IncomingMessage, res: ServerResponse, body: string) => void;
+  response: (req: IncomingMessage, res: ServerResponse, body: string) => void;
   connections(): Promise<number>;
 }
 
 /** What the pets service would say. */
-export function answerPets(_req: IncomingMessage, res: ServerResponse): void {
+export function respondWithPets(_req: IncomingMessage, res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': 2 }).end('[]');
 }
 
-function answerReady(res: ServerResponse): void {
+function respondReady(res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('{"status":"ok"}');
 }
 
@@ -46,7 +46,7 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
       const body = Buffer.concat(chunks).toString();
       keepSecrets(headers.authorization ?? '');
       seen.push({ method, url, rawHeaders, headers, body });
-      upstream.answer(req, res, body);
+      upstream.response(req, res, body);
     });
   };
   const server = createServer(listener);
@@ -57,8 +57,8 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
   const upstream: Upstream = {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${port}`,
     seen,
-    readiness: answerReady,
-    answer: answerPets,
+    readiness: respondReady,
+    response: respondWithPets,
     connections: () =>
       new Promise((resolve, reject) => {
         server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));

@@ -158,7 +158,7 @@ describe('an open gate', () => {
   test('takes an answer that came while this process itself was busy', async () => {
     const { gate } = await createOpenGate(20);
     await turnOfLoop();
-    const answer = gate.send(async () => {
+    const response = gate.send(async () => {
       const first = stat(import.meta.filename);
       beBusy(100);
       await first;
@@ -167,7 +167,7 @@ describe('an open gate', () => {
       beBusy(100);
       return (await second).isFile();
     });
-    expect(await answer).toBe(true);
+    expect(await response).toBe(true);
     expect(gate.open).toBe(true);
   });
 });

@@ -23,8 +23,8 @@ test("requests and responses are an Express app's own before it sees them, and i
   await once(server, 'listening');
   try {
     const { port } = server.address() as AddressInfo;
-    const answer = await send(`http://127.0.0.1:${port}/pets?limit=2`);
-    expect(answer.json).toEqual({ ip: '127.0.0.1', path: '/pets', ofApp: true });
+    const response = await send(`http://127.0.0.1:${port}/pets?limit=2`);
+    expect(response.json).toEqual({ ip: '127.0.0.1', path: '/pets', ofApp: true });
     expect(ofApp).toEqual([true, true, true, true]);
   } finally {
     server.close();

@@ -6,7 +6,7 @@ const timeoutMs = 1000;
 const latenessMs = 20;
 let timedOut: string[] = [];
 
-class Answer extends PendingResponse {
+class ClientResponse extends PendingResponse {
   readonly #name: string;
   readonly #extensions: number[];
 
@@ -34,7 +34,11 @@ afterEach(() => {
 
 test('each answer has its time, from when it was last started', () => {
   const timers = createResponseTimers(timeoutMs);
-  const [first, second, third] = [new Answer('first'), new Answer('second'), new Answer('third')];
+  const [first, second, third] = [
+    new ClientResponse('first'),
+    new ClientResponse('second'),
+    new ClientResponse('third'),
+  ];
   timers.start(first);
   vi.advanceTimersByTime(300);
   timers.start(second);
@@ -57,24 +61,24 @@ test.each([
   ['the last', 2],
 ])('%s that is stopped leaves the others as they are', (_name, stopped) => {
   const timers = createResponseTimers(timeoutMs);
-  const answers = [new Answer('0'), new Answer('1'), new Answer('2')];
-  for (const answer of answers) timers.start(answer);
-  const answer = answers[stopped];
-  if (answer === undefined) throw new Error('there are three of them');
-  timers.stop(answer);
+  const responses = [new ClientResponse('0'), new ClientResponse('1'), new ClientResponse('2')];
+  for (const response of responses) timers.start(response);
+  const response = responses[stopped];
+  if (response === undefined) throw new Error('there are three of them');
+  timers.stop(response);
   // Stopped already.
-  timers.stop(answer);
+  timers.stop(response);
   vi.advanceTimersByTime(timeoutMs + latenessMs);
   expect(timedOut).toEqual(['0', '1', '2'].filter((name) => name !== String(stopped)));
   // And it can be used once more.
-  timers.start(answer);
+  timers.start(response);
   vi.advanceTimersByTime(timeoutMs + latenessMs);
   expect(timedOut.at(-1)).toBe(String(stopped));
 });
 
 test('one that asks for more time gets as much again', () => {
   const timers = createResponseTimers(timeoutMs);
-  timers.start(new Answer('patient', 2));
+  timers.start(new ClientResponse('patient', 2));
   vi.advanceTimersByTime(timeoutMs - 1);
   expect(timedOut).toHaveLength(0);
   vi.advanceTimersByTime(1 + latenessMs);
@@ -89,13 +93,13 @@ test('one that asks for more time gets as much again', () => {
 
 test('nothing runs while no answer is awaited', () => {
   const timers = createResponseTimers(timeoutMs);
-  const answer = new Answer('only');
-  timers.start(answer);
+  const response = new ClientResponse('only');
+  timers.start(response);
   expect(vi.getTimerCount()).toBe(1);
-  timers.stop(answer);
+  timers.stop(response);
   vi.advanceTimersByTime(latenessMs);
   expect(vi.getTimerCount()).toBe(0);
-  timers.start(answer);
+  timers.start(response);
   expect(vi.getTimerCount()).toBe(1);
   vi.advanceTimersByTime(timeoutMs + latenessMs);
   expect(timedOut).toEqual(['only']);
