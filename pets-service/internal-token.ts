@@ -113,7 +113,7 @@ function describeRefusal(error: unknown, nowMs: number): string {
   return error instanceof z.ZodError ? 'claims are missing or have a wrong type' : 'not a valid token';
 }
 
-/** Refuses every request without a valid token, whoever sends it. */
+/** Refuses every request without a valid token. */
 export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
   return function requireInternalToken(req, res, next) {
     // A repeated header is refused: which of two counts must not be left to chance.

@@ -10,7 +10,7 @@ export interface Exchange {
 export interface Pipelines {
   /** Listener for requests, whatever event of Node's they come with. */
   serve: RequestListener;
-  /** The last request that arrived on this connection, answered or not. */
+  /** The last request that arrived on this connection, with or without a response. */
   last(socket: Socket): Exchange | undefined;
   /** The request that is being served. */
   serving(socket: Socket): Exchange | undefined;

@@ -3,7 +3,7 @@ import type { GatewayError } from '../errors.ts';
 
 /*
  * The HTTP server finds some errors of a request only after the journey has begun: an invalid chunk, or a body that does
- * not arrive in time. Whoever reads the body is notified here, and ends the request as usual.
+ * not arrive in time. The reader of the body is notified here, and ends the request as usual.
  */
 const errors = new WeakMap<IncomingMessage, GatewayError>();
 const raised = Symbol('request error');

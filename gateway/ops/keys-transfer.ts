@@ -23,7 +23,7 @@ export function keysExportCommand(): Command {
 }
 
 /**
- * @returns the number of invalid records, which are left out
+ * @returns the number of invalid records, which are not exported
  * @throws OpsFailure if the index may lack keys
  */
 async function exportAll(session: Session): Promise<number> {

@@ -62,7 +62,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     const key = redisKeys.apiKey(caller.keyHash);
     try {
       const decision = await consumeQuota(batch, caller, limitsOf(caller), banPolicy.scriptArgument());
-      // Other issues of the record are withdrawn by whoever reads it.
+      // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;
     } catch (error) {

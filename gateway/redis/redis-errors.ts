@@ -34,7 +34,7 @@ export function isCommandError(error: unknown): error is Error {
   );
 }
 
-/** Awaits commands that may meet a value of the wrong type. Whoever reads that value reports it. */
+/** Awaits commands that may meet a value of the wrong type. The reader of that value reports it. */
 export async function ignoreWrongTypes(commands: readonly Promise<unknown>[]): Promise<void> {
   const results = await Promise.allSettled(commands);
   for (const result of results) {

@@ -75,7 +75,7 @@ export const port = z
   .transform(Number);
 
 export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-  error: 'is none of fatal, error, warn, info, debug, trace, silent',
+  error: 'is not one of fatal, error, warn, info, debug, trace, silent',
 });
 
 export const boolean = z

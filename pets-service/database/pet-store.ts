@@ -80,12 +80,12 @@ async function reading<T>(query: () => Promise<T>): Promise<T> {
 
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
 const outcomeUnknown = {
-  message: 'The database went away in the middle: the pet may have been stored or not.',
+  message: 'The connection to the database was lost: the pet may or may not have been stored.',
 };
 
 /** The same for a write with an idempotency key, which can be repeated without harm. */
 const repeatable = {
-  message: 'The database went away in the middle. Repeat the request with the same Idempotency-Key.',
+  message: 'The connection to the database was lost. Repeat the request with the same Idempotency-Key.',
   headers: retryAfter,
 };
 

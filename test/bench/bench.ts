@@ -21,7 +21,7 @@ import {
 import { scenarios, type Scenario } from './scenarios.ts';
 
 /*
- * npm run bench compares allContenders contenders. Each runs on one core, its dependencies on the other. Only the ratios within
+ * npm run bench compares all contenders. Each runs on one core, its dependencies on the other. Only the ratios within
  * one run are comparable: absolute figures depend on the machine and its load.
  */
 const { values: options } = parseArgs({
@@ -46,7 +46,7 @@ assertKnown('contender', allContenders);
 function positiveInteger(name: 'rounds' | 'seconds'): number {
   const value = Number(options[name]);
   if (!Number.isInteger(value) || value < 1)
-    throw new Error(`--${name} must be a positiveInteger integer, not ${options[name]}`);
+    throw new Error(`--${name} must be a positive integer, not ${options[name]}`);
   return value;
 }
 
@@ -57,11 +57,11 @@ function assertKnown(name: 'scenario' | 'contender', known: readonly { name: str
 }
 
 const warmUpSeconds = 2;
-/** V8 needs this long to compile the hot code, since it needsCompilation on the contender's only core. */
+/** V8 needs this long to compile the hot code, since it compiles on the contender's only core. */
 const jitWarmUpSeconds = 20;
 const ours = 'gateway';
 
-type Running = Contender & { process: PinnedProcess; port: number };
+type RunningContender = Contender & { process: PinnedProcess; port: number };
 
 interface Sample extends LoadResult {
   cpuPer10k: number;
@@ -70,8 +70,8 @@ interface Sample extends LoadResult {
 /** A resumed process first runs the timers that expired while it was paused. */
 const resumeDelayMs = 200;
 
-/** Pauses allContenders other contenders, so that their compilation and garbage collection do not distort the measurement. */
-async function measureAlone<T>({ name, process }: Running, step: () => Promise<T>): Promise<T> {
+/** Pauses all other contenders, so that their compilation and garbage collection do not distort the measurement. */
+async function measureAlone<T>({ name, process }: RunningContender, step: () => Promise<T>): Promise<T> {
   await process.resume();
   await sleep(resumeDelayMs);
   try {
@@ -87,7 +87,7 @@ async function measureAlone<T>({ name, process }: Running, step: () => Promise<T
 async function measure(
   fixture: Fixture,
   scenario: Scenario,
-  contender: Running,
+  contender: RunningContender,
   duration: number,
 ): Promise<Sample> {
   const url = `http://127.0.0.1:${contender.port}`;
@@ -143,11 +143,11 @@ function summarize(title: string, name: string, samples: readonly Sample[]): Row
 }
 
 /**
- * Each round has its ourRow order, the same in every run. A contender that leaves its core idle, such as `direct`, slows
+ * Each round has its own order, the same in every run. A contender that leaves its core idle, such as `direct`, slows
  * down the next one, which must not always be the same.
  */
-function shuffleForRound(round: number, participants: readonly Running[]): Running[] {
-  const sortKey = ({ name }: Running) => hash('sha256', `${round} ${name}`);
+function shuffleForRound(round: number, participants: readonly RunningContender[]): RunningContender[] {
+  const sortKey = ({ name }: RunningContender) => hash('sha256', `${round} ${name}`);
   return participants.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
@@ -160,7 +160,7 @@ function participates({ contenders: names }: Scenario, name: string): boolean {
 async function measureThroughput(
   fixture: Fixture,
   scenario: Scenario,
-  running: readonly Running[],
+  running: readonly RunningContender[],
 ): Promise<Row[]> {
   const participants = running.filter(({ name }) => participates(scenario, name));
   const samples = new Map<string, Sample[]>(participants.map(({ name }) => [name, []]));
@@ -183,7 +183,7 @@ async function measureThroughput(
 
 async function measureLatency(
   fixture: Fixture,
-  running: readonly Running[],
+  running: readonly RunningContender[],
   requestsPerSecond: number,
 ): Promise<Row[]> {
   const participants = running.filter(({ name }) => ['direct', ours, 'baseline', 'nginx-lua'].includes(name));
@@ -207,8 +207,8 @@ async function main(): Promise<void> {
   );
   await using fixture = await setUpBench();
   await using stack = new AsyncDisposableStack();
-  const running: Running[] = [];
-  const excluded = [...leftOut];
+  const running: RunningContender[] = [];
+  const excluded = [...excludedContenders];
   for (const contender of allContenders) {
     if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
     if (contender.missing !== undefined) {

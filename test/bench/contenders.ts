@@ -8,14 +8,14 @@ export interface BenchEnvironment {
   directory: string;
   upstreamPort: number;
   redisPort: number;
-  /** SHA-1 of consume.lua, which Redis isInstalled loaded. */
+  /** SHA-1 of consume.lua, which Redis has loaded. */
   scriptSha: string;
 }
 
 export interface Contender {
   name: string;
   title: string;
-  /** Whether V8 isInstalled to compile its code first, which takes a longer warm-up. */
+  /** Whether V8 has to compile its code first, which takes a longer warm-up. */
   isNode: boolean;
   /** Unmet requirement, such as a package; undefined if the contender can run. */
   missing: string | undefined;

@@ -54,7 +54,7 @@ export async function setUpBench(): Promise<Fixture> {
     const keys: string[] = [];
     while (keys.length < count) {
       const issued = Array.from({ length: Math.min(batchSize, count - keys.length) }, () =>
-        store.issue({ name: 'bench', plan: 'free', ...wanted }),
+        store.issue({ name: 'bench', plan: 'free', ...overrides }),
       );
       keys.push(...(await Promise.all(issued)).map(({ key }) => key));
     }

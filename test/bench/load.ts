@@ -81,7 +81,7 @@ interface FixedRate {
 const rateClients = 20;
 
 /**
- * Measures latency percentile a rate below saturation, so that requests do not queue. Clients start one after another: each
+ * Measures latency at a rate below saturation, so that requests do not queue. Clients start one after another: each
  * sends by its own clock, so clients that start together would keep sending together.
  */
 export async function fixedRate({
@@ -101,7 +101,7 @@ export async function fixedRate({
     '-t1',
     `-c${rateClients}`,
     `-n${requests}`,
-    ...spread,
+    ...staggeredStart,
     `--rps=${perClient}`,
     `--log-file=${log}`,
   ];

@@ -84,14 +84,14 @@ async function compareWithPrisma(fixture: PetsFixture, databaseUrl: string): Pro
   const limit = 20;
   const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
-  const startAndTrack = async (contender: Promise<PetsContender>) => {
+  const stopAtEnd = async (contender: Promise<PetsContender>) => {
     const running = await contender;
     stack.defer(() => running.stop());
     return running;
   };
-  const service = await startAndTrack(startService(fixture, serviceOptions));
-  const prisma = await startAndTrack(startPrisma(fixture, serviceOptions, { separateTicks: true }));
-  const batchingPrisma = await startAndTrack(startPrisma(fixture, serviceOptions, { separateTicks: false }));
+  const service = await stopAtEnd(startService(fixture, serviceOptions));
+  const prisma = await stopAtEnd(startPrisma(fixture, serviceOptions, { separateTicks: true }));
+  const batchingPrisma = await stopAtEnd(startPrisma(fixture, serviceOptions, { separateTicks: false }));
 
   const calls: Record<string, PetsCall> = {
     'list, first page': { kind: 'list', limit },
@@ -185,12 +185,15 @@ async function compareTableSizes(
   const connections = 1;
   const limit = 20;
   await using stack = new AsyncDisposableStack();
-  const startWith = async (databaseUrl: string) => {
+  const startServiceWith = async (databaseUrl: string) => {
     const running = await startService(fixture, { databaseUrl, poolSize: defaultPoolSize });
     stack.defer(() => running.stop());
     return running;
   };
-  const [fewPetsService, manyPetsService] = [await startWith(urls.few), await startWith(urls.many)];
+  const [fewPetsService, manyPetsService] = [
+    await startServiceWith(urls.few),
+    await startServiceWith(urls.many),
+  ];
   const calls: Record<string, (pets: number) => PetsCall> = {
     'first page': () => ({ kind: 'list', limit }),
     'deep page': (pets) => ({ kind: 'list', limit, after: pets * 0.9 }),
@@ -199,15 +202,15 @@ async function compareTableSizes(
     'first page, rare status': () => ({ kind: 'list', limit: 5, status: 'pending' }),
     'one pet': (pets) => ({ kind: 'get', upTo: pets }),
   };
-  const grown: TableSizeComparison[] = [];
+  const comparisons: TableSizeComparison[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const rows = await interleave(warmUpSeconds.grown, {
       few: { contender: fewPetsService, call: call(few), connections },
       many: { contender: manyPetsService, call: call(many), connections },
     });
-    grown.push({ title, ...rows });
+    comparisons.push({ title, ...rows });
   }
-  return grown;
+  return comparisons;
 }
 
 async function comparePoolSizes(fixture: PetsFixture, databaseUrl: string): Promise<PoolSizeResult[]> {
@@ -223,7 +226,7 @@ async function comparePoolSizes(fixture: PetsFixture, databaseUrl: string): Prom
     'list, random page': { kind: 'list-random-page', limit: 20, upTo: many },
     create: { kind: 'create' },
   };
-  const pooled: PoolSizeResult[] = [];
+  const poolSizeResults: PoolSizeResult[] = [];
   for (const [title, call] of Object.entries(calls)) {
     const runs = Array.from(services, ([poolSize, contender]) => [
       String(poolSize),
@@ -232,9 +235,9 @@ async function comparePoolSizes(fixture: PetsFixture, databaseUrl: string): Prom
     const rows = await interleave(warmUpSeconds.pools, Object.fromEntries(runs) as Record<string, Run>);
     // Object.entries returns integer keys in ascending order.
     for (const [poolSize, row] of Object.entries(rows))
-      pooled.push({ title, poolSize: Number(poolSize), row });
+      poolSizeResults.push({ title, poolSize: Number(poolSize), row });
   }
-  return pooled;
+  return poolSizeResults;
 }
 
 async function main(): Promise<void> {
@@ -254,7 +257,7 @@ async function main(): Promise<void> {
   }
   if (options.part.includes('compared')) {
     const rows = await compareWithPrisma(fixture, urls.many);
-    const text = `20 connections, or concurrent callers of Prisma; pool size ${defaultPoolSize}; ${many.toLocaleString('en')} pets. Calls per CPU second do not depend on other load on the machine. Prisma makes each call in its own tick, as requests arrive, unless the row says otherwise.`;
+    const text = `20 connections, or concurrent callers of Prisma; pool size ${defaultPoolSize}; ${many.toLocaleString('en')} pets. Calls per CPU second show how much one core can serve, independently of other load on the machine. Prisma makes each call in its own tick, as requests arrive, unless the row says otherwise.`;
     add('compared', rows, `## Comparison with Prisma alone\n\n${text}\n\n${prismaTable(rows)}`);
   }
   if (options.part.includes('end-to-end')) {

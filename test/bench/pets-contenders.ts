@@ -141,7 +141,7 @@ function httpContender(
     const [before, postgresBefore] = [await cpuSeconds(), await fixture.postgresCpuSeconds()];
     const measured = await closedLoop({ directory: fixture.directory, url, script, connections, seconds });
     const requests = Object.values(measured.statuses).reduce((sum, count) => sum + count, 0);
-    // The whole machine stalled. Only if that happens repeatedly, the service may be the cause.
+    // The machine stalled. The service can be the cause only if this happens repeatedly.
     if (requests === 0 && attempts > 1) return measure(call, connections, seconds, attempts - 1);
     if (measured.statuses[expectedStatus(call)] !== requests) {
       throw new Error(`unexpected response statuses: ${JSON.stringify(measured.statuses)}`);

@@ -106,7 +106,7 @@ async function startPostgres(directory: string, port: number): Promise<PinnedPro
     data,
     '-p',
     String(port),
-    ...[...settings, ...quiet].flatMap((each) => ['-c', each]),
+    ...[...settings, ...lessBackgroundWork].flatMap((each) => ['-c', each]),
   ];
   // PostgreSQL refuses to run as root.
   const user = process.getuid?.() === 0 ? await postgresUser() : undefined;
@@ -117,7 +117,7 @@ async function startPostgres(directory: string, port: number): Promise<PinnedPro
   return startPinned({
     core: cores.support,
     command: user === undefined ? join(binDirectory, 'postgres') : 'setpriv',
-    args: user === undefined ? serverArgs : [...asUser, join(binDirectory, 'postgres'), ...server],
+    args: user === undefined ? serverArgs : [...asUser, join(binDirectory, 'postgres'), ...serverArgs],
     directory,
     port,
   });

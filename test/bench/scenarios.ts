@@ -19,7 +19,7 @@ for line in io.lines('${file}') do ${name}[#${name} + 1] = 'Bearer ' .. line end
 `;
 const get = (key: string, target = '/v1/pets?limit=2') =>
   `return wrk.format('GET', '${target}', { authorization = ${key} })`;
-const ours = ['direct', 'gateway', 'nginx-lua'] as const;
+const mainContenders = ['direct', 'gateway', 'nginx-lua'] as const;
 const all200 = { 200: [99.9, 100] } as const;
 
 export const scenarios: readonly Scenario[] = [
@@ -35,7 +35,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'many-keys',
     title: '10,000 keys, round-robin',
     connections: 50,
-    contenders: ours,
+    contenders: mainContenders,
     script: ({ keys }) => `${readKeys(keys, 'keys')} local turn = 0
 function request() turn = turn % #keys + 1 ${get('keys[turn]')} end`,
     expected: all200,
@@ -58,7 +58,7 @@ end`,
   },
   {
     name: 'banned',
-    title: 'requests of a banned client',
+    title: 'requests from a banned client',
     connections: 50,
     contenders: ['gateway'],
     script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
@@ -69,7 +69,7 @@ end`,
     title: 'one hot key, 1,000 idle connections',
     connections: 50,
     idleConnections: 1000,
-    contenders: ours,
+    contenders: mainContenders,
     script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`)} end`,
     expected: all200,
   },
@@ -77,7 +77,7 @@ end`,
     name: 'post',
     title: 'POST with a 2 kB body',
     connections: 50,
-    contenders: ours,
+    contenders: mainContenders,
     script: ({ hotKey }) => `local body = '{"name":"' .. string.rep('x', 2000) .. '","categoryId":1}'
 function request()
   return wrk.format('POST', '/v1/pets', {
@@ -90,7 +90,7 @@ end`,
     name: 'page',
     title: 'pages of 100 pets',
     connections: 50,
-    contenders: ours,
+    contenders: mainContenders,
     script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/2')} end`,
     expected: all200,
   },
@@ -98,7 +98,7 @@ end`,
     name: 'large',
     title: '1 MiB responses',
     connections: 10,
-    contenders: ours,
+    contenders: mainContenders,
     script: ({ hotKey }) => `function request() ${get(`'Bearer ${hotKey}'`, '/v1/pets/1')} end`,
     expected: all200,
   },

@@ -31,7 +31,7 @@ if ARGV[2] == '' then
 elseif tonumber(ARGV[2]) > nowSeconds then
   redis.call('EXPIREAT', KEYS[1], ARGV[2])
 else
-  -- The expiry was edited into the far past, but whoever changes the record now wants it to exist.
+  -- The expiry was edited into the far past; a change of the record shows that it is still wanted.
   redis.call('EXPIREAT', KEYS[1], nowSeconds + tonumber(ARGV[3]))
 end
 return changed

@@ -8,7 +8,7 @@ import { createReadinessProbe } from '../../../gateway/upstream/readiness-probe.
 import { placeholderTarget, undiciTransport } from '../../../gateway/upstream/undici-transport.ts';
 import { createUpstreams } from '../../../gateway/upstream/upstreams.ts';
 
-/** The gateway's own proxy only. The difference to the gateway is the cost of keys, quotas, headers and log. */
+/** The gateway's own proxy only. Its distance from the gateway is the cost of keys, quotas, headers and log. */
 const upstreams = createUpstreams({
   urls: [process.env['UPSTREAM'] ?? ''],
   probe: createReadinessProbe(),

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** HAProxy counts requests per key and minute in its own memory: the fastest option without Redis. */
+/** HAProxy counts requests per key and minute in its own memory, without Redis. */
 export async function stickTable(directory: string, port: number, upstreamPort: number): Promise<string[]> {
   const file = join(directory, `haproxy-${port}.cfg`);
   await writeFile(

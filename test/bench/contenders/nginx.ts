@@ -132,7 +132,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
   });
 }
 
-/** The upstream of all contenders. Its responses are static, so that it is never the bottleneck. */
+/** The upstream of all contenders. Its responses are static, to keep its own work minimal. */
 export async function upstream(directory: string, port: number): Promise<string[]> {
   const prefix = join(directory, 'upstream');
   await mkdir(prefix, { recursive: true });
