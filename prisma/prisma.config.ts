@@ -1,7 +1,7 @@
 import { defineConfig } from 'prisma/config';
 
-// `prisma generate` looks for the native schema engine and tries to download it, although it never
-// runs it. Naming any existing executable stops the look-up, so generating works offline.
+// `prisma generate` downloads the native schema engine, although it never runs it. Setting this to any executable
+// prevents the download, so that the command works offline.
 process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath;
 
 const databaseUrl = process.env['DATABASE_URL'];

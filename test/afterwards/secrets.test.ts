@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { createSecretFinder, readEvidence, type EvidenceKind } from '../support/checks/evidence.ts';
 
-/** Fewer means that the tests which make them have not run. */
-const leastSecrets = 100;
+/** A full run creates more secrets; fewer mean that only some tests ran. */
+const minSecrets = 100;
 
-test('no log line, no metric, no error answer and no request upstream of the whole suite holds a secret', async ({
+test('no log line, metric, error response or upstream request of the whole suite contains a secret', async ({
   skip,
 }) => {
   const secrets = new Set<string>();
   for await (const text of readEvidence('secrets')) {
     for (const secret of text.split('\n')) if (secret !== '') secrets.add(secret);
   }
-  if (secrets.size < leastSecrets) {
-    console.warn('secrets in the output: skipped, since only a part of the suite has run');
+  if (secrets.size < minSecrets) {
+    console.warn('search for secrets skipped: only part of the suite ran');
     return skip();
   }
   const keys = [...secrets].filter((secret) => secret.startsWith('pets_'));
@@ -24,23 +24,23 @@ test('no log line, no metric, no error answer and no request upstream of the who
   };
 
   const findSecrets = createSecretFinder(secrets);
-  // What is searched is there, and would be found.
-  let requests = 0;
-  let metrics = 0;
+  // Guards against an empty search: the output has content, and a secret in it would be found.
+  let loggedRequests = 0;
+  let metricSamples = 0;
   for await (const text of readEvidence('output')) {
-    requests += text.match(/"msg":"request"/g)?.length ?? 0;
-    metrics += text.match(/^gateway_requests_total\{/gm)?.length ?? 0;
-    // Nor a password that a test has given to a store.
+    loggedRequests += text.match(/"msg":"request"/g)?.length ?? 0;
+    metricSamples += text.match(/^gateway_requests_total\{/gm)?.length ?? 0;
+    // Passwords that tests set for Redis and PostgreSQL.
     expect(/hunter2|:secret@/.exec(text)?.[0]).toBeUndefined();
   }
-  expect(requests).toBeGreaterThan(1000);
-  expect(metrics).toBeGreaterThan(0);
+  expect(loggedRequests).toBeGreaterThan(1000);
+  expect(metricSamples).toBeGreaterThan(0);
   for (const secret of [...secrets].slice(0, 100)) {
     expect(findSecrets(`{"msg":"x${secret}","y":1}`)).not.toEqual([]);
   }
 
   expect(await search('output', findSecrets)).toEqual([]);
   expect(await search('refusals', findSecrets)).toEqual([]);
-  // Tokens are what goes there in place of keys.
+  // Internal tokens replace API keys in upstream requests, so only keys are searched for.
   expect(await search('upstream', createSecretFinder(keys))).toEqual([]);
 });

@@ -81,21 +81,21 @@ for (const { name, start, tags } of storesKinds)
       { id: 'getPet', method: 'GET', path: '/pets/1' },
     ];
 
-    /** One request for each operation, good but for what is being tried. */
-    const each = async (
-      use: (
+    /** Sends one request for each operation, and checks the responses. */
+    const checkEach = async (
+      sendRequest: (
         operation: (typeof operations)[number],
       ) => Promise<Pick<ClientResponse, 'status' | 'header' | 'text'>>,
     ) => {
-      const responses = await Promise.all(operations.map(use));
+      const responses = await Promise.all(operations.map(sendRequest));
       for (const [index, response] of responses.entries())
         contract.check(operations[index]?.id ?? '', response);
     };
-    const sendTo = (gatewayUrl: string, withKey = key) =>
-      each(({ method, path }) =>
+    const sendTo = (gatewayUrl: string, apiKey = key) =>
+      checkEach(({ method, path }) =>
         method === 'POST'
-          ? postJson(`${gatewayUrl}/v1${path}`, withKey, { name: 'Rex', categoryId: 1 })
-          : send(`${gatewayUrl}/v1${path}`, { key: withKey }),
+          ? postJson(`${gatewayUrl}/v1${path}`, apiKey, { name: 'Rex', categoryId: 1 })
+          : send(`${gatewayUrl}/v1${path}`, { key: apiKey }),
       );
     const rawResponse = async (
       bytes: string,
@@ -156,7 +156,7 @@ for (const { name, start, tags } of storesKinds)
     });
 
     test('401', async () => {
-      await each(({ method, path }) => send(url(path), { method }));
+      await checkEach(({ method, path }) => send(url(path), { method }));
       expect(contract.unseen()).not.toContain('getPet 401');
     });
 
@@ -167,12 +167,12 @@ for (const { name, start, tags } of storesKinds)
     });
 
     test('408', async () => {
-      await each(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
+      await checkEach(({ method, path }) => rawResponse(head(`${method} /v1${path}`).slice(0, -1)));
       expect(contract.unseen()).not.toContain('getPet 408');
     });
 
     test('413 and 415', async () => {
-      await each(({ method, path }) =>
+      await checkEach(({ method, path }) =>
         rawResponse(`${head(`${method} /v1${path}`)}Content-Length: 1048577\r\n\r\n`),
       );
       contract.check('createPet', await postJson(url('/pets'), key, 'x'.repeat(1_100_000)));
@@ -180,7 +180,7 @@ for (const { name, start, tags } of storesKinds)
       expect(contract.unseen()).not.toContain('createPet 415');
     });
 
-    test('422 for an Idempotency-Key with another body, and 409 while the first is in flight', async () => {
+    test('422 for an Idempotency-Key with another body, and 409 while the first request is in flight', async () => {
       const create = (gatewayUrl: string, name: string) =>
         send(`${gatewayUrl}/v1/pets`, {
           method: 'POST',
@@ -200,24 +200,26 @@ for (const { name, start, tags } of storesKinds)
         REDIS_URL: redisUrl(),
         PETS_SERVICE_URL: pets.url,
       });
-      // Whoever has the database to himself keeps the first request waiting.
+      // An exclusive lock on the database keeps the first request in flight.
       const { promise: finished, resolve: finish } = Promise.withResolvers<void>();
-      const alone = database.runExclusive(() => finished);
+      const exclusiveLock = database.runExclusive(() => finished);
       const first = create(other.url, 'Rex');
-      // Which of the two comes first is up to the network.
+      // Either request can arrive first.
       const second = create(other.url, 'Rex');
       const refused = await Promise.race([first, second]);
       contract.check('createPet', refused);
       expect(refused.json).toMatchObject({ code: 'idempotency_key_in_use', status: 409 });
       finish();
-      await alone;
+      await exclusiveLock;
       const statuses = (await Promise.all([first, second])).map(({ status }) => status);
       expect(statuses.toSorted((a, b) => a - b)).toEqual([201, 409]);
     });
 
     test('417 and 431', async () => {
-      await each(({ method, path }) => rawResponse(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`));
-      await each(({ method, path }) =>
+      await checkEach(({ method, path }) =>
+        rawResponse(`${head(`${method} /v1${path}`)}Expect: magic\r\n\r\n`),
+      );
+      await checkEach(({ method, path }) =>
         rawResponse(`${head(`${method} /v1${path}`)}A: ${'a'.repeat(20_000)}\r\n\r\n`),
       );
       expect(contract.unseen()).not.toContain('getPet 431');
@@ -230,17 +232,17 @@ for (const { name, start, tags } of storesKinds)
       expect(contract.unseen()).not.toContain('getPet 429');
     });
 
-    test('504 while the pets service is paused, and 503 once it is gone', async () => {
-      const impatient = await startGateway({
+    test('504 while the pets service is paused, and 503 once it has stopped', async () => {
+      const shortTimeoutGateway = await startGateway({
         ...env,
         REDIS_URL: redisUrl(),
         PETS_SERVICE_URL: petsService.url,
         UPSTREAM_TIMEOUT_MS: '500',
       });
       petsService.signal('SIGSTOP');
-      await sendTo(impatient.url);
+      await sendTo(shortTimeoutGateway.url);
       petsService.signal('SIGCONT');
-      await impatient[Symbol.asyncDispose]();
+      await shortTimeoutGateway[Symbol.asyncDispose]();
       await petsService.stop();
       await sendTo(gateway.url);
       expect(contract.unseen()).not.toContain('getPet 503');
@@ -248,7 +250,7 @@ for (const { name, start, tags } of storesKinds)
       await expect.poll(async () => (await send(url('/pets'), { key })).status).toBe(200);
     });
 
-    test('502 from something that is not the pets service', async () => {
+    test('502 for a response that is not HTTP', async () => {
       const upstream = await startUpstream();
       upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
       const other = await startGateway({ ...env, REDIS_URL: redisUrl(), PETS_SERVICE_URL: upstream.url });
@@ -258,7 +260,7 @@ for (const { name, start, tags } of storesKinds)
       expect(contract.unseen()).not.toContain('getPet 502');
     });
 
-    test('500 for pets that the database cannot work out, and 410 from the sunset on', async () => {
+    test('500 if a query fails, and 410 from the sunset on', async () => {
       const publicKey = createPublicKey(readFileSync(join(directory.path, 'internal-token', 'public.pem')));
       let clock = Date.now();
       const database = await PGlite.create();
@@ -298,7 +300,7 @@ for (const { name, start, tags } of storesKinds)
       expect(contract.unseen()).not.toContain('getUsage 431');
     });
 
-    test('getUsage: 429 for an address without a valid key, 503 where no Redis can tell', async () => {
+    test('getUsage: 429 for an address without a valid key, 503 while Redis is unavailable', async () => {
       await ops('plans', 'set', 'anonymous', '--minute', '1');
       await expect.poll(async () => (await send(url('/usage'))).status).toBe(429);
       contract.check('getUsage', await send(url('/usage')));
@@ -309,7 +311,7 @@ for (const { name, start, tags } of storesKinds)
       expect(contract.unseen()).not.toContain('getUsage 503');
     });
 
-    test('every documented answer has been seen', () => {
+    test('every documented response has been seen', () => {
       expect(contract.unseen()).toEqual([]);
     });
   });

@@ -28,10 +28,10 @@ export interface OpenApiDocument {
   };
 }
 
-/** Holds real answers against the OpenAPI document, and knows which of its answers have been seen. */
-/** What the pets service says of a deprecated operation, whatever comes of it. */
-const mayComeAlong = new Set(['Deprecation', 'Sunset', 'SuccessorLink', 'Link']);
+/** Headers that every response of a deprecated operation may have. */
+const headersOfDeprecated = new Set(['Deprecation', 'Sunset', 'SuccessorLink', 'Link']);
 
+/** Checks responses against the OpenAPI document, and records which documented responses have been seen. */
 export function createContract(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajv.addFormat('int64', true);
@@ -43,16 +43,16 @@ export function createContract(document: OpenApiDocument) {
     return ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as object);
   }
 
-  function resolve<T extends { $ref?: string }>(object: T, among: Record<string, T>): T {
+  function resolve<T extends { $ref?: string }>(object: T, components: Record<string, T>): T {
     if (object.$ref === undefined) return object;
     const name = object.$ref.split('/').at(-1) ?? '';
-    const target = among[name];
-    if (target === undefined) throw new Error(`${object.$ref} leads nowhere`);
+    const target = components[name];
+    if (target === undefined) throw new Error(`${object.$ref} does not exist`);
     return target;
   }
 
   return {
-    /** Fails unless the answer is one that the document promises for the operation. */
+    /** Fails unless the document describes this response of the operation. */
     check(operationId: string, received: Pick<ClientResponse, 'status' | 'header' | 'text'>): void {
       const operation = operations.find((candidate) => candidate.operationId === operationId);
       const documented = operation?.responses[received.status];
@@ -71,7 +71,7 @@ export function createContract(document: OpenApiDocument) {
         expect(validate(schema.type === 'integer' ? Number(value) : value), `${name}: ${value}`).toBe(true);
       }
       for (const name of Object.keys(document.components.headers)) {
-        if (mayComeAlong.has(name) || response.headers?.[name] !== undefined) continue;
+        if (headersOfDeprecated.has(name) || response.headers?.[name] !== undefined) continue;
         expect(
           received.header(name),
           `${operationId} ${received.status}: ${name} is not documented`,
@@ -89,13 +89,13 @@ export function createContract(document: OpenApiDocument) {
       }
       seen.add(`${operationId} ${received.status}`);
     },
-    /** Documented answers that no check has seen. */
+    /** Documented responses that have not been checked. */
     unseen(): string[] {
       return operations
         .flatMap(({ operationId, responses }) =>
           Object.keys(responses).map((status) => `${operationId} ${status}`),
         )
-        .filter((promise) => !seen.has(promise));
+        .filter((response) => !seen.has(response));
     },
   };
 }

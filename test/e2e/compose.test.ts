@@ -42,7 +42,7 @@ describe('docker-compose.yml', () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  test('publishes the gateway only, and checks the health of all that stays', () => {
+  test('publishes only the gateway, and checks the health of every long-running service', () => {
     expect(Object.keys(services).toSorted()).toEqual([
       'gateway',
       'migration',
@@ -72,14 +72,14 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test('what the images run imports nothing that is only there for development', async () => {
+  test('the code in the images imports no development dependency', async () => {
     const { dependencies } = JSON.parse(await read('package.json')) as {
       dependencies: Record<string, string>;
     };
     const imported = new Set<string>();
     for (const folder of ['gateway', 'pets-service', 'prisma']) {
       for (const path of await readdir(join(root, folder), { recursive: true })) {
-        // The configuration of the prisma command is the command's own.
+        // Only the prisma command, a development dependency, reads its configuration.
         if (!path.endsWith('.ts') || path === 'prisma.config.ts' || path.startsWith('generated')) continue;
         const source = await read(`${folder}/${path}`);
         for (const [, specifier = ''] of source.matchAll(/(?:\bfrom |\bimport\()'([^'.][^']*)'/g)) {
@@ -98,25 +98,25 @@ describe(
   () => {
     let directory: TemporaryDirectory;
     const running: ChildProcess[] = [];
-    /** What compose's network and volumes would resolve, and ports that are free here. */
+    /** Local values for the host names, ports and volumes of compose. */
     let replacements: [from: string, to: string][];
 
-    const local = (text: string) =>
+    const toLocal = (text: string) =>
       replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
 
-    /** The service's own command, or that of its image, with its own environment and no other. */
+    /** Runs the command of the service or of its image, with no other environment than theirs. */
     async function launch(name: string, extraArguments: string[] = []): Promise<ChildProcess> {
       const { command, build, environment = {} } = service(name);
       const dockerfile = build === undefined ? '' : await read(build.dockerfile);
       const [program = '', ...args] =
         command ?? (JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? '[]') as string[]);
-      const ofImage = (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').filter(Boolean);
-      const imageEnvironment = Object.fromEntries(ofImage.map((pair) => pair.split('='))) as Record<
+      const imageVariables = (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').filter(Boolean);
+      const imageEnvironment = Object.fromEntries(imageVariables.map((pair) => pair.split('='))) as Record<
         string,
         string
       >;
       const env = Object.fromEntries(
-        Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, local(value)]),
+        Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, toLocal(value)]),
       );
       const child = spawn(program === 'node' ? process.execPath : program, [...args, ...extraArguments], {
         cwd: root,
@@ -133,15 +133,19 @@ describe(
         child.on('exit', resolve);
       });
 
-    /** The health check of the service, until it is content. */
-    async function healthy(name: string): Promise<void> {
+    /** Runs the health check of the service until it succeeds. */
+    async function untilHealthy(name: string): Promise<void> {
       const [kind, program = '', ...args] = service(name).healthcheck?.test ?? [];
       expect(kind).toBe('CMD');
       const check = async () => {
-        const extra = program === 'redis-cli' ? ['-p', local('redis-port')] : [];
-        const child = spawn(program === 'node' ? process.execPath : program, [...extra, ...args.map(local)], {
-          stdio: 'ignore',
-        });
+        const extra = program === 'redis-cli' ? ['-p', toLocal('redis-port')] : [];
+        const child = spawn(
+          program === 'node' ? process.execPath : program,
+          [...extra, ...args.map(toLocal)],
+          {
+            stdio: 'ignore',
+          },
+        );
         return exitOf(child);
       };
       await expect.poll(check, { timeout: 15_000, interval: 200 }).toBe(0);
@@ -160,7 +164,7 @@ describe(
         ['redis://redis:6379', `redis://127.0.0.1:${redis}`],
         ['redis-port', String(redis)],
         ['postgresql://pets:${POSTGRES_PASSWORD:-pets}@postgres:5432/pets', databaseUrl.href],
-        // However many cores there are.
+        // Independent of the number of cores.
         ['${GATEWAY_WORKERS:-}', '2'],
         ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
         ['0.0.0.0', '127.0.0.1'],
@@ -182,21 +186,28 @@ describe(
       await directory[Symbol.asyncDispose]();
     });
 
-    test('start in the order of their conditions, and serve', { timeout: 60_000 }, async () => {
-      await launch('redis', ['--port', local('redis-port'), '--bind', '127.0.0.1', '--dir', directory.path]);
-      await healthy('redis');
+    test('start in the order of depends_on, and serve requests', { timeout: 60_000 }, async () => {
+      await launch('redis', [
+        '--port',
+        toLocal('redis-port'),
+        '--bind',
+        '127.0.0.1',
+        '--dir',
+        directory.path,
+      ]);
+      await untilHealthy('redis');
       expect(await exitOf(await launch('migration'))).toBe(0);
 
       expect(service('gateway').depends_on).toEqual({ redis: { condition: 'service_healthy' } });
       await launch('gateway');
-      await healthy('gateway');
+      await untilHealthy('gateway');
 
       expect(service('pets-service').depends_on).toEqual({
         migration: { condition: 'service_completed_successfully' },
         gateway: { condition: 'service_healthy' },
       });
       await launch('pets-service');
-      await healthy('pets-service');
+      await untilHealthy('pets-service');
 
       const ops = spawnSync(
         process.execPath,
@@ -204,12 +215,12 @@ describe(
         {
           cwd: root,
           encoding: 'utf8',
-          env: { REDIS_URL: local('redis://redis:6379'), DATA_DIR: directory.path },
+          env: { REDIS_URL: toLocal('redis://redis:6379'), DATA_DIR: directory.path },
         },
       );
       keepSecrets(ops.stdout);
       const { key } = JSON.parse(ops.stdout) as { key: string };
-      const pets = `http://127.0.0.1:${local('8080')}/v1/pets`;
+      const pets = `http://127.0.0.1:${toLocal('8080')}/v1/pets`;
       expect((await send(pets, { key })).json).toEqual([]);
       expect((await postJson(pets, key, { name: 'Rex', categoryId: 1 })).status).toBe(201);
       expect((await send(pets, { key })).json).toMatchObject([{ name: 'Rex' }]);

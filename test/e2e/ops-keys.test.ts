@@ -19,7 +19,7 @@ interface ShownKey {
   replacedBy: string | null;
 }
 
-describe('the life of keys', () => {
+describe('the life cycle of keys', () => {
   let kit: OpsKit;
   let directory: TemporaryDirectory;
 
@@ -35,15 +35,15 @@ describe('the life of keys', () => {
 
   const codeOf = async (key: string) => ((await kit.pets(key)).json as { code?: string }).code;
 
-  async function fileOf(text: string | Buffer): Promise<string> {
+  async function writeInput(text: string | Buffer): Promise<string> {
     const path = join(directory.path, `${crypto.randomUUID()}.txt`);
     await writeFile(path, text);
     return path;
   }
 
   describe('keys rotate', () => {
-    test('makes a key like the old one, which works until the grace ends', async () => {
-      const old = await kit.json<ShownKey>(
+    test('creates a key with the same settings; the old key works until the grace period ends', async () => {
+      const oldKey = await kit.json<ShownKey>(
         'keys',
         'issue',
         '--plan',
@@ -54,57 +54,57 @@ describe('the life of keys', () => {
         '77',
       );
       const before = Date.now();
-      const fresh = await kit.json<ShownKey>('keys', 'rotate', old.id, '--grace', '3s');
-      expect(fresh).toMatchObject({
+      const newKey = await kit.json<ShownKey>('keys', 'rotate', oldKey.id, '--grace', '3s');
+      expect(newKey).toMatchObject({
         name: 'ACME',
         plan: 'pro',
         minute: 77,
         expiresAt: null,
-        replaces: old.id,
+        replaces: oldKey.id,
       });
-      expect(fresh.key).not.toBe(old.key);
-      for (const key of [old.key, fresh.key]) {
+      expect(newKey.key).not.toBe(oldKey.key);
+      for (const key of [oldKey.key, newKey.key]) {
         const response = await kit.pets(key);
         expect(response.header('RateLimit-Policy')).toContain('q=77;w=60');
-        // Each has counters of its own.
+        // Each key has its own counters.
         expect(response.header('RateLimit')).toMatch(/^"minute";r=76;t=\d+, "day";r=9999;/);
       }
-      const shown = await kit.json<ShownKey>('keys', 'show', old.id);
-      expect(shown.replacedBy).toBe(fresh.id);
+      const shown = await kit.json<ShownKey>('keys', 'show', oldKey.id);
+      expect(shown.replacedBy).toBe(newKey.id);
       expect(Date.parse(shown.expiresAt ?? '')).toBeGreaterThanOrEqual(before + 3000);
-      await expect.poll(() => codeOf(old.key)).toBe('expired_api_key');
-      expect((await kit.pets(fresh.key)).status).toBe(200);
+      await expect.poll(() => codeOf(oldKey.key)).toBe('expired_api_key');
+      expect((await kit.pets(newKey.key)).status).toBe(200);
     });
 
-    test('never lets the old key live past its own expiry, which the new one has too', async () => {
+    test('does not extend the expiry of the old key, and gives it to the new key', async () => {
       const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-      const wanted = ['--plan', 'free', '--name', 'x', '--expires', expiresAt];
-      const old = await kit.json<ShownKey>('keys', 'issue', ...wanted);
-      const fresh = await kit.json<ShownKey>('keys', 'rotate', old.id, '--grace', '7d');
-      expect(fresh.expiresAt).toBe(expiresAt);
-      expect((await kit.json<ShownKey>('keys', 'show', old.id)).expiresAt).toBe(expiresAt);
+      const options = ['--plan', 'free', '--name', 'x', '--expires', expiresAt];
+      const oldKey = await kit.json<ShownKey>('keys', 'issue', ...options);
+      const newKey = await kit.json<ShownKey>('keys', 'rotate', oldKey.id, '--grace', '7d');
+      expect(newKey.expiresAt).toBe(expiresAt);
+      expect((await kit.json<ShownKey>('keys', 'show', oldKey.id)).expiresAt).toBe(expiresAt);
     });
 
-    test('with no grace ends the old key at once, and replaces a key only once', async () => {
-      const old = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      expect((await kit.pets(old.key)).status).toBe(200);
-      const again = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await kit.json('keys', 'rotate', old.id, '--grace', '0');
-      expect(await codeOf(old.key)).toBe('expired_api_key');
-      const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', again.id, '--json')));
+    test('without a grace period expires the old key at once, and replaces a key only once', async () => {
+      const oldKey = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+      expect((await kit.pets(oldKey.key)).status).toBe(200);
+      const rotated = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0');
+      expect(await codeOf(oldKey.key)).toBe('expired_api_key');
+      const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', rotated.id, '--json')));
       expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(['0', '2', '2']);
       const refused = runs.find(({ code }) => code === 2);
       expect(refused?.stderr).toMatch(/has been replaced by key_\w+ already/);
       const all = await kit.json<ShownKey[]>('keys', 'list');
-      const valid = all.filter(({ replaces, state }) => replaces === again.id && state === 'valid');
+      const valid = all.filter(({ replaces, state }) => replaces === rotated.id && state === 'valid');
       expect(valid).toHaveLength(1);
-      // A replacement that is not valid any more is none.
+      // A key can be rotated again when its replacement is no longer valid.
       await kit.json('keys', 'revoke', valid[0]?.id ?? '');
-      expect((await kit.json<ShownKey>('keys', 'rotate', again.id)).replaces).toBe(again.id);
+      expect((await kit.json<ShownKey>('keys', 'rotate', rotated.id)).replaces).toBe(rotated.id);
     });
   });
 
-  test('keys set changes name and expiry, on the next request', async () => {
+  test('keys set changes name and expiry from the next request on', async () => {
     const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
     expect((await kit.pets(key)).status).toBe(200);
     const soon = new Date(Date.now() + 1500).toISOString();
@@ -119,7 +119,7 @@ describe('the life of keys', () => {
   });
 
   describe('keys export and keys import', () => {
-    test('keep what is odd but works, and leave out what is unusable, with a warning', async () => {
+    test('keep unusual but valid records, and skip invalid ones with a warning', async () => {
       await using other = await startAnyRedis();
       const run = (...args: string[]) =>
         runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
@@ -133,15 +133,15 @@ describe('the life of keys', () => {
       expect(exported.stderr).toMatch(
         /^ops: warning: the record of bad is invalid: .*\nops: 1 records are invalid and not in the export\n$/,
       );
-      const file = await fileOf(`\u{FEFF}${exported.stdout}`);
-      // The index is lost, as by an edit: importing mends it.
+      const file = await writeInput(`\u{FEFF}${exported.stdout}`);
+      // An import restores lost indexes.
       await other.redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
       expect(JSON.parse((await run('keys', 'import', file, '--json')).stdout)).toMatchObject({
         unchanged: 1,
       });
       expect(JSON.parse((await run('keys', 'list', '--json')).stdout)).toMatchObject([{ id: 'odd' }]);
       await other.redis.del(redisKeys.apiKey('c'.repeat(64)));
-      // Two at the same time add it once, and a list in between forgets nothing.
+      // Concurrent imports add the key once, and a concurrent list does not remove it.
       const runs = await Promise.all([
         run('keys', 'import', file, '--json'),
         run('keys', 'import', file, '--json'),
@@ -153,7 +153,7 @@ describe('the life of keys', () => {
       expect(await other.redis.zrange(redisKeys.apiKeysByCreation, '0', '-1')).toEqual(['odd']);
     });
 
-    test('bring keys into a Redis that has lost them; importing again changes nothing', async () => {
+    test('restore keys in an empty Redis; a second import changes nothing', async () => {
       await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
       const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');
       const revoked = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Revoked');
@@ -170,12 +170,12 @@ describe('the life of keys', () => {
       for (const { key } of [own, revoked]) expect(exported).not.toContain(key.slice(9));
 
       await using other = await startAnyRedis();
-      const file = await fileOf(exported);
+      const file = await writeInput(exported);
       const run = (...args: string[]) =>
         runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
-      const early = await run('keys', 'import', file);
-      expect(early.code).toBe(2);
-      expect(early.stderr).toMatch(/^ops: line \d+: there is no plan named "gold"/);
+      const withoutPlan = await run('keys', 'import', file);
+      expect(withoutPlan.code).toBe(2);
+      expect(withoutPlan.stderr).toMatch(/^ops: line \d+: there is no plan named "gold"/);
       expect((await other.redis.keys('gw:key*')).length).toBe(0);
 
       await run('plans', 'set', 'gold', '--minute', '5', '--day', '50');
@@ -190,23 +190,23 @@ describe('the life of keys', () => {
       const second = await run('keys', 'import', file, '--json');
       expect(JSON.parse(second.stdout)).toMatchObject({ added: 0, unchanged: lines.length });
       expect(await snapshot(other.redis)).toEqual(imported);
-      const list = async (runs: typeof run) =>
+      const listKeys = async (runOps: typeof run) =>
         JSON.parse(
-          (await runs('keys', 'list', '--json')).stdout.replaceAll(/"rev":\d+/g, '"rev":0'),
+          (await runOps('keys', 'list', '--json')).stdout.replaceAll(/"rev":\d+/g, '"rev":0'),
         ) as unknown;
-      expect(await list(run)).toEqual(await list(kit.run));
+      expect(await listKeys(run)).toEqual(await listKeys(kit.run));
     });
 
-    test('leave what has changed since as it is', async () => {
+    test('do not overwrite keys that changed after the export', async () => {
       const { id } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Before');
-      const file = await fileOf((await kit.run('keys', 'export')).stdout);
+      const file = await writeInput((await kit.run('keys', 'export')).stdout);
       await kit.json('keys', 'set', id, '--name', 'After');
       expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 0, differing: 1 });
       expect((await kit.json<ShownKey>('keys', 'show', id)).name).toBe('After');
     });
 
-    test('a broken line is named, and nothing is changed', async () => {
-      const good = {
+    test('report an invalid line and import nothing', async () => {
+      const validRecord = {
         sha256: 'a'.repeat(64),
         id: 'key_new',
         name: 'New',
@@ -217,32 +217,34 @@ describe('the life of keys', () => {
       };
       const [known = ''] = (await kit.run('keys', 'export')).stdout.split('\n');
       const { id, sha256 } = JSON.parse(known) as { id: string; sha256: string };
-      const broken: [object | string, RegExp][] = [
+      const invalidLines: [object | string, RegExp][] = [
         ['{', /line 2 is not JSON/],
-        [{ ...good, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
-        [{ ...good, minute: 0 }, /line 2: minute /],
-        [{ ...good, minute: '60' }, /line 2: minute /],
-        [{ ...good, expiresAt: 'soon' }, /line 2: expiresAt /],
-        [{ ...good, plan: 'nope' }, /line 2: there is no plan named "nope"/],
-        [{ ...good, key: 'pets_secret' }, /line 2: .*"key"/],
-        [{ ...good, id }, /line 2: key_\w+ is the id of another key in this Redis/],
-        [{ ...good, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
-        [{ ...good, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
+        [{ ...validRecord, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
+        [{ ...validRecord, minute: 0 }, /line 2: minute /],
+        [{ ...validRecord, minute: '60' }, /line 2: minute /],
+        [{ ...validRecord, expiresAt: 'soon' }, /line 2: expiresAt /],
+        [{ ...validRecord, plan: 'nope' }, /line 2: there is no plan named "nope"/],
+        [{ ...validRecord, key: 'pets_secret' }, /line 2: .*"key"/],
+        [{ ...validRecord, id }, /line 2: key_\w+ is the id of another key in this Redis/],
+        [{ ...validRecord, sha256 }, /line 2: the key of key_new has the id key_\w+ in this Redis/],
+        [{ ...validRecord, id: 'key_first' }, /line 2: a{64} is in line 1, too/],
       ];
       const before = await snapshot(kit.redis);
-      for (const [line, message] of broken) {
+      for (const [line, message] of invalidLines) {
         const second = typeof line === 'string' ? line : JSON.stringify(line);
         const first = JSON.stringify(
-          second.includes('key_first') ? good : { ...good, id: 'key_1', sha256: 'b'.repeat(64) },
+          second.includes('key_first')
+            ? validRecord
+            : { ...validRecord, id: 'key_1', sha256: 'b'.repeat(64) },
         );
-        const { code, stderr } = await kit.run('keys', 'import', await fileOf(`${first}\n${second}\n`));
+        const { code, stderr } = await kit.run('keys', 'import', await writeInput(`${first}\n${second}\n`));
         expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) as string });
       }
       expect(await snapshot(kit.redis)).toEqual(before);
     });
   });
 
-  test('a record whose expiry was edited into the far past is still there after a change', async () => {
+  test('a record whose expiry was set to the far past is kept after a change', async () => {
     const { key, id, keyHash } = await kit.issue({ name: 'Far past' });
     expect((await kit.pets(key)).status).toBe(200);
     await kit.redis.hset(redisKeys.apiKey(keyHash), 'expiresAt', '2020-01-01T00:00:00Z');
@@ -255,8 +257,8 @@ describe('the life of keys', () => {
   });
 
   describe('keys issue --from', () => {
-    test('makes a key for each line, and all work', async () => {
-      const file = await fileOf(
+    test('creates a working key for each line', async () => {
+      const file = await writeInput(
         'plan,name,minute,expires\nfree,"Smith, Jones & Co",,\npro,Second,42,2099-01-01\n',
       );
       const issued = await kit.json<ShownKey[]>('keys', 'issue', '--from', file);
@@ -271,8 +273,8 @@ describe('the life of keys', () => {
       );
     });
 
-    test('a wrong line is named, and no key is made', { timeout: 60_000 }, async () => {
-      const wrong: [string | Buffer, RegExp][] = [
+    test('reports an invalid line and creates no key', { timeout: 60_000 }, async () => {
+      const invalidFiles: [string | Buffer, RegExp][] = [
         ['', /the file has no lines with keys|name the columns/],
         ['name,plan\n', /the file has no lines with keys/],
         ['name\nx\n', /the first line has to name the columns, with plan/],
@@ -289,8 +291,8 @@ describe('the life of keys', () => {
         ['name,plan\n\u{1B}]0;x\u{7},free\n', /line 2: name/],
       ];
       const before = await snapshot(kit.redis);
-      for (const [text, message] of wrong) {
-        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await fileOf(text));
+      for (const [text, message] of invalidFiles) {
+        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await writeInput(text));
         expect({ code, stdout }, stderr).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
         expect(stderr).toMatch(/^ops: [^\n]+\n$/);
@@ -299,22 +301,22 @@ describe('the life of keys', () => {
       expect(await snapshot(kit.redis)).toEqual(before);
     });
 
-    test('takes 10,000 lines', { timeout: 120_000 }, async () => {
-      const many = hasRedisServer ? 10_000 : 500;
-      const rows = Array.from({ length: many }, (_, index) => `Customer ${index},free`);
-      const file = await fileOf(`name,plan\n${rows.join('\n')}\n`);
+    test('accepts 10,000 lines', { timeout: 120_000 }, async () => {
+      const count = hasRedisServer ? 10_000 : 500;
+      const rows = Array.from({ length: count }, (_, index) => `Customer ${index},free`);
+      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
       const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', file);
-      // The progress bar is for terminals.
+      // No progress bar: standard error is not a terminal.
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       const lines = stdout.trimEnd().split('\n').slice(1);
-      expect(new Set(lines.map((line) => line.split(',')[3])).size).toBe(many);
-      expect(lines[many - 1]).toContain(`Customer ${many - 1},free`);
-      expect((await kit.pets(lines[many - 1]?.split(',')[3])).status).toBe(200);
+      expect(new Set(lines.map((line) => line.split(',')[3])).size).toBe(count);
+      expect(lines[count - 1]).toContain(`Customer ${count - 1},free`);
+      expect((await kit.pets(lines[count - 1]?.split(',')[3])).status).toBe(200);
     });
   });
 
   test(
-    'keys list prints the first page after a few commands, however many keys there are, and never scans',
+    'keys list prints its first page after a few Redis commands, and never scans',
     { tags: ['redis-server'] },
     async () => {
       const total = await kit.redis.zcard(redisKeys.apiKeysByCreation);
@@ -327,7 +329,7 @@ describe('the life of keys', () => {
       expect(Number(/cmdstat_hgetall:calls=(\d+)/.exec(stats)?.[1])).toBeLessThan(60);
       const next = await kit.json<ShownKey[]>('keys', 'list', '--limit', '5', '--after', page[14]?.id ?? '');
       expect(next.map(({ id }) => id)).toEqual(page.slice(15).map(({ id }) => id));
-      // All of them, once each and in order.
+      // A full list has every key exactly once.
       const all = await kit.json<ShownKey[]>('keys', 'list');
       expect(new Set(all.map(({ id }) => id)).size).toBe(total);
       const { stdout } = await kit.run('keys', 'list');
@@ -340,12 +342,12 @@ describe('the life of keys', () => {
     },
   );
 
-  test('a key that nobody reads is a failure, and the audit log has its id', async () => {
+  test('keys issue fails if it cannot print the key, and the audit log has its entry', async () => {
     const { code, stderr } = await runProgram(
       [
         '--input-type=module',
         '-e',
-        closedProgram,
+        closedOutputProgram,
         join(import.meta.dirname, '../../gateway/ops/main.ts'),
         'keys',
         'issue',
@@ -364,7 +366,7 @@ describe('the life of keys', () => {
     expect(last?.after.name).toBe('Unread');
   });
 
-  test('every command is in the README of the ops command', async () => {
+  test('the README of the ops command lists every command', async () => {
     const readme = await readFile(join(import.meta.dirname, '../../gateway/ops/README.md'), 'utf8');
     const { stdout: help } = await kit.run('--help');
     const nouns = Array.from(help.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, noun = '']) => noun);
@@ -378,15 +380,15 @@ describe('the life of keys', () => {
   });
 });
 
-/** A command whose output is closed from the start. */
-const closedProgram = `
+/** Runs a command whose standard output is closed from the start. */
+const closedOutputProgram = `
   import { spawn } from 'node:child_process';
   const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.destroy();
   child.on('exit', (code) => process.exit(code ?? 1));
 `;
 
-/** `ops keys list | head -c 10`: whoever reads goes away early, and that is no fault. */
+/** `ops keys list | head -c 10`: a reader that exits early is not an error. */
 const headProgram = `
   import { spawn } from 'node:child_process';
   const child = spawn(process.execPath, [process.argv[1], 'keys', 'list'], { stdio: ['ignore', 'pipe', 'inherit'] });

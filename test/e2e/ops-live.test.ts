@@ -20,7 +20,7 @@ interface Usage {
   ban: { reason: string; endsAt: string } | null;
 }
 
-interface Entry {
+interface AuditEntry {
   id: string;
   at: string;
   who: string;
@@ -30,7 +30,7 @@ interface Entry {
   after: Record<string, unknown> | null;
 }
 
-describe('steering a running gateway', () => {
+describe('operating a running gateway', () => {
   let kit: OpsKit;
 
   beforeAll(async () => {
@@ -67,7 +67,7 @@ describe('steering a running gateway', () => {
       });
     });
 
-    test('shows what it can where plan and policy were edited into something unusable', async () => {
+    test('shows the counters even if plan and policy are invalid', async () => {
       const { id } = await kit.issue({ plan: 'pro' });
       await kit.redis.hset(redisKeys.plan('pro'), 'minute', 'many');
       await kit.redis.hset(redisKeys.banPolicy, 'violations', 'many');
@@ -84,7 +84,7 @@ describe('steering a running gateway', () => {
     });
   });
 
-  test('top shows the busiest keys of all gateways, with what was refused', async () => {
+  test('top shows the busiest keys of all gateways, with their refused requests', async () => {
     const second = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
@@ -133,10 +133,10 @@ describe('steering a running gateway', () => {
       expect(await kit.json('bans', 'list')).toEqual([]);
     });
 
-    test('that gateways make, or that redis-cli sets, are listed too', async () => {
+    test('are listed, too, if gateways or redis-cli set them', async () => {
       await kit.json('policy', 'set', '--violations', '1');
-      const hammering = await kit.issue({ minute: 1 });
-      await expect.poll(() => codeOf(hammering.key)).toBe('api_key_banned');
+      const overLimit = await kit.issue({ minute: 1 });
+      await expect.poll(() => codeOf(overLimit.key)).toBe('api_key_banned');
       const byHand = await kit.issue();
       await kit.redis.set(redisKeys.ban(byHand.keyHash), 'leaked', 'EX', 100);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
@@ -146,10 +146,10 @@ describe('steering a running gateway', () => {
           reason,
         ]);
       await expect.poll(listed).toEqual([
-        [hammering.id, 'went on after 429 (ban 1 in a row)'],
+        [overLimit.id, 'went on after 429 (ban 1 in a row)'],
         [byHand.id, 'leaked'],
       ]);
-      // One that is prolonged by hand stays listed.
+      // A ban that is extended by hand stays listed.
       await kit.redis.pexpire(redisKeys.ban(byHand.keyHash), 1_000_000);
       await sleep(1000);
       expect(await codeOf(byHand.key)).toBe('api_key_banned');
@@ -157,12 +157,12 @@ describe('steering a running gateway', () => {
         .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
         .toBeGreaterThan(Date.now() + 900_000);
       await kit.redis.del(redisKeys.ban(byHand.keyHash));
-      expect(await listed()).toEqual([[hammering.id, 'went on after 429 (ban 1 in a row)']]);
+      expect(await listed()).toEqual([[overLimit.id, 'went on after 429 (ban 1 in a row)']]);
       await kit.json('policy', 'set', '--violations', '10');
     });
   });
 
-  test('plans set --dry-run says how many keys are over the limits, and changes nothing', async () => {
+  test('plans set --dry-run reports how many keys are over the limits, and changes nothing', async () => {
     await kit.json('plans', 'set', 'silver', '--minute', '100', '--day', '1000');
     const [busy, calm, own] = await Promise.all([
       kit.issue({ plan: 'silver' }),
@@ -174,9 +174,9 @@ describe('steering a running gateway', () => {
       await kit.pets(own.key);
     }
     await kit.pets(calm.key);
-    const tryOut = (minute: number, day: number) =>
+    const dryRun = (minute: number, day: number) =>
       kit.json('plans', 'set', 'silver', '--minute', String(minute), '--day', String(day), '--dry-run');
-    expect(await tryOut(5, 1000)).toEqual({
+    expect(await dryRun(5, 1000)).toEqual({
       name: 'silver',
       minute: 5,
       day: 1000,
@@ -185,12 +185,12 @@ describe('steering a running gateway', () => {
       overDay: 0,
       over: 1,
     });
-    expect(await tryOut(5, 1)).toMatchObject({ overMinute: 1, overDay: 2, over: 2 });
-    expect(await tryOut(6, 6)).toMatchObject({ over: 0 });
+    expect(await dryRun(5, 1)).toMatchObject({ overMinute: 1, overDay: 2, over: 2 });
+    expect(await dryRun(6, 6)).toMatchObject({ over: 0 });
     expect(await kit.redis.hgetall(redisKeys.plan('silver'))).toEqual({ minute: '100', day: '1000' });
   });
 
-  test('policy set holds within a second, one field at a time', async () => {
+  test('policy set changes single fields, and applies within a second', async () => {
     const policy = await kit.json('policy', 'show');
     expect(policy).toEqual({
       enabled: true,
@@ -212,7 +212,7 @@ describe('steering a running gateway', () => {
     expect(await kit.json('policy', 'set', '--violations', '10', '--ban-seconds', '60')).toEqual(policy);
   });
 
-  test('two operators at the same time cannot make an unusable policy together', async () => {
+  test('concurrent changes of two operators cannot make the policy invalid', async () => {
     const codes = await Promise.all(
       [
         ['--violations', '50'],
@@ -228,7 +228,7 @@ describe('steering a running gateway', () => {
   });
 
   describe('the audit log', () => {
-    /** `ops audit --follow`, which never ends by itself. */
+    /** Starts `ops audit --follow`, which runs until it is killed. */
     function follow(): { child: ChildProcess; output: () => string } {
       const child = spawn(
         process.execPath,
@@ -251,7 +251,7 @@ describe('steering a running gateway', () => {
       return { child, output: () => output };
     }
 
-    test('has who changed what, when, before and after, and no key', async () => {
+    test('records who changed what and when, with before and after, and no key', async () => {
       const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
       const id = String(issued['id']);
       await kit.json('keys', 'set', id, '--plan', 'pro', '--as', 'Alice A.');
@@ -260,7 +260,7 @@ describe('steering a running gateway', () => {
       await kit.json('plans', 'set', 'audited', '--minute', '1', '--day', '2');
       await kit.json('policy', 'set', '--violations', '11', '--as', 'eve');
       await kit.json('policy', 'set', '--violations', '10');
-      const entries = await kit.json<Entry[]>('audit', '--count', '6');
+      const entries = await kit.json<AuditEntry[]>('audit', '--count', '6');
       const os = userInfo().username;
       expect(entries.map(({ who, action, target }) => [who, action, target])).toEqual([
         [os, 'keys.issue', id],
@@ -283,7 +283,7 @@ describe('steering a running gateway', () => {
       expect(stdout).toMatch(/eve +policy\.set +gw:ban-policy +violations: 10 -> 11\n/);
     });
 
-    test('of the wrong type is named, and nothing is changed without it', async () => {
+    test('is reported if its key has the wrong type, and nothing is changed', async () => {
       await kit.redis.set(redisKeys.audit, 'oops');
       onTestFinished(async () => {
         await kit.redis.del(redisKeys.audit);
@@ -301,7 +301,7 @@ describe('steering a running gateway', () => {
       expect(await kit.redis.exists(redisKeys.plan('unaudited'))).toBe(0);
     });
 
-    test('cannot command a terminal', async () => {
+    test('is printed without control sequences for terminals', async () => {
       await kit.redis.xadd(
         redisKeys.audit,
         '*',
@@ -319,10 +319,10 @@ describe('steering a running gateway', () => {
       expect((await kit.run('audit', '--count', '1')).stdout).not.toContain('\u{1B}');
     });
 
-    test('is followed as changes come', async () => {
+    test('is followed live', async () => {
       const { output } = follow();
       await expect.poll(output).toMatch(/\n$/);
-      // Longer than one wait for news.
+      // Longer than one blocking read.
       await sleep(1500);
       await kit.json('plans', 'set', 'followed', '--minute', '1', '--day', '2', '--as', 'carol');
       await expect.poll(output).toContain('"who":"carol"');
@@ -330,11 +330,11 @@ describe('steering a running gateway', () => {
         output()
           .trimEnd()
           .split('\n')
-          .map((line) => (JSON.parse(line) as Entry).action),
+          .map((line) => (JSON.parse(line) as AuditEntry).action),
       ).toHaveLength(2);
     });
 
-    test('is followed on when Redis was away for a while', { tags: ['redis-server'] }, async () => {
+    test('is still followed after a Redis outage', { tags: ['redis-server'] }, async () => {
       const { child, output } = follow();
       await expect.poll(output).toMatch(/\n$/);
       await kit.server.kill();
@@ -345,7 +345,7 @@ describe('steering a running gateway', () => {
       expect(child.exitCode).toBeNull();
     });
 
-    test('stays of a bounded length', async () => {
+    test('has a bounded length', async () => {
       const now = Date.now();
       const pipeline = kit.redis.pipeline();
       for (let index = 0; index < 100_500; index += 1)
@@ -353,30 +353,26 @@ describe('steering a running gateway', () => {
       await pipeline.exec();
       await kit.json('plans', 'set', 'followed', '--minute', '2', '--day', '2');
       expect(await kit.redis.xlen(redisKeys.audit)).toBeLessThan(100_300);
-      const [last] = (await kit.json<Entry[]>('audit', '--count', '1')).slice(-1);
+      const [last] = (await kit.json<AuditEntry[]>('audit', '--count', '1')).slice(-1);
       expect(last).toMatchObject({ action: 'plans.set' });
     });
   });
 
   describe('on a terminal', () => {
-    test(
-      'top refreshes, and states are in colour unless NO_COLOR says otherwise',
-      { tags: ['script'] },
-      async () => {
-        const { key, id, keyHash } = await kit.issue({ name: 'Shown' });
-        await kit.redis.set(redisKeys.ban(keyHash), 'shown', 'PX', 60_000);
-        await kit.pets(key);
-        const shown = (env: Record<string, string>) =>
-          runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>
-            (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(id),
-          );
-        expect(await shown({})).toContain('\u{1B}[31mbanned\u{1B}[39m');
-        expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
-        expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
-      },
-    );
+    test('top refreshes, and states are in colour unless NO_COLOR is set', { tags: ['script'] }, async () => {
+      const { key, id, keyHash } = await kit.issue({ name: 'Shown' });
+      await kit.redis.set(redisKeys.ban(keyHash), 'shown', 'PX', 60_000);
+      await kit.pets(key);
+      const shown = (env: Record<string, string>) =>
+        runOnTerminal(['gateway/ops/main.ts', 'top'], { REDIS_URL: kit.server.url, ...env }, (output) =>
+          (output.split('\u{1B}[H\u{1B}[J').at(-2) ?? '').includes(id),
+        );
+      expect(await shown({})).toContain('\u{1B}[31mbanned\u{1B}[39m');
+      expect(await shown({ NO_COLOR: '1' })).not.toContain('\u{1B}[31m');
+      expect((await kit.run('usage', id)).stdout).not.toContain('\u{1B}');
+    });
 
-    test('issuing from a file shows how far it is', { tags: ['script'] }, async () => {
+    test('keys issue --from shows its progress', { tags: ['script'] }, async () => {
       await using directory = await temporaryDirectory();
       const file = join(directory.path, 'many.csv');
       await writeFile(file, `name,plan\n${'Customer,free\n'.repeat(300)}`);
@@ -389,7 +385,7 @@ describe('steering a running gateway', () => {
       expect(output.match(/pets_\w{38}/g)).toHaveLength(300);
     });
 
-    test('services write lines for people', { tags: ['script'] }, async () => {
+    test('services log human-readable lines', { tags: ['script'] }, async () => {
       const env = { REDIS_URL: kit.server.url, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
       const output = await runOnTerminal(['gateway/server.ts'], env, (text) =>
         text.includes('gateway listens'),
@@ -400,59 +396,59 @@ describe('steering a running gateway', () => {
   });
 });
 
-describe('a change is on the disk first', { tags: ['redis-server'] }, () => {
+describe('a change is confirmed on disk before the command succeeds', { tags: ['redis-server'] }, () => {
   test.each([
     {
-      name: 'a server that confirms at the second try',
-      responses: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
+      name: 'a server that confirms on the second attempt',
+      replies: ['*2\r\n:0\r\n:0\r\n', '*2\r\n:1\r\n:0\r\n'],
       code: 0,
       stderr: /^$/,
     },
     {
       name: 'a server that never confirms',
-      responses: ['*2\r\n:0\r\n:0\r\n'],
+      replies: ['*2\r\n:0\r\n:0\r\n'],
       code: 1,
       stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
     },
     {
-      name: 'a server that keeps nothing on disk',
-      responses: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
+      name: 'a server without an append-only file',
+      replies: ['-ERR WAITAOF cannot be used when numlocal is set but appendonly is disabled.\r\n'],
       code: 0,
       stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
     },
     {
-      name: 'an old server that cannot be asked',
-      responses: ["-ERR unknown command 'WAITAOF'\r\n"],
+      name: 'an old server without WAITAOF',
+      replies: ["-ERR unknown command 'WAITAOF'\r\n"],
       code: 0,
       stderr: /^$/,
     },
-  ])('$name', async ({ responses, code, stderr }) => {
+  ])('$name', async ({ replies, code, stderr }) => {
     const kit = await startOpsKit();
-    const asked: string[] = [];
-    const waitAof = await startWaitAofProxy(kit.server.port, (command) => {
-      asked.push(command);
-      return responses[Math.min(asked.length, responses.length) - 1] ?? '';
+    const commands: string[] = [];
+    const proxy = await startWaitAofProxy(kit.server.port, (command) => {
+      commands.push(command);
+      return replies[Math.min(commands.length, replies.length) - 1] ?? '';
     });
-    const ended = await runProgram(
+    const result = await runProgram(
       ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
-      { REDIS_URL: waitAof.url },
+      { REDIS_URL: proxy.url },
     );
-    expect(ended.code).toBe(code);
-    expect(ended.stderr).toMatch(stderr);
-    expect(asked.length).toBeGreaterThanOrEqual(1);
-    expect(asked[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
-    // Only what is on the disk is shown.
-    expect(ended.stdout.includes('"key":"pets_')).toBe(code === 0);
-    waitAof.close();
+    expect(result.code).toBe(code);
+    expect(result.stderr).toMatch(stderr);
+    expect(commands.length).toBeGreaterThanOrEqual(1);
+    expect(commands[0]).toMatch(/^\*4\r\n\$7\r\nWAITAOF\r\n\$1\r\n1\r\n\$1\r\n0\r\n/);
+    // The key is printed only on success.
+    expect(result.stdout.includes('"key":"pets_')).toBe(code === 0);
+    proxy.close();
     await kit[Symbol.asyncDispose]();
   });
 });
 
 /**
- * Stands before a real redis-server and answers WAITAOF in its place, which the server that Debian 12 has does not
- * know. Everything else passes.
+ * Starts a proxy to a redis-server that replies to WAITAOF itself and passes everything else on. The redis-server of
+ * Debian 12 does not have the command.
  */
-async function startWaitAofProxy(port: number, response: (command: string) => string) {
+async function startWaitAofProxy(port: number, replyTo: (command: string) => string) {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
     const upstream = connect(port, '127.0.0.1');
@@ -462,7 +458,7 @@ async function startWaitAofProxy(port: number, response: (command: string) => st
     }
     client.on('data', (chunk) => {
       const text = chunk.toString('latin1');
-      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(response(text.toUpperCase()));
+      if (/\r\nWAITAOF\r\n/i.test(text)) client.write(replyTo(text.toUpperCase()));
       else upstream.write(chunk);
     });
     upstream.pipe(client);
@@ -472,7 +468,7 @@ async function startWaitAofProxy(port: number, response: (command: string) => st
     server.listen(0, '127.0.0.1', resolve);
   });
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('not listening on a port');
+  if (address === null || typeof address === 'string') throw new Error('the proxy does not listen on a port');
   return {
     url: `redis://127.0.0.1:${address.port}`,
     close() {

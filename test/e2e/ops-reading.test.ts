@@ -9,13 +9,13 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 
-/** The ops command alone: no gateway seeds or mends anything. */
+/** Runs the ops command without a gateway, which would seed or repair data. */
 const opsOn =
   ({ port }: { port: number }) =>
   (...args: string[]): Promise<Ended> =>
     runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: `redis://127.0.0.1:${port}` });
 
-async function ownRedis(): Promise<RedisServer> {
+async function startOwnRedis(): Promise<RedisServer> {
   const server = await startRedisServer();
   onTestFinished(() => server[Symbol.asyncDispose]());
   return server;
@@ -41,12 +41,12 @@ const readingCommands = (id: string) => [
   ['audit'],
 ];
 
-describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
   test.each([
-    { name: 'one that is full', set: ['maxmemory', '1'] },
-    { name: 'one that has too few replicas to be written to', set: ['min-replicas-to-write', '1'] },
-  ])('work on a Redis that takes no writes, as on $name', async ({ set: [setting = '', value = ''] }) => {
-    const server = await ownRedis();
+    { name: 'full', set: ['maxmemory', '1'] },
+    { name: 'with fewer replicas than min-replicas-to-write', set: ['min-replicas-to-write', '1'] },
+  ])('work on a Redis that refuses writes: $name', async ({ set: [setting = '', value = ''] }) => {
+    const server = await startOwnRedis();
     const run = opsOn(server);
     const id = await issue(run);
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
@@ -59,7 +59,7 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
   });
 
   test('work on a replica', async () => {
-    const server = await ownRedis();
+    const server = await startOwnRedis();
     const id = await issue(opsOn(server));
     await using replica = await startRedisProcess(() => ['--replicaof', '127.0.0.1', String(server.port)]);
     await expect.poll(() => replica.redis.exists(redisKeys.apiKeyIds)).toBe(1);
@@ -68,17 +68,17 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
     });
   });
 
-  test('write nothing, whatever is lost or over', async () => {
-    const server = await ownRedis();
+  test('write nothing, even if data is lost or expired', async () => {
+    const server = await startOwnRedis();
     const run = opsOn(server);
-    const [id, forgotten] = [await issue(run), await issue(run)];
+    const [id, deletedId] = [await issue(run), await issue(run)];
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
     const keyHash = await server.redis.hget(redisKeys.apiKeyIds, id);
-    const gone = await server.redis.hget(redisKeys.apiKeyIds, forgotten);
-    // A ban that was lifted by hand, one of a key that is gone, plans and policy that were lost.
-    await server.redis.del(redisKeys.ban(keyHash ?? ''), redisKeys.apiKey(gone ?? ''));
-    await server.redis.zadd(redisKeys.bans, Date.now() + 60_000, forgotten, 1, 'key_long_ago');
-    await server.redis.zadd(redisKeys.apiKeysByCreation, 1, forgotten);
+    const deletedHash = await server.redis.hget(redisKeys.apiKeyIds, deletedId);
+    // A ban lifted by hand, a ban of a deleted key, and lost plans and policy.
+    await server.redis.del(redisKeys.ban(keyHash ?? ''), redisKeys.apiKey(deletedHash ?? ''));
+    await server.redis.zadd(redisKeys.bans, Date.now() + 60_000, deletedId, 1, 'key_long_ago');
+    await server.redis.zadd(redisKeys.apiKeysByCreation, 1, deletedId);
     await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
     const before = await contents(server.redis);
     await inTurns(readingCommands(id), async (args) => {
@@ -87,10 +87,10 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
     expect(await contents(server.redis)).toEqual(before);
   });
 
-  describe('on a Redis that loads its data', () => {
+  describe('on a Redis that is loading its data', () => {
     const keys = 1000;
 
-    /** As after a crash, with the time that it takes to load the data. */
+    /** Restarts a Redis with data that takes `loadMs` to load, as after a crash. */
     async function startLoading(loadMs: number): Promise<RedisProcess> {
       let delayMicros = 0;
       const server = await startRedisProcess(() => [
@@ -98,7 +98,7 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
         '',
         '--key-load-delay',
         String(delayMicros),
-        // It looks at its connections after each key.
+        // Makes Redis serve connections after each loaded key.
         '--loading-process-events-interval-bytes',
         '1024',
         '--rdbcompression',
@@ -110,17 +110,17 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
       await server.redis.save();
       await server.kill();
       delayMicros = (loadMs * 1000) / keys;
-      // Resolves when it has loaded.
+      // Resolves only when the data is loaded.
       void server.restart().catch(() => {});
       return server;
     }
 
-    test('wait for it', async () => {
+    test('wait until it is loaded', async () => {
       const server = await startLoading(1500);
       expect((await opsOn(server)('keys', 'list')).code).toBe(0);
     });
 
-    test('say so where that takes long', async () => {
+    test('report it if loading takes long', async () => {
       const server = await startLoading(20_000);
       const startedAt = Date.now();
       expect(await opsOn(server)('keys', 'list')).toEqual({
@@ -132,8 +132,8 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
     });
   });
 
-  test('name a key of the wrong type, and what to do', async () => {
-    const server = await ownRedis();
+  test('report a key of the wrong type and how to fix it', async () => {
+    const server = await startOwnRedis();
     const run = opsOn(server);
     const id = await issue(run);
     const slot = Math.floor(Date.now() / 10_000);
@@ -149,7 +149,7 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
     await using directory = await temporaryDirectory();
     const file = join(directory.path, 'keys.jsonl');
     await writeFile(file, `${JSON.stringify(record)}\n`);
-    const wrong: [key: string, type: string, commands: string[][]][] = [
+    const cases: [key: string, type: string, commands: string[][]][] = [
       [
         redisKeys.apiKeysByCreation,
         'zset',
@@ -173,7 +173,7 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
       [redisKeys.busy(slot), 'zset', [['top']]],
       [redisKeys.apiKey(record.sha256), 'hash', [['keys', 'import', file]]],
     ];
-    for (const [key, type, commands] of wrong) {
+    for (const [key, type, commands] of cases) {
       const intact = await server.redis.dumpBuffer(key);
       await server.redis.set(key, 'oops');
       for (const args of commands) {
@@ -185,8 +185,8 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
     }
   });
 
-  test('say of a Redis in which nothing is set what will be', async () => {
-    const server = await ownRedis();
+  test('report on an empty Redis that a gateway will set the defaults', async () => {
+    const server = await startOwnRedis();
     const run = opsOn(server);
     const plans = await run('plans', 'list', '--json');
     expect(JSON.parse(plans.stdout)).toContainEqual({ name: 'pro', minute: null, day: null });
@@ -201,10 +201,10 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
       expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
     expect((await run('keys', 'show', 'key_none')).code).toBe(2);
     expect(await server.redis.dbsize()).toBe(0);
-    // A change is the beginning of a Redis that is set up before its first gateway.
+    // A change also sets the defaults, so that Redis can be configured before the first gateway starts.
     expect((await run('policy', 'set', '--violations', '11')).code).toBe(0);
     expect(await run('plans', 'list')).toMatchObject({ code: 0, stderr: '' });
-    // Not so where gateways run, which have the limits that were lost here.
+    // No defaults while a gateway is running: it still has the lost limits.
     await server.redis.flushall();
     await server.redis.zadd(redisKeys.instances, Date.now(), 'running');
     expect((await run('keys', 'reindex')).code).toBe(0);
@@ -212,54 +212,54 @@ describe('commands that read', { tags: ['redis-server'], timeout: 60_000 }, () =
   });
 });
 
-describe('indexes of keys that were edited by hand', { tags: ['redis-server'], timeout: 60_000 }, () => {
-  interface Listed {
+describe('key indexes that were edited by hand', { tags: ['redis-server'], timeout: 60_000 }, () => {
+  interface ListedKey {
     id: string;
     state: string;
   }
 
-  async function threeKeys() {
-    const server = await ownRedis();
+  async function issueThreeKeys() {
+    const server = await startOwnRedis();
     const run = opsOn(server);
     const ids = [await issue(run), await issue(run), await issue(run)];
-    const list = async () => {
+    const listKeys = async () => {
       const { stdout, stderr } = await run('keys', 'list', '--json');
-      return { keys: (JSON.parse(stdout) as Listed[]).map(({ id, state }) => [id, state]), stderr };
+      return { keys: (JSON.parse(stdout) as ListedKey[]).map(({ id, state }) => [id, state]), stderr };
     };
     const reindex = async () =>
       JSON.parse((await run('keys', 'reindex', '--as', 'Alice', '--json')).stdout) as unknown;
-    return { redis: server.redis, run, ids, list, reindex };
+    return { redis: server.redis, run, ids, listKeys, reindex };
   }
 
-  const whole = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
+  const allValid = (ids: string[]) => ({ keys: ids.map((id) => [id, 'valid']), stderr: '' });
 
-  test('a lost gw:key-ids is told of by lists and exports, which touch nothing, and mended by keys reindex', async () => {
-    const { redis, run, ids, list, reindex } = await threeKeys();
+  test('a lost gw:key-ids is reported by list and export without a write, and restored by keys reindex', async () => {
+    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
     const intact = (await contents(redis)).filter(([key]) => key !== redisKeys.audit);
     await redis.del(redisKeys.apiKeyIds);
     const before = await contents(redis);
     const warning =
       'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here: ops keys reindex finds them\n';
-    expect(await list()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
+    expect(await listKeys()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
     expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
-    const exported = await run('keys', 'export');
-    expect(exported).toMatchObject({ code: 1, stdout: '' });
-    expect(exported.stderr).toContain(warning);
-    const shown = await run('keys', 'show', ids[0] ?? '');
-    expect(shown).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
+    const exportResult = await run('keys', 'export');
+    expect(exportResult).toMatchObject({ code: 1, stdout: '' });
+    expect(exportResult.stderr).toContain(warning);
+    const showResult = await run('keys', 'show', ids[0] ?? '');
+    expect(showResult).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
     expect(await contents(redis)).toEqual(before);
 
     expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-    expect(await list()).toEqual(whole(ids));
+    expect(await listKeys()).toEqual(allValid(ids));
     expect((await contents(redis)).filter(([key]) => key !== redisKeys.audit)).toEqual(intact);
-    // Once more there is nothing to do, and nothing to note.
+    // A second run changes nothing and adds no audit entry.
     expect(await reindex()).toEqual({ added: 0, removed: 0, unusable: 0 });
     const audit = await run('audit');
     expect(audit.stdout.match(/Alice +keys\.reindex +gw:keys +added: - -> 3/g)).toHaveLength(1);
   });
 
-  test('a lost gw:keys is told of, and comes back in its order', async () => {
-    const { redis, run, ids, list, reindex } = await threeKeys();
+  test('a lost gw:keys is reported, and restored by keys reindex in its order', async () => {
+    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
     await redis.del(redisKeys.apiKeysByCreation);
     expect(await run('keys', 'export')).toMatchObject({
       code: 1,
@@ -268,27 +268,30 @@ describe('indexes of keys that were edited by hand', { tags: ['redis-server'], t
         /\nops: keys may be missing in the export: gw:keys has 0 ids .+\n$/,
       ) as string,
     });
-    expect(await list()).toEqual({
+    expect(await listKeys()).toEqual({
       keys: [],
       stderr: expect.stringMatching(/gw:keys has 0 ids and gw:key-ids has 3/) as string,
     });
     expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-    expect(await list()).toEqual(whole(ids));
+    expect(await listKeys()).toEqual(allValid(ids));
   });
 
-  test('where both are lost, records tell that there were keys', async () => {
-    const { redis, run, ids, list, reindex } = await threeKeys();
+  test('if both indexes are lost, the records show that keys are missing', async () => {
+    const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
     await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
     const warning = expect.stringMatching(
       /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here: ops keys reindex/,
     ) as string;
-    expect(await list()).toEqual({ keys: [], stderr: warning });
+    expect(await listKeys()).toEqual({ keys: [], stderr: warning });
     expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
-    const revoked = await run('keys', 'revoke', ids[0] ?? '');
-    expect(revoked).toMatchObject({ code: 2, stderr: expect.stringContaining('keys reindex') as string });
-    // One that is issued meanwhile makes both agree, and a list does not look any further.
+    const revokeResult = await run('keys', 'revoke', ids[0] ?? '');
+    expect(revokeResult).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('keys reindex') as string,
+    });
+    // A newly issued key makes both indexes agree, so a list does not look at the records.
     ids.push(await issue(run));
-    expect(await list()).toEqual(whole(ids.slice(3)));
+    expect(await listKeys()).toEqual(allValid(ids.slice(3)));
     expect(await run('keys', 'export')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(
@@ -296,27 +299,27 @@ describe('indexes of keys that were edited by hand', { tags: ['redis-server'], t
       ) as string,
     });
     expect(await reindex()).toEqual({ added: 3, removed: 0, unusable: 0 });
-    expect(await list()).toEqual(whole(ids));
+    expect(await listKeys()).toEqual(allValid(ids));
   });
 
-  test('ids without a record are left out with a note until keys reindex forgets them', async () => {
-    const { redis, ids, list, reindex } = await threeKeys();
+  test('ids without a record are skipped with a note until keys reindex removes them', async () => {
+    const { redis, ids, listKeys, reindex } = await issueThreeKeys();
     const [gone = '', kept = '', other = ''] = ids;
-    const shaOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
-    await redis.del(redisKeys.apiKey(await shaOf(gone)));
-    // A key that is so new may be on its way.
-    expect(await list()).toEqual(whole([kept, other]));
+    const keyHashOf = async (id: string) => (await redis.hget(redisKeys.apiKeyIds, id)) ?? '';
+    await redis.del(redisKeys.apiKey(await keyHashOf(gone)));
+    // No note: the record of a key this new may not be written yet.
+    expect(await listKeys()).toEqual(allValid([kept, other]));
     await redis.zadd(redisKeys.apiKeysByCreation, 1, gone);
-    expect(await list()).toEqual({
-      ...whole([kept, other]),
+    expect(await listKeys()).toEqual({
+      ...allValid([kept, other]),
       stderr: expect.stringMatching(/^ops: note: left out 1 without a record/) as string,
     });
-    // A copy of a record, one that is no hash, and an id that was mistyped.
-    await redis.copy(redisKeys.apiKey(await shaOf(kept)), redisKeys.apiKey('c'.repeat(64)));
+    // A copy of a record, a record of the wrong type, and a mistyped id.
+    await redis.copy(redisKeys.apiKey(await keyHashOf(kept)), redisKeys.apiKey('c'.repeat(64)));
     await redis.set(redisKeys.apiKey('d'.repeat(64)), 'oops');
-    await redis.hset(redisKeys.apiKeyIds, 'key_typo', await shaOf(other));
+    await redis.hset(redisKeys.apiKeyIds, 'key_typo', await keyHashOf(other));
     expect(await reindex()).toEqual({ added: 0, removed: 2, unusable: 2 });
-    expect(await list()).toEqual(whole([kept, other]));
+    expect(await listKeys()).toEqual(allValid([kept, other]));
     expect(Object.keys(await redis.hgetall(redisKeys.apiKeyIds)).toSorted()).toEqual(
       [kept, other].toSorted(),
     );

@@ -25,7 +25,7 @@ describe('the ops command', () => {
   const json: OpsKit['json'] = (...args) => kit.json(...args);
   const pets: OpsKit['pets'] = (key) => kit.pets(key);
 
-  test('keys issue shows the key once, and it works at once', async () => {
+  test('keys issue prints the key once, and the key works at once', async () => {
     const issued = await json('keys', 'issue', '--plan', 'pro', '--name', 'ACME GmbH');
     expect(Object.keys(issued).slice(0, 3)).toEqual(['id', 'key', 'plan']);
     expect(issued).toMatchObject({
@@ -43,7 +43,7 @@ describe('the ops command', () => {
     expect(await json('keys', 'show', String(issued['id']))).toEqual(record);
   });
 
-  test('keys issue takes an expiry and own limits', async () => {
+  test('keys issue accepts an expiry and custom limits', async () => {
     const issued = await json(
       'keys',
       'issue',
@@ -75,7 +75,7 @@ describe('the ops command', () => {
     expect(zoned).toMatchObject({ expiresAt: '2099-12-31T21:00:00.000Z' });
   });
 
-  test('keys list is an array of records, oldest first, without keys', async () => {
+  test('keys list --json prints an array of records, oldest first, without keys', async () => {
     const first = await json('keys', 'issue', '--plan', 'free', '--name', 'first of list');
     const second = await json('keys', 'issue', '--plan', 'free', '--name', 'second of list');
     const { stdout } = await run('keys', 'list', '--json');
@@ -88,7 +88,7 @@ describe('the ops command', () => {
     expect(table.stdout).toContain('second of list');
   });
 
-  test('keys set and keys revoke act on the next request', async () => {
+  test('keys set and keys revoke apply from the next request on', async () => {
     const { id, key } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
     await pets(key);
     expect(await json('keys', 'set', String(id), '--plan', 'business', '--day', '5')).toMatchObject({
@@ -104,7 +104,7 @@ describe('the ops command', () => {
     expect(await json('keys', 'revoke', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
   });
 
-  test('plans list shows all plans, and plans set changes one or makes a new one', async () => {
+  test('plans list shows all plans, and plans set changes or creates one', async () => {
     expect(await json('plans', 'list')).toEqual([
       { name: 'free', minute: 60, day: 1000 },
       { name: 'pro', minute: 300, day: 10_000 },
@@ -126,14 +126,14 @@ describe('the ops command', () => {
     expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44}');
   });
 
-  test('a plan that was made with redis-cli alone can be given to keys, and is listed from then on', async () => {
+  test('a plan created with redis-cli can be assigned to keys, and is listed from then on', async () => {
     await redis.hset('gw:plan:silver', { minute: 3, day: 9 });
     const { key } = await json('keys', 'issue', '--plan', 'silver', '--name', 'x');
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=3;w=60, "day";q=9;w=86400');
     expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"silver","minute":3,"day":9}');
   });
 
-  test('an enterprise key carries its own limits', async () => {
+  test('an enterprise key has its own limits', async () => {
     const { key, id } = await json(
       'keys',
       'issue',
@@ -156,14 +156,14 @@ describe('the ops command', () => {
   });
 
   test(
-    'wrong input is one line on standard error and exit code 2, and changes nothing',
+    'invalid input prints one line to standard error, exits with 2, and changes nothing',
     { timeout: 120_000 },
     async () => {
       const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       await json('keys', 'revoke', String(revoked['id']));
       const before = await snapshot(redis);
-      const wrong: [string[], RegExp][] = [
+      const invalidInputs: [string[], RegExp][] = [
         [
           ['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2020-01-01'],
           /the expiry is in the past/,
@@ -233,7 +233,7 @@ describe('the ops command', () => {
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
         [['frobnicate'], /unknown command 'frobnicate'/],
       ];
-      await inTurns(wrong, async ([args, message]) => {
+      await inTurns(invalidInputs, async ([args, message]) => {
         const { code, stdout, stderr } = await run(...args, '--json');
         expect({ code, stdout }, `${args.join(' ')}: ${stderr}`).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
@@ -243,7 +243,7 @@ describe('the ops command', () => {
     },
   );
 
-  test('a record that was edited into nonsense is listed as such, and can still be revoked', async () => {
+  test('an invalid record is listed as such, and can still be revoked', async () => {
     const { key, id, keyHash } = await kit.issue({ name: 'Edited' });
     await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev: 2 });
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
@@ -252,7 +252,7 @@ describe('the ops command', () => {
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
-  test('a record that is no hash any more is named, by every command', async () => {
+  test('every command reports a record that is no longer a hash', async () => {
     const { id, keyHash } = await kit.issue({ name: 'Overwritten' });
     await redis.set(redisKeys.apiKey(keyHash), 'oops');
     for (const args of [
@@ -270,7 +270,7 @@ describe('the ops command', () => {
     await redis.del(redisKeys.apiKey(keyHash));
   });
 
-  test('a Redis out of reach is one line and exit code 1, without its password', async () => {
+  test('an unreachable Redis is reported in one line without its password, with exit code 1', async () => {
     const port = await freePort();
     const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'keys', 'list'], {
       REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`,
@@ -280,7 +280,7 @@ describe('the ops command', () => {
     expect(stderr).not.toContain('hunter2');
   });
 
-  test('--help works everywhere', async () => {
+  test('every command has --help', async () => {
     const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens'];
     for (const args of [[], ...nouns.map((noun) => [noun]), ['keys', 'issue'], ['bans', 'add']]) {
       const { code, stdout } = await run(...args, '--help');
@@ -291,7 +291,7 @@ describe('the ops command', () => {
 });
 
 describe('the ops command without REDIS_URL', () => {
-  test('uses the private Redis of the gateway on the same data directory', async () => {
+  test('uses the private Redis of the gateway with the same data directory', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path, PATH: '', PETS_SERVICE_PORT: String(await freePort()) };
     const gateway = await startGateway({ ...env });
@@ -299,7 +299,7 @@ describe('the ops command without REDIS_URL', () => {
     const issued = await runProgram(issue, env);
     expect(issued.code).toBe(0);
     const { key } = JSON.parse(issued.stdout) as { key: string };
-    // No pets service runs here: the key was accepted.
+    // 503 because no pets service is running: the key was accepted.
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     await gateway.stop();
     const { code, stderr } = await runProgram(issue, env);
@@ -307,7 +307,7 @@ describe('the ops command without REDIS_URL', () => {
     expect(stderr).toMatch(/^ops: no gateway runs with the data directory .*REDIS_URL or DATA_DIR\n$/);
   });
 
-  test('issues no token where no service has made a key pair to sign it with', async () => {
+  test('issues no token if no service has created a key pair', async () => {
     await using directory = await temporaryDirectory();
     const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'tokens', 'issue', 'billing'], {
       DATA_DIR: directory.path,
@@ -317,7 +317,7 @@ describe('the ops command without REDIS_URL', () => {
     expect(await readdir(directory.path)).toEqual([]);
   });
 
-  test('issues tokens that the pets service accepts until they expire, and notes who has done so', async () => {
+  test('issues tokens that the pets service accepts, and records who issued them', async () => {
     await using directory = await temporaryDirectory();
     await using server = await startAnyRedis();
     const env = { DATA_DIR: directory.path };
@@ -354,7 +354,7 @@ describe('the ops command without REDIS_URL', () => {
     ]);
     expect(audit.stdout).not.toContain(issued.token.split('.')[2]);
 
-    // Nobody would know of a token that is not in the audit log, so there is none.
+    // A token that cannot be recorded in the audit log is not issued.
     const unaudited = await runProgram(issue, env);
     expect(unaudited).toMatchObject({ code: 1, stdout: '' });
     expect(unaudited.stderr).toMatch(/^ops: no gateway runs with the data directory .*\n$/);

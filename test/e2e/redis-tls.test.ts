@@ -8,74 +8,70 @@ import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 
-describe(
-  'a Redis that encrypts its connections and asks for a password',
-  { tags: ['redis-server', 'openssl'] },
-  () => {
-    const password = 'hunter2&';
-    let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
-    let certificate: string;
-    let server: RedisProcess;
-    let sentinel: RedisProcess;
-    let port: number;
-    let sentinelPort: number;
+describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] }, () => {
+  const password = 'hunter2&';
+  let directory: Awaited<ReturnType<typeof temporaryDirectory>>;
+  let certificate: string;
+  let server: RedisProcess;
+  let sentinel: RedisProcess;
+  let port: number;
+  let sentinelPort: number;
 
-    beforeAll(async () => {
-      directory = await temporaryDirectory();
-      certificate = join(directory.path, 'cert.pem');
-      const key = join(directory.path, 'key.pem');
-      const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
-      request.push('-days', '2', '-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1');
-      execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
-      const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
-      tls.push('--tls-auth-clients', 'no', '--tls-replication', 'yes', '--save', '');
-      port = await freePort();
-      sentinelPort = await freePort();
-      server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
-      await server.redis.config('SET', 'requirepass', password);
-      await seedPlans(server.redis);
-      sentinel = await startRedisProcess((path) => {
-        const file = join(path, 'sentinel.conf');
-        writeFileSync(file, '');
-        return [file, '--sentinel', '--tls-port', String(sentinelPort), ...tls];
-      });
-      await sentinel.redis.call('SENTINEL', 'MONITOR', 'animals', '127.0.0.1', port, '1');
-      await sentinel.redis.call('SENTINEL', 'SET', 'animals', 'auth-pass', password);
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    certificate = join(directory.path, 'cert.pem');
+    const key = join(directory.path, 'key.pem');
+    const opensslArgs = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
+    opensslArgs.push('-days', '2', '-subj', '/CN=redis', '-addext', 'subjectAltName=IP:127.0.0.1');
+    execFileSync('openssl', [...opensslArgs, '-keyout', key, '-out', certificate], { stdio: 'ignore' });
+    const tls = ['--tls-cert-file', certificate, '--tls-key-file', key, '--tls-ca-cert-file', certificate];
+    tls.push('--tls-auth-clients', 'no', '--tls-replication', 'yes', '--save', '');
+    port = await freePort();
+    sentinelPort = await freePort();
+    server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
+    await server.redis.config('SET', 'requirepass', password);
+    await seedPlans(server.redis);
+    sentinel = await startRedisProcess((path) => {
+      const file = join(path, 'sentinel.conf');
+      writeFileSync(file, '');
+      return [file, '--sentinel', '--tls-port', String(sentinelPort), ...tls];
     });
-    afterAll(async () => {
-      await sentinel[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-      await directory[Symbol.asyncDispose]();
-    });
+    await sentinel.redis.call('SENTINEL', 'MONITOR', 'animals', '127.0.0.1', port, '1');
+    await sentinel.redis.call('SENTINEL', 'SET', 'animals', 'auth-pass', password);
+  });
+  afterAll(async () => {
+    await sentinel[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+    await directory[Symbol.asyncDispose]();
+  });
 
-    const listPlans = (url: string, trusted: boolean) =>
-      runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
-        REDIS_URL: url,
-        ...(trusted ? { NODE_EXTRA_CA_CERTS: certificate } : {}),
-      });
-    const encoded = encodeURIComponent(password);
-    const forms: [form: string, url: () => string][] = [
-      ['rediss://', () => `rediss://:${encoded}@127.0.0.1:${port}`],
-      ['rediss+sentinel://', () => `rediss+sentinel://:${encoded}@127.0.0.1:${sentinelPort}/animals`],
-    ];
-
-    test.each(forms)('%s reaches it', async (_form, url) => {
-      const { code, stdout, stderr } = await listPlans(url(), true);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/free +60 +1000/);
+  const listPlans = (url: string, trusted: boolean) =>
+    runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
+      REDIS_URL: url,
+      ...(trusted ? { NODE_EXTRA_CA_CERTS: certificate } : {}),
     });
+  const encodedPassword = encodeURIComponent(password);
+  const urlForms: [form: string, url: () => string][] = [
+    ['rediss://', () => `rediss://:${encodedPassword}@127.0.0.1:${port}`],
+    ['rediss+sentinel://', () => `rediss+sentinel://:${encodedPassword}@127.0.0.1:${sentinelPort}/animals`],
+  ];
 
-    test('a certificate of an authority that is not trusted is refused', async () => {
-      const { code, stderr } = await listPlans(forms[0]?.[1]() ?? '', false);
-      expect(code).toBe(1);
-      expect(stderr).toMatch(/^ops: Redis at 127\.0\.0\.1:\d+ cannot be reached: self-signed certificate/);
-    });
+  test.each(urlForms)('%s connects', async (_form, url) => {
+    const { code, stdout, stderr } = await listPlans(url(), true);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/free +60 +1000/);
+  });
 
-    test('a wrong password is named as the cause, and not shown', async () => {
-      const { code, stderr } = await listPlans(`rediss://:letmein@127.0.0.1:${port}`, true);
-      expect(code).toBe(1);
-      expect(stderr).toContain('WRONGPASS');
-      expect(stderr).not.toContain('letmein');
-    });
-  },
-);
+  test('an untrusted certificate is refused', async () => {
+    const { code, stderr } = await listPlans(urlForms[0]?.[1]() ?? '', false);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^ops: Redis at 127\.0\.0\.1:\d+ cannot be reached: self-signed certificate/);
+  });
+
+  test('a wrong password is reported but not printed', async () => {
+    const { code, stderr } = await listPlans(`rediss://:letmein@127.0.0.1:${port}`, true);
+    expect(code).toBe(1);
+    expect(stderr).toContain('WRONGPASS');
+    expect(stderr).not.toContain('letmein');
+  });
+});

@@ -19,15 +19,15 @@ const run = promisify(execFile);
 interface Started {
   env: Record<string, string>;
   output(): string;
-  /** The command that was printed, run by a shell: status line, headers and body. */
-  paste(): Promise<string>;
-  /** Sends the signal to the process that npm started, as a terminal's Ctrl-C would reach it. */
+  /** Runs the printed curl command in a shell. Resolves with status line, headers and body. */
+  runPrintedCommand(): Promise<string>;
+  /** Sends the signal to all processes, as Ctrl-C in a terminal does. */
   signal(signal: NodeJS.Signals): void;
   exited: Promise<number | null>;
 }
 
-/** Ports of this run, so that runs do not meet. */
-async function ports(): Promise<Record<string, string>> {
+/** Free ports, so that concurrent runs do not conflict. */
+async function portSettings(): Promise<Record<string, string>> {
   const [gateway, admin, pets] = await Promise.all([freePort(), freePort(), freePort()]);
   return {
     GATEWAY_PORT: String(gateway),
@@ -36,8 +36,8 @@ async function ports(): Promise<Record<string, string>> {
   };
 }
 
-/** A PATH with nothing but what `npm start` and the printed command need. */
-async function bareMachine(directory: string): Promise<string> {
+/** Creates a PATH with only the programs that `npm start` and the printed command need. */
+async function minimalPath(directory: string): Promise<string> {
   const bin = join(directory, 'bin');
   await mkdir(bin, { recursive: true });
   await symlink(process.execPath, join(bin, 'node'));
@@ -48,21 +48,21 @@ async function bareMachine(directory: string): Promise<string> {
   return bin;
 }
 
-/** `npm start`, up to the line that says how to stop it. */
+/** Runs `npm start`, and resolves when it prints how to stop it. */
 async function npmStart(env: Record<string, string>): Promise<Started> {
   const { HOME = '', PATH = '' } = process.env;
   const child: ChildProcess = spawn('npm', ['start'], {
     cwd: root,
     env: { HOME, PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, as a shell gives it: signals can be sent to all of it.
+    // Its own process group, as in a shell, so that a signal reaches all processes.
     detached: true,
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      // What is printed for people holds the demo key, and is meant to.
+      // The lines for people contain the demo key on purpose.
       keepOutput(chunk.toString().replaceAll(/^(?!\{).*$/gm, ''));
       keepSecrets(chunk.toString());
     });
@@ -74,7 +74,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
     try {
       process.kill(-(child.pid ?? 0), name);
     } catch {
-      // It has ended already.
+      // It has exited.
     }
   };
   onTestFinished(async () => {
@@ -85,7 +85,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   return {
     env,
     output: () => output,
-    async paste() {
+    async runPrintedCommand() {
       const command = /^ {2}(curl .+)$/m.exec(output)?.[1] ?? 'false';
       return (await run('sh', ['-c', `${command} 2>/dev/null`])).stdout;
     },
@@ -96,33 +96,33 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
 
 describe('npm start', { tags: ['curl'] }, () => {
   test(
-    'on a machine with Node and npm only: pets, a key that works, and everything ends with Ctrl-C',
+    'with only Node and npm installed: serves pets, prints a working key, and stops on Ctrl-C',
     { timeout: 90_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const env = {
-        PATH: await bareMachine(directory.path),
+        PATH: await minimalPath(directory.path),
         DATA_DIR: join(directory.path, 'data'),
-        ...(await ports()),
+        ...(await portSettings()),
       };
       const first = await npmStart(env);
       expect(first.output()).toContain('Redis: in JavaScript within the gateway, in memory only');
-      // Which says all there is to say: nobody can set it to keep its data.
+      // No warning about appendonly: the Redis in JavaScript has no such setting.
       expect(first.output()).not.toContain('appendonly');
-      const response = await first.paste();
+      const response = await first.runPrintedCommand();
       expect(response).toMatch(/^HTTP\/1\.1 200 OK/);
       expect(response).toMatch(/^X-RateLimit-Remaining: 59/m);
       expect(response).toContain('{"id":1,"name":"Rex","categoryId":1,"status":"available"}');
       first.signal('SIGINT');
       await first.exited;
-      await expectGone(first);
+      await expectStopped(first);
 
       const second = await npmStart(env);
-      // The same key works, though this Redis had forgotten it; and the pets were kept and not added again.
+      // The in-memory Redis lost the key, but the key still works. The pets were kept and not added again.
       expect(curlLine(second)).toBe(curlLine(first));
-      const again = await second.paste();
-      expect(again).toMatch(/^HTTP\/1\.1 200 OK/);
-      expect(again.match(/"id":/g)).toHaveLength(5);
+      const secondResponse = await second.runPrintedCommand();
+      expect(secondResponse).toMatch(/^HTTP\/1\.1 200 OK/);
+      expect(secondResponse.match(/"id":/g)).toHaveLength(5);
     },
   );
 
@@ -131,10 +131,10 @@ describe('npm start', { tags: ['curl'] }, () => {
     { tags: ['redis-server'], timeout: 90_000 },
     async () => {
       await using directory = await temporaryDirectory();
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
       const first = await npmStart(env);
       expect(first.output()).toMatch(/private \S*redis-server on 127\.0\.0\.1:\d+, data kept in/);
-      await first.paste();
+      await first.runPrintedCommand();
       const ops = async (...args: string[]) =>
         JSON.parse((await runProgram(['gateway/ops/main.ts', ...args, '--json'], env)).stdout) as {
           key: string;
@@ -147,7 +147,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
       const second = await npmStart(env);
       expect(curlLine(second)).toBe(curlLine(first));
-      expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
+      expect(await second.runPrintedCommand()).toMatch(/^X-RateLimit-Remaining: 58/m);
       expect((await send(pets, { key })).header('X-RateLimit-Remaining')).toBe('298');
     },
   );
@@ -162,19 +162,19 @@ describe('npm start', { tags: ['curl'] }, () => {
         DATA_DIR: directory.path,
         REDIS_URL: redis.url,
         DATABASE_URL: await createDatabase(),
-        ...(await ports()),
+        ...(await portSettings()),
       };
       const started = await npmStart(env);
-      expect(await started.paste()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
+      expect(await started.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK[^]*"name":"Rex"/);
       expect(started.output()).toContain('database: PostgreSQL at 127.0.0.1');
       await expect(stat(join(directory.path, 'postgres'))).rejects.toThrow('ENOENT');
       await expect(stat(join(directory.path, 'redis'))).rejects.toThrow('ENOENT');
     },
   );
 
-  test('secrets in the data directory are for their owner alone', { timeout: 60_000 }, async () => {
+  test('only the owner can read the secrets in the data directory', { timeout: 60_000 }, async () => {
     await using directory = await temporaryDirectory();
-    await npmStart({ DATA_DIR: directory.path, ...(await ports()) });
+    await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
     for (const file of [
       'internal-token/private.pem',
       'internal-token/public.pem',
@@ -188,67 +188,71 @@ describe('npm start', { tags: ['curl'] }, () => {
     }
   });
 
-  test('a second start on the same data is refused, and the first goes on', { timeout: 60_000 }, async () => {
+  test(
+    'a second start on the same data is refused, and the first keeps serving',
+    { timeout: 60_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const first = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
+      const second = await runProgram(['gateway/demo/start-all.ts'], {
+        DATA_DIR: directory.path,
+        ...(await portSettings()),
+      });
+      expect(second.code).toBe(1);
+      expect(second.stderr).toContain(`DATA_DIR: ${directory.path} is in use by another process`);
+      expect(await first.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK/);
+    },
+  );
+
+  test('the next start works after the services were killed', { timeout: 90_000 }, async () => {
     await using directory = await temporaryDirectory();
-    const first = await npmStart({ DATA_DIR: directory.path, ...(await ports()) });
-    const second = await runProgram(['gateway/demo/start-all.ts'], {
-      DATA_DIR: directory.path,
-      ...(await ports()),
-    });
-    expect(second.code).toBe(1);
-    expect(second.stderr).toContain(`DATA_DIR: ${directory.path} is in use by another process`);
-    expect(await first.paste()).toMatch(/^HTTP\/1\.1 200 OK/);
+    const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
+    const first = await npmStart(env);
+    await first.runPrintedCommand();
+    for (const pid of servicePids(directory.path)) process.kill(pid, 'SIGKILL');
+    await first.exited;
+    const second = await npmStart(env);
+    const remaining = hasRedisServer ? 58 : 59;
+    expect(await second.runPrintedCommand()).toMatch(new RegExp(`^X-RateLimit-Remaining: ${remaining}`, 'm'));
   });
 
   test(
-    'a gateway that is killed leaves nothing in the way of the next start',
-    { timeout: 90_000 },
+    'the next start works if DATA_DIR was a link',
+    { tags: ['redis-server'], timeout: 90_000 },
     async () => {
       await using directory = await temporaryDirectory();
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
+      const link = join(directory.path, 'link');
+      await mkdir(join(directory.path, 'data'));
+      await symlink(join(directory.path, 'data'), link);
+      const env: Record<string, string> = { DATA_DIR: link, ...(await portSettings()) };
       const first = await npmStart(env);
-      await first.paste();
-      for (const pid of serviceProcesses(directory.path)) process.kill(pid, 'SIGKILL');
+      await first.runPrintedCommand();
+      for (const pid of servicePids(link)) process.kill(pid, 'SIGKILL');
       await first.exited;
-      const second = await npmStart(env);
-      const remaining = hasRedisServer ? 58 : 59;
-      expect(await second.paste()).toMatch(new RegExp(`^X-RateLimit-Remaining: ${remaining}`, 'm'));
+      const second = await npmStart({ ...env, DATA_DIR: join(directory.path, 'data') });
+      expect(await second.runPrintedCommand()).toMatch(/^X-RateLimit-Remaining: 58/m);
     },
   );
-
-  test('nor one whose data directory is a link', { tags: ['redis-server'], timeout: 90_000 }, async () => {
-    await using directory = await temporaryDirectory();
-    const link = join(directory.path, 'link');
-    await mkdir(join(directory.path, 'data'));
-    await symlink(join(directory.path, 'data'), link);
-    const env: Record<string, string> = { DATA_DIR: link, ...(await ports()) };
-    const first = await npmStart(env);
-    await first.paste();
-    for (const pid of serviceProcesses(link)) process.kill(pid, 'SIGKILL');
-    await first.exited;
-    const second = await npmStart({ ...env, DATA_DIR: join(directory.path, 'data') });
-    expect(await second.paste()).toMatch(/^X-RateLimit-Remaining: 58/m);
-  });
 
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
-    'a %s that is taken is named, and nothing is left running',
+    'a %s that is in use is reported, and no process is left running',
     async (setting) => {
       await using directory = await temporaryDirectory();
-      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await ports()) };
-      const other = createServer();
+      const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
+      const blocker = createServer();
       const port = Number(env[setting]);
       await new Promise<void>((resolve) => {
-        other.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
+        blocker.listen(port, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
       });
       const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], env);
-      other.close();
+      blocker.close();
       expect(code).toBe(1);
       expect(stderr).toMatch(new RegExp(`${setting}: .*${port} is already in use by another program`));
-      expect(serviceProcesses(directory.path)).toEqual([]);
+      expect(servicePids(directory.path)).toEqual([]);
     },
   );
 
-  test('values that can’t be used are all named, and nothing is started', async () => {
+  test('all invalid settings are reported, and nothing starts', async () => {
     await using directory = await temporaryDirectory();
     const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], {
       DATA_DIR: join(directory.path, 'data'),
@@ -270,10 +274,10 @@ describe('npm start', { tags: ['curl'] }, () => {
     await expect(stat(join(directory.path, 'data'))).rejects.toThrow('ENOENT');
   });
 
-  test('a data directory that can’t be written is named', async () => {
+  test('a data directory that cannot be written is reported', async () => {
     const { code, stderr } = await runProgram(['gateway/demo/start-all.ts'], {
       DATA_DIR: join(root, 'package.json', 'data'),
-      ...(await ports()),
+      ...(await portSettings()),
     });
     expect(code).toBe(1);
     expect(stderr).toContain(join(root, 'package.json', 'data'));
@@ -281,7 +285,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 });
 
 describe('package.json', () => {
-  test('has a script for each service alone', async () => {
+  test('has a start script for each service', async () => {
     const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>;
     };
@@ -294,8 +298,8 @@ function curlLine(started: Started): string | undefined {
   return /^ {2}(curl .+)$/m.exec(started.output())?.[1];
 }
 
-/** Processes that were given this data directory: both services, and their redis-server by its arguments. */
-function serviceProcesses(dataDirectory: string): number[] {
+/** Process ids of the services that have this DATA_DIR in their environment. */
+function servicePids(dataDirectory: string): number[] {
   const script = `for d in /proc/[0-9]*; do
     if tr '\\0' '\\n' < $d/environ 2>/dev/null | grep -qx "DATA_DIR=${dataDirectory}"; then
       tr '\\0' ' ' < $d/cmdline | grep -q 'server.ts' && basename $d
@@ -305,9 +309,9 @@ function serviceProcesses(dataDirectory: string): number[] {
   return stdout.split('\n').filter(Boolean).map(Number);
 }
 
-async function expectGone({ env }: Started): Promise<void> {
+async function expectStopped({ env }: Started): Promise<void> {
   for (const setting of ['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT']) {
     await expect(send(`http://127.0.0.1:${env[setting]}/livez`)).rejects.toThrow('ECONNREFUSED');
   }
-  expect(serviceProcesses(env['DATA_DIR'] ?? '')).toEqual([]);
+  expect(servicePids(env['DATA_DIR'] ?? '')).toEqual([]);
 }

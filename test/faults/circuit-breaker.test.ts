@@ -35,7 +35,7 @@ describe('the circuit breaker', () => {
   const output = () => kit.gateway.output().slice(outputBefore);
   const getPets = async () => (await send(pets, { key })).status;
 
-  test('spares an upstream that hangs, tells of it once, and lets requests through by itself when it is back', async () => {
+  test('stops requests to a hanging upstream, logs that once, and closes when the upstream is ready again', async () => {
     let probes = 0;
     kit.upstream.response = () => {};
     kit.upstream.readiness = () => {
@@ -44,18 +44,18 @@ describe('the circuit breaker', () => {
     const clients = 10;
     await using load = startLoad(clients, getPets, 5);
     await expect.poll(state).toBe('down');
-    // What was on its way has arrived when so many more were refused.
+    // After 50 refusals, all requests that were sent before the breaker opened have arrived.
     await expect.poll(() => tally(load.outcomes)['503'] ?? 0).toBeGreaterThan(50);
-    const seen = kit.upstream.seen.length;
-    // All that were on their way, once more for each that had its answer before the breaker opened.
-    expect(seen).toBeLessThanOrEqual(2 * clients);
+    const sentToUpstream = kit.upstream.seen.length;
+    // Each client has one request in flight, and at most one that ended before the breaker opened.
+    expect(sentToUpstream).toBeLessThanOrEqual(2 * clients);
     const before = load.outcomes.length;
     const probesBefore = probes;
     await expect.poll(() => load.outcomes.length - before).toBeGreaterThan(200);
     await expect.poll(() => probes - probesBefore).toBeGreaterThanOrEqual(1);
     const outcomes = await load.stop();
-    expect(kit.upstream.seen.length).toBe(seen);
-    expect(tally(outcomes)).toEqual({ 503: outcomes.length - seen, 504: seen });
+    expect(kit.upstream.seen.length).toBe(sentToUpstream);
+    expect(tally(outcomes)).toEqual({ 503: outcomes.length - sentToUpstream, 504: sentToUpstream });
 
     const refused = await send(pets, { key });
     expect(refused.json).toMatchObject({ code: 'upstream_unavailable', status: 503 });
@@ -65,21 +65,22 @@ describe('the circuit breaker', () => {
 
     kit.upstream.response = respondWithPets;
     kit.upstream.readiness = (res) => res.end();
-    // No request is risked to find out.
+    // A probe detects the recovery, not a client's request.
     await expect.poll(state).toBe('ready');
-    expect(kit.upstream.seen.length).toBe(seen);
+    expect(kit.upstream.seen.length).toBe(sentToUpstream);
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(1);
     expect(await Promise.all(Array.from({ length: 50 }, getPets))).toEqual(Array(50).fill(200));
     expect(upstreamLines(output())).toEqual(['upstream is down and ejected', 'upstream is ready again']);
-    // What was refused at once is in the access log alone.
-    const told = output().match(/"level":40[^\n]*"code":"upstream_\w+"/g) ?? [];
-    expect(told.length).toBe(seen);
+    // Requests that the breaker refuses get no warning line.
+    const warnings = output().match(/"level":40[^\n]*"code":"upstream_\w+"/g) ?? [];
+    expect(warnings.length).toBe(sentToUpstream);
   });
 
-  test('leaves an upstream that fails requests, but is ready, in peace for longer each time', async () => {
+  test('waits longer after each failed recovery of an upstream that is ready but fails requests', async () => {
     kit.upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
     await using load = startLoad(1, getPets, 2);
-    // Five, one when it is back at once, one a second later; the next would be two seconds after that.
+    // Five open the breaker. One fails after the immediate first recovery, one after the second, 1 s later.
+    // The third recovery takes 2 s.
     await expect.poll(() => kit.upstream.seen.length).toBe(7);
     await expect.poll(state).toBe('down');
     const outcomes = await load.stop();
@@ -88,15 +89,15 @@ describe('the circuit breaker', () => {
     kit.upstream.response = respondWithPets;
     await expect.poll(getPets, { timeout: 20_000 }).toBe(200);
     expect(upstreamLines(output()).filter((line) => line.includes('ejected'))).toHaveLength(3);
-    // An answer makes up for all of it.
-    const seen = kit.upstream.seen.length;
+    // One success resets the count of failed recoveries.
+    const sentToUpstream = kit.upstream.seen.length;
     kit.upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
     for (let index = 0; index < 4; index += 1) expect(await getPets()).toBe(502);
-    expect(kit.upstream.seen.length - seen).toBe(4);
+    expect(kit.upstream.seen.length - sentToUpstream).toBe(4);
     expect(await state()).toBe('ready');
   });
 
-  test('does not open over errors that the upstream itself answers with', async () => {
+  test('does not open on error responses of the upstream', async () => {
     kit.upstream.response = (_req, res) => {
       res.writeHead(503, { 'content-type': 'application/json' });
       res.end('{"code":"service_unavailable","message":"Later.","status":503}');
@@ -108,7 +109,7 @@ describe('the circuit breaker', () => {
     expect(await state()).toBe('ready');
   });
 
-  test('does not open over clients that go away, or send too much or too little', async () => {
+  test('does not open when clients disconnect or send too much or too little', async () => {
     kit.upstream.response = () => {};
     for (let index = 0; index < 10; index += 1) {
       const before = kit.upstream.seen.length;
@@ -121,23 +122,23 @@ describe('the circuit breaker', () => {
     for (let index = 0; index < 10; index += 1) {
       const body = Readable.from([megabytes.subarray(0, 1_000_000), megabytes.subarray(1_000_000)]);
       expect((await send(pets, { method: 'POST', key, body })).status).toBe(413);
-      const half = connect(kit.gateway.port, '127.0.0.1');
-      half.write(`POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`);
-      half.end('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
+      const incomplete = connect(kit.gateway.port, '127.0.0.1');
+      incomplete.write(`POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n`);
+      incomplete.end('Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
     }
     kit.upstream.response = respondWithPets;
     expect(await getPets()).toBe(200);
     expect(upstreamLines(output())).toEqual([]);
   });
 
-  test('takes a server without /readyz for one that is there', async () => {
+  test('treats an upstream without /readyz as ready', async () => {
     kit.upstream.readiness = (res) => res.writeHead(404, { 'content-type': 'text/html' }).end('<h1>No</h1>');
     await sleep(1500);
     expect(await state()).toBe('ready');
     expect(await getPets()).toBe(200);
   });
 
-  test('still asks the only upstream there is while it says that it drains', async () => {
+  test('still sends requests to the only upstream while it drains', async () => {
     kit.upstream.readiness = (res) => res.writeHead(503).end();
     await expect.poll(state).toBe('not_ready');
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(0);
@@ -145,7 +146,7 @@ describe('the circuit breaker', () => {
     expect((await postJson(pets, key, {})).status).toBe(200);
   });
 
-  test('does not take an upstream that answers requests for dead because its probes hang', async () => {
+  test('does not eject an upstream that serves requests although its probes hang', async () => {
     kit.upstream.readiness = () => {};
     await using load = startLoad(1, getPets, 20);
     await sleep(4000);

@@ -8,8 +8,8 @@ import { runProgram, startGateway, startPetsService } from '../support/kits/serv
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
- * A service that can't start says in one line which setting is at fault, and leaves nothing behind. Everything here
- * fails for root too, as whom tests may run.
+ * A service that cannot start reports the invalid setting in one line and leaves nothing behind. The tests may run as
+ * root, so every case here fails for root too.
  */
 
 type Name = 'gateway' | 'pets-service';
@@ -21,16 +21,16 @@ const freePorts = {
   PETS_SERVICE_URL: 'http://127.0.0.1:9',
 };
 
-/** @returns the line that it says, without its name */
+/** @returns the error line without the name of the service */
 async function failedStart(
   name: Name,
   env: Record<string, string>,
   limits: Parameters<typeof runProgram>[2] = {},
 ): Promise<string> {
-  const ended = await runProgram([`${name}/server.ts`], { ...freePorts, ...env }, limits);
-  expect(ended.code, ended.stderr).toBe(1);
-  expect(ended.stderr.startsWith(`${name}: `) && ended.stderr.endsWith('\n'), ended.stderr).toBe(true);
-  const lines = ended.stderr.slice(name.length + 2, -1).split('\n');
+  const result = await runProgram([`${name}/server.ts`], { ...freePorts, ...env }, limits);
+  expect(result.code, result.stderr).toBe(1);
+  expect(result.stderr.startsWith(`${name}: `) && result.stderr.endsWith('\n'), result.stderr).toBe(true);
+  const lines = result.stderr.slice(name.length + 2, -1).split('\n');
   expect(lines).toHaveLength(1);
   return lines.join('');
 }
@@ -40,19 +40,19 @@ describe.each<[Name, string, Record<string, string>]>([
   ['gateway', 'GATEWAY_HOST', { GATEWAY_WORKERS: '2' }],
   ['gateway', 'GATEWAY_ADMIN_HOST', {}],
   ['pets-service', 'PETS_SERVICE_HOST', {}],
-])('%s: %s, with %j', (name, setting, more) => {
+])('%s: an invalid %s, with %j', (name, setting, extraEnv) => {
   test.each([
-    // For documentation (RFC 5737), so no machine's.
+    // Reserved for documentation (RFC 5737), so no machine has it.
     ['203.0.113.1', 'is not an address of this machine'],
-    // Link-local, without the interface.
+    // A link-local address without its interface.
     ['fe80::1', 'is not an address of this machine'],
     ['no such host', "can't be resolved"],
-  ])('%s %s, and nothing is written', async (host, wrong) => {
+  ])('reports that %s %s, and writes nothing', async (host, problem) => {
     await using directory = await temporaryDirectory();
     const DATA_DIR = join(directory.path, 'data');
-    const line = await failedStart(name, { DATA_DIR, ...more, [setting]: host });
-    // And the code of the system, which depends on what the machine has: IPv6, a resolver.
-    expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${wrong}`);
+    const line = await failedStart(name, { DATA_DIR, ...extraEnv, [setting]: host });
+    // The error code depends on the machine's IPv6 and resolver.
+    expect(line.replace(/ \(E\w+\)$/, '')).toBe(`${setting}: ${host} ${problem}`);
     expect(existsSync(DATA_DIR)).toBe(false);
   });
 });
@@ -60,18 +60,18 @@ describe.each<[Name, string, Record<string, string>]>([
 describe.each<[Name, string]>([
   ['gateway', 'redis'],
   ['pets-service', 'postgres'],
-])('%s: a DATA_DIR that can’t be used is named', (name, store) => {
+])('%s: an invalid DATA_DIR is reported', (name, store) => {
   test.each([
-    { what: 'is a file', DATA_DIR: 'package.json', code: 'EEXIST' },
-    { what: 'is below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' },
-  ])('that $what', { timeout: 20_000 }, async ({ DATA_DIR, code }) => {
+    { problem: 'a file', DATA_DIR: 'package.json', code: 'EEXIST' },
+    { problem: 'a path below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' },
+  ])('$problem', { timeout: 20_000 }, async ({ DATA_DIR, code }) => {
     const line = await failedStart(name, { DATA_DIR });
     expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
   });
 
-  // Not even root can. In the first one, making directories with Node's `recursive` would never end.
+  // Not even root can create entries there. In the first, Node's recursive mkdir would never return.
   test.each(['/proc/nowhere/data', '/proc/self/fdinfo'])(
-    'in which nothing can be created: %s',
+    'a directory in which nothing can be created: %s',
     { tags: ['linux'], timeout: 20_000 },
     async (DATA_DIR) => {
       const line = await failedStart(name, { DATA_DIR });
@@ -79,7 +79,7 @@ describe.each<[Name, string]>([
     },
   );
 
-  test('that is full, and no draft of a key pair is left in it', async () => {
+  test('a directory on a full disk, with no partial key pair left in it', async () => {
     await using directory = await temporaryDirectory();
     const DATA_DIR = join(directory.path, 'data');
     const line = await failedStart(name, { DATA_DIR }, { fileBlocks: 0 });
@@ -87,18 +87,21 @@ describe.each<[Name, string]>([
     expect(await readdir(DATA_DIR)).toEqual([]);
   });
 
-  test.each(['internal-token', store])('that holds a file %s', async (file) => {
-    await using directory = await temporaryDirectory();
-    await writeFile(join(directory.path, file), 'mine');
-    const line = await failedStart(name, { DATA_DIR: directory.path });
-    expect(line).toContain(`DATA_DIR: ${directory.path}`);
-    expect(line).toMatch(/ can't be used \(E(EXIST|NOTDIR): /);
-    expect((await readdir(directory.path)).filter((entry) => entry.startsWith('internal-token-'))).toEqual(
-      [],
-    );
-  });
+  test.each(['internal-token', store])(
+    'a directory with a file in place of its directory %s',
+    async (file) => {
+      await using directory = await temporaryDirectory();
+      await writeFile(join(directory.path, file), 'mine');
+      const line = await failedStart(name, { DATA_DIR: directory.path });
+      expect(line).toContain(`DATA_DIR: ${directory.path}`);
+      expect(line).toMatch(/ can't be used \(E(EXIST|NOTDIR): /);
+      expect((await readdir(directory.path)).filter((entry) => entry.startsWith('internal-token-'))).toEqual(
+        [],
+      );
+    },
+  );
 
-  test('whose lock is no lock; it does not say that another process uses it', async () => {
+  test('a directory with an invalid lock file, which is not reported as in use', async () => {
     await using directory = await temporaryDirectory();
     const lock = join(directory.path, `${store}.lock`);
     await writeFile(lock, 'no database of SQLite'.repeat(100));
@@ -113,7 +116,7 @@ describe.each<[Name, string]>([
 });
 
 test(
-  'a private Redis that does not start is told of with its log, and no address is left for others to use',
+  'a private Redis that does not start is reported with its log file, and its address is not written',
   { tags: ['redis-server'], timeout: 30_000 },
   async () => {
     await using directory = await temporaryDirectory();
@@ -131,17 +134,17 @@ test.each([
   ['postgresql://user:hunter2@127.0.0.1:9/pets', "Can't reach database server at `127.0.0.1:9`"],
   ['postgresql://user:hunter2@127.0.0.1:9/pets?sslrootcert=/none', 'ENOENT: no such file or directory'],
 ])(
-  'a DATABASE_URL that can’t be migrated is named, without its password: %s',
-  async (DATABASE_URL, wrong) => {
+  'a DATABASE_URL that cannot be migrated is reported without its password: %s',
+  async (DATABASE_URL, reason) => {
     await using directory = await temporaryDirectory();
     const line = await failedStart('pets-service', { DATA_DIR: directory.path, DATABASE_URL, DEMO: 'true' });
-    expect(line).toContain(`DATABASE_URL: the database can't be prepared: ${wrong}`);
+    expect(line).toContain(`DATABASE_URL: the database can't be prepared: ${reason}`);
     expect(line).not.toContain('hunter2');
   },
 );
 
 describe('an embedded database', () => {
-  test('that could not be made, on a full disk, is gone, and is made by the next start', async () => {
+  test('is removed if a full disk interrupts its creation, and the next start creates it', async () => {
     await using directory = await temporaryDirectory();
     const line = await failedStart('pets-service', { DATA_DIR: directory.path }, { fileBlocks: 8 });
     expect(line).toMatch(
@@ -154,7 +157,7 @@ describe('an embedded database', () => {
     await expect.poll(service.output).toContain('demo pets added');
   });
 
-  test('that was being made when the process was killed is made anew', async () => {
+  test('is created again if the process was killed during its creation', async () => {
     await using directory = await temporaryDirectory();
     await mkdir(join(directory.path, 'postgres.new'));
     await writeFile(join(directory.path, 'postgres.new', 'PG_VERSION'), '18\n');
@@ -167,7 +170,7 @@ describe('an embedded database', () => {
     ]);
   });
 
-  test('is kept whatever a start that was killed has left beside it', async () => {
+  test('is kept if a killed start left a partial database beside it', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path };
     await using first = await startPetsService(env);
@@ -179,7 +182,7 @@ describe('an embedded database', () => {
     expect(second.output()).not.toMatch(/migrations applied|demo pets added/);
   });
 
-  test('can have a link in its place, which a full disk leaves there', async () => {
+  test('may be behind a symbolic link, which is kept if the disk is full', async () => {
     await using directory = await temporaryDirectory();
     await using elsewhere = await temporaryDirectory();
     await symlink(elsewhere.path, join(directory.path, 'postgres'));
@@ -190,7 +193,7 @@ describe('an embedded database', () => {
     expect(await readdir(elsewhere.path)).toContain('PG_VERSION');
   });
 
-  test('that is damaged is named, and left as it is', async () => {
+  test('is reported and left untouched if it is damaged', async () => {
     await using directory = await temporaryDirectory();
     const postgres = join(directory.path, 'postgres');
     await mkdir(postgres);
@@ -202,7 +205,7 @@ describe('an embedded database', () => {
   });
 });
 
-describe('a key file', () => {
+describe('an invalid key file is reported', () => {
   let directory: TemporaryDirectory;
   beforeAll(async () => {
     directory = await temporaryDirectory();
@@ -229,23 +232,23 @@ describe('a key file', () => {
   afterAll(() => directory[Symbol.asyncDispose]());
 
   const wrongKind = 'is not an EC key on the curve P-256, which ES256 needs';
-  const privateFault = 'holds no private key in PEM format, or an encrypted one';
+  const noPrivateKey = 'holds no private key in PEM format, or an encrypted one';
 
   test.each([
     ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
     ['.', "FILE can't be read (EISDIR: illegal operation on a directory, read)"],
     ['text/private.pem', "FILE can't be read (ENOTDIR: not a directory, open 'FILE')"],
-    ['text', `FILE ${privateFault}`],
-    ['empty', `FILE ${privateFault}`],
-    ['encrypted.pem', `FILE ${privateFault}`],
-    ['p256.pub', `FILE ${privateFault}`],
+    ['text', `FILE ${noPrivateKey}`],
+    ['empty', `FILE ${noPrivateKey}`],
+    ['encrypted.pem', `FILE ${noPrivateKey}`],
+    ['p256.pub', `FILE ${noPrivateKey}`],
     ['p384.pem', `the private key in FILE ${wrongKind}`],
     ['rsa.pem', `the private key in FILE ${wrongKind}`],
-  ])('to sign with that is %s', async (name, wrong) => {
+  ])('the private key file: %s', async (name, message) => {
     const file = `${directory.path}/${name}`;
     const DATA_DIR = join(directory.path, 'data');
     const line = await failedStart('gateway', { DATA_DIR, INTERNAL_TOKEN_PRIVATE_KEY_FILE: file });
-    expect(line).toBe(`INTERNAL_TOKEN_PRIVATE_KEY_FILE: ${wrong.replaceAll('FILE', file)}`);
+    expect(line).toBe(`INTERNAL_TOKEN_PRIVATE_KEY_FILE: ${message.replaceAll('FILE', file)}`);
     expect(existsSync(DATA_DIR)).toBe(false);
   });
 
@@ -258,12 +261,12 @@ describe('a key file', () => {
     ['two.pub', 'FILE holds more than one key; give each a file of its own'],
     ['p384.pub', `the public key in FILE ${wrongKind}`],
     ['rsa.pub', `the public key in FILE ${wrongKind}`],
-  ])('to verify with, the second of two, that is %s', async (name, wrong) => {
+  ])('the second of two public key files: %s', async (name, message) => {
     const file = `${directory.path}/${name}`;
     const DATA_DIR = join(directory.path, 'data');
     const files = `${directory.path}/p256.pub,${file}`;
     const line = await failedStart('pets-service', { DATA_DIR, INTERNAL_TOKEN_PUBLIC_KEY_FILES: files });
-    expect(line).toBe(`INTERNAL_TOKEN_PUBLIC_KEY_FILES: ${wrong.replaceAll('FILE', file)}`);
+    expect(line).toBe(`INTERNAL_TOKEN_PUBLIC_KEY_FILES: ${message.replaceAll('FILE', file)}`);
     expect(existsSync(DATA_DIR)).toBe(false);
   });
 
@@ -271,27 +274,27 @@ describe('a key file', () => {
     ['.', "EISDIR: illegal operation on a directory, open 'FILE'"],
     ['text/public.pem', "ENOTDIR: not a directory, open 'FILE'"],
     ['none/public.pem', "ENOENT: no such file or directory, open 'FILE'"],
-    // Which is kept.
+    // An existing private key is not overwritten.
     ['p256.pem', 'it holds a private key'],
-  ])('to write to that is %s', async (name, wrong) => {
+  ])('the public key output: %s', async (name, message) => {
     const file = `${directory.path}/${name}`;
     const line = await failedStart('gateway', {
       INTERNAL_TOKEN_PRIVATE_KEY_FILE: join(directory.path, 'p256.pem'),
       INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: file,
     });
     expect(line).toBe(
-      `INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: ${file} can't be written (${wrong.replace('FILE', file)})`,
+      `INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: ${file} can't be written (${message.replace('FILE', file)})`,
     );
     expect(await readFile(join(directory.path, 'p256.pem'), 'utf8')).toContain('PRIVATE KEY');
   });
 });
 
-describe('a limit of open files that leaves next to nothing for clients', { tags: ['linux'] }, () => {
-  const upstreams = (count: number) =>
+describe('a limit of open files that leaves too few for clients', { tags: ['linux'] }, () => {
+  const upstreamUrls = (count: number) =>
     Array.from({ length: count }, (_, index) => `http://127.0.0.1:${index + 1}`).join(',');
 
   test.each([
-    // Three instances of the pets service were still served with 1024.
+    // 1024 open files are enough for three upstreams, not for four.
     [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
     [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
     [{ MAX_CONNECTIONS: '20' }, 1, 375, 'MAX_CONNECTIONS=20', '19 for client connections after', '256 x 1'],
@@ -304,17 +307,17 @@ describe('a limit of open files that leaves next to nothing for clients', { tags
       '128 x 1',
     ],
   ])(
-    'is refused with all that has a part in it: %j, %i upstreams, %i',
-    async (env, count, openFiles, ...parts) => {
+    'is reported with all settings involved: %j, %i upstreams, %i open files',
+    async (env, count, openFiles, ...expectedParts) => {
       await using directory = await temporaryDirectory();
       const DATA_DIR = join(directory.path, 'data');
       const line = await failedStart(
         'gateway',
-        { DATA_DIR, PETS_SERVICE_URL: upstreams(count), ...env },
+        { DATA_DIR, PETS_SERVICE_URL: upstreamUrls(count), ...env },
         { openFiles },
       );
       for (const part of [
-        ...parts,
+        ...expectedParts,
         `(ulimit -n) of ${openFiles}`,
         'UPSTREAM_CONNECTIONS',
         'PETS_SERVICE_URL',
@@ -328,10 +331,10 @@ describe('a limit of open files that leaves next to nothing for clients', { tags
     [{}, 406],
     [{ MAX_CONNECTIONS: '20' }, 376],
     [{ GATEWAY_WORKERS: '2' }, 278],
-  ])('is no such limit with one more: %j, %i', async (env, openFiles) => {
+  ])('is accepted with one more open file: %j, %i open files', async (env, openFiles) => {
     await using directory = await temporaryDirectory();
     await using gateway = await startGateway(
-      { DATA_DIR: directory.path, PETS_SERVICE_URL: upstreams(1), ...env },
+      { DATA_DIR: directory.path, PETS_SERVICE_URL: upstreamUrls(1), ...env },
       { openFiles },
     );
     expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);

@@ -21,9 +21,9 @@ test(
     const gateways = [stack.use(await startGateway(env)), stack.use(await startGateway(env))];
     const ready = new Set(gateways);
     const agent = new Agent({ keepAliveTimeout: 60_000, connections: 4 });
-    const over = new AbortController();
+    const stopping = new AbortController();
     const balancer = (async () => {
-      while (!over.signal.aborted) {
+      while (!stopping.signal.aborted) {
         for (const gateway of gateways) {
           const status = await send(`${gateway.adminUrl}/readyz`).then(
             ({ status }) => status,
@@ -36,8 +36,8 @@ test(
       }
     })();
     const statuses: unknown[] = [];
-    const client = async (turn: number) => {
-      for (let index = turn; !over.signal.aborted; index += 1) {
+    const client = async (offset: number) => {
+      for (let index = offset; !stopping.signal.aborted; index += 1) {
         const targets = [...ready];
         const url = `${targets[index % targets.length]?.url}/v1/pets`;
         const headers = { authorization: `Bearer ${key}` };
@@ -52,16 +52,16 @@ test(
         );
       }
     };
-    const clients = Array.from({ length: 8 }, (_, turn) => client(turn));
-    for (const [index, old] of [...gateways].entries()) {
+    const clients = Array.from({ length: 8 }, (_, offset) => client(offset));
+    for (const [index, oldGateway] of [...gateways].entries()) {
       await sleep(300);
-      expect(await old.stop()).toBe(0);
-      const fresh = stack.use(await startGateway(env));
-      gateways[index] = fresh;
-      await expect.poll(() => ready.has(fresh)).toBe(true);
+      expect(await oldGateway.stop()).toBe(0);
+      const newGateway = stack.use(await startGateway(env));
+      gateways[index] = newGateway;
+      await expect.poll(() => ready.has(newGateway)).toBe(true);
     }
     await sleep(300);
-    over.abort();
+    stopping.abort();
     await Promise.all([...clients, balancer]);
     await agent.close();
     expect(statuses.length).toBeGreaterThan(100);

@@ -10,25 +10,25 @@ import { createDatabase } from '../support/stores/stores.ts';
 import { seededRandom, startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const creates = 1000;
-/** Clients that work at the same time. */
-const clients = 20;
+const concurrentClients = 20;
 const maxAttempts = 200;
 
-/** A relay before a server on this machine, and the server's address by way of it. */
+/** Starts a relay to a local server; `url` is the server's URL through the relay. */
 async function relayTo(url: string, odds: number, random: () => number) {
   const relay = await startBreakingRelay({ port: Number(new URL(url).port), odds, random });
   return { relay, url: Object.assign(new URL(url), { port: String(relay.port) }).href.replace(/\/$/, '') };
 }
 
-const total = ({ broken }: BreakingRelay) => Object.values(broken).reduce((sum, count) => sum + count, 0);
+const countBroken = ({ broken }: BreakingRelay) =>
+  Object.values(broken).reduce((sum, count) => sum + count, 0);
 
 describe('connections that break at random', { tags: ['postgresql'] }, () => {
   test(
-    '1,000 creates, each retried with its key until it is answered, make exactly 1,000 pets',
+    '1,000 creates, each retried with its idempotency key until it gets 201, create exactly 1,000 pets',
     { timeout: 80_000 },
     async () => {
       const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
-      console.info(`connections break by TEST_SEED=${seed}`);
+      console.info(`connections break at random; repeat with TEST_SEED=${seed}`);
       const random = seededRandom(seed);
       await using stack = new AsyncDisposableStack();
       const directory = stack.use(await temporaryDirectory());
@@ -38,7 +38,7 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
         code: 0,
       });
 
-      // Between client and gateway, gateway and pets service, pets service and PostgreSQL.
+      // Relays between client and gateway, gateway and pets service, pets service and PostgreSQL.
       const toPostgres = await relayTo(databaseUrl, 0.01, random);
       stack.use(toPostgres.relay);
       const shared = { DATA_DIR: directory.path, DEMO: 'false', LOG_LEVEL: 'fatal' };
@@ -50,16 +50,15 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       );
       const toGateway = await relayTo(gateway.url, 0.1, random);
       stack.use(toGateway.relay);
-      const issuer = await connectRedis(redis.url);
-      stack.defer(() => issuer.disconnect());
+      const redisClient = await connectRedis(redis.url);
+      stack.defer(() => redisClient.disconnect());
       const limits = { plan: 'enterprise', minute: 1_000_000, day: 1_000_000 };
-      const { key } = await keyIssuer(issuer).issue(limits);
+      const { key } = await keyIssuer(redisClient).issue(limits);
 
-      /** Answers other than 201, and how many never came. */
-      const refusals: ClientResponse[] = [];
-      let lost = 0;
+      const errorResponses: ClientResponse[] = [];
+      let lostResponses = 0;
 
-      /** As a client should, but for its lack of patience: `Retry-After` says a second. */
+      /** Retries as a client should, but sooner than the second in `Retry-After`, to shorten the test. */
       async function create(number: number): Promise<ClientResponse> {
         for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
           const response = await send(`${toGateway.url}/v1/pets`, {
@@ -69,17 +68,17 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
             body: JSON.stringify({ name: `Pet ${number}`, categoryId: number }),
           }).catch(() => undefined);
           if (response?.status === 201) return response;
-          if (response === undefined) lost += 1;
-          else refusals.push(response);
+          if (response === undefined) lostResponses += 1;
+          else errorResponses.push(response);
           await sleep(10 + 40 * Math.random());
         }
-        throw new Error(`create ${number} has no answer after ${maxAttempts} attempts`);
+        throw new Error(`create ${number} got no 201 in ${maxAttempts} attempts`);
       }
 
       const responses: ClientResponse[] = [];
       let next = 0;
       await Promise.all(
-        Array.from({ length: clients }, async () => {
+        Array.from({ length: concurrentClients }, async () => {
           for (let number = next++; number < creates; number = next++)
             responses[number] = await create(number);
         }),
@@ -92,9 +91,10 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
       );
       const { rowCount } = await client.query('SELECT 1 FROM idempotency_keys');
       await client.end();
-      console.info(`${refusals.length} answers other than 201, ${lost} answers lost`);
-      for (const { relay } of [toGateway, toPetsService, toPostgres]) console.info('broken:', relay.broken);
-      for (const response of refusals) {
+      console.info(`${errorResponses.length} error responses, ${lostResponses} lost responses`);
+      for (const { relay } of [toGateway, toPetsService, toPostgres])
+        console.info('broken connections:', relay.broken);
+      for (const response of errorResponses) {
         expect([409, 502, 503, 504], response.text).toContain(response.status);
         expect(response.header('Retry-After'), response.text).toBe('1');
       }
@@ -108,9 +108,9 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
         );
         expect(response.header('Location')).toBe(`/v1/pets/${id}`);
       }
-      // Or nothing has been shown: each point was met, and answers of creates that had been carried out were lost.
+      // Without a break at every point, also after a create was stored, the test would prove nothing.
       expect(Object.values(toGateway.relay.broken).every((count) => count > 0)).toBe(true);
-      for (const { relay } of [toPetsService, toPostgres]) expect(total(relay)).toBeGreaterThan(0);
+      for (const { relay } of [toPetsService, toPostgres]) expect(countBroken(relay)).toBeGreaterThan(0);
     },
   );
 });

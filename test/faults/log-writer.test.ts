@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const writerModule = fileURLToPath(new URL('../../gateway/runtime/log-writer.ts', import.meta.url));
 
-function sourceOf(script: string): string {
+function writerScript(script: string): string {
   return `
     const { createLogWriter } = await import(${JSON.stringify(writerModule)});
     const writer = createLogWriter((lines) => writer.write('dropped: ' + lines + '\\n'));
@@ -17,35 +17,35 @@ function sourceOf(script: string): string {
   `;
 }
 
-/** A process that writes lines to its standard output by a log writer named `writer`, and reports by messages. */
+/** Starts a process that logs to its standard output with `writer` and reports over IPC. */
 function startWriter(
   script: string,
   stdout: 'pipe' | number = 'pipe',
   command: [string, ...string[]] = [process.execPath],
 ): ChildProcess {
   const [program, ...args] = command;
-  args.push('--input-type=module', '-e', sourceOf(script));
+  args.push('--input-type=module', '-e', writerScript(script));
   return spawn(program, args, { stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
-const numbers = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
-const linesOf = (output: string) => output.split('\n').slice(0, -1);
+const numberedLines = (count: number) => Array.from({ length: count }, (_, index) => `line ${index + 1}`);
+const splitLines = (output: string) => output.split('\n').slice(0, -1);
 const writeLines = (count: number) =>
   `for (let index = 1; index <= ${count}; index += 1) writer.write('line ' + index + '\\n');`;
 
 const flushAndExit = '() => writer.flush(60_000).then(() => process.exit(0))';
 
-async function output({ stdout }: ChildProcess): Promise<string> {
+async function readOutput({ stdout }: ChildProcess): Promise<string> {
   return stdout === null ? '' : text(stdout);
 }
 
-async function message(child: ChildProcess): Promise<unknown> {
+async function nextMessage(child: ChildProcess): Promise<unknown> {
   const [received]: unknown[] = await once(child, 'message');
   return received;
 }
 
-/** Runs node with files of 16 KiB at the most: what comes beyond does not fit, as on a disk that is full. */
-const withSmallFiles: [string, ...string[]] = [
+/** Runs node with a file size limit of 16 KiB. Writes beyond it fail as on a full disk. */
+const nodeWithSmallFiles: [string, ...string[]] = [
   'sh',
   '-c',
   'ulimit -S -f 32 && exec "$0" "$@"',
@@ -53,88 +53,94 @@ const withSmallFiles: [string, ...string[]] = [
 ];
 
 describe('a log writer', () => {
-  /** Of a process that writes more than a pipe takes before anybody reads. */
-  async function expectPatience(before = ''): Promise<void> {
+  /** Expects a process to keep running while its pipe is full, and all lines to arrive afterwards. */
+  async function expectNotBlocked(setup = ''): Promise<void> {
     const child = startWriter(`
-        ${before}
+        ${setup}
         ${writeLines(100_000)}
         setTimeout(() => process.send('still here'), 200);
         process.once('message', ${flushAndExit});
       `);
-    expect(await message(child)).toBe('still here');
+    expect(await nextMessage(child)).toBe('still here');
     child.send('go on');
-    expect(linesOf(await output(child))).toEqual(numbers(100_000));
+    expect(splitLines(await readOutput(child))).toEqual(numberedLines(100_000));
   }
 
-  test('all lines arrive in their order, also those that wait when the process exits', async () => {
+  test('all lines arrive in order, including lines that are buffered when the process exits', async () => {
     const child = startWriter(`${writeLines(10_000)} process.exit(0);`);
-    expect(linesOf(await output(child))).toEqual(numbers(10_000));
+    expect(splitLines(await readOutput(child))).toEqual(numberedLines(10_000));
   });
 
-  test('on a full disk lines wait until there is room again', async () => {
+  test('lines are buffered while the disk is full and written when it has room', async () => {
     await using directory = await temporaryDirectory();
     const path = join(directory.path, 'log');
     await using file = await open(path, 'a');
-    const child = startWriter(`${writeLines(5000)} setInterval(() => {}, 1000);`, file.fd, withSmallFiles);
+    const child = startWriter(
+      `${writeLines(5000)} setInterval(() => {}, 1000);`,
+      file.fd,
+      nodeWithSmallFiles,
+    );
     const size = async () => (await file.stat()).size;
-    let found = '';
-    for (let time = 1; time <= 2; time += 1) {
+    let written = '';
+    for (let round = 1; round <= 2; round += 1) {
       await expect.poll(size).toBe(16 * 1024);
-      found += await readFile(path, 'utf8');
+      written += await readFile(path, 'utf8');
       await file.truncate();
     }
-    const expected = numbers(5000).join('\n').length + 1;
-    await expect.poll(async () => found.length + (await size())).toBe(expected);
+    const expected = numberedLines(5000).join('\n').length + 1;
+    await expect.poll(async () => written.length + (await size())).toBe(expected);
     child.kill();
-    expect(linesOf(found + (await readFile(path, 'utf8')))).toEqual(numbers(5000));
+    expect(splitLines(written + (await readFile(path, 'utf8')))).toEqual(numberedLines(5000));
   });
 
-  test('another process that shares the pipe and ends does not make a stalled reader stall this one', async () => {
-    await expectPatience(`
+  test('a stalled reader does not block the process after another process that shares the pipe has exited', async () => {
+    await expectNotBlocked(`
       const { spawnSync } = await import('node:child_process');
-      // It takes the flag away under which writes do not wait: when it starts, and when it ends once more.
+      // Node clears O_NONBLOCK on the shared pipe when it starts and again when it exits.
       spawnSync(process.execPath, ['-e', 'process.stdout'], { stdio: 'inherit' });
     `);
   });
 
-  test('another process that writes to the same pipe breaks no line', async () => {
-    const other = sourceOf(`${writeLines(30_000)} writer.flush(60_000).then(() => process.exit(0));`);
+  test('lines stay whole when another process writes to the same pipe', async () => {
+    const otherScript = writerScript(
+      `${writeLines(30_000)} writer.flush(60_000).then(() => process.exit(0));`,
+    );
     const child = startWriter(`
         const { spawn } = await import('node:child_process');
-        const args = ['--input-type=module', '-e', ${JSON.stringify(other)}];
+        const args = ['--input-type=module', '-e', ${JSON.stringify(otherScript)}];
         const other = spawn(process.execPath, args, { stdio: 'inherit' });
         ${writeLines(30_000)}
-        // Longer than both take to fill the pipe, and to find it full.
+        // Longer than both processes take to fill the pipe.
         setTimeout(() => process.send('read'), 500);
         other.on('exit', ${flushAndExit});
       `);
-    await message(child);
-    expect(linesOf(await output(child)).toSorted()).toEqual(
-      [...numbers(30_000), ...numbers(30_000)].toSorted(),
+    await nextMessage(child);
+    expect(splitLines(await readOutput(child)).toSorted()).toEqual(
+      [...numberedLines(30_000), ...numberedLines(30_000)].toSorted(),
     );
   });
 
-  test('lines arrive while the process goes on', async () => {
+  test('lines arrive while the process is running', async () => {
     const child = startWriter(`${writeLines(3)} setInterval(() => {}, 1000);`);
     const [first]: Buffer[] = await once(child.stdout ?? child, 'data');
     child.kill('SIGKILL');
-    expect(linesOf(String(first))).toEqual(numbers(3));
+    expect(splitLines(String(first))).toEqual(numberedLines(3));
   });
 
-  test('a reader that stalls does not stall the process, and has what waited for it once it reads', async () => {
-    await expectPatience();
+  test('a stalled reader does not block the process, and gets all lines once it reads', async () => {
+    await expectNotBlocked();
   });
 
-  test('an exit does not wait for a reader that stalls', async () => {
+  test('process.exit does not wait for a stalled reader', async () => {
     const child = startWriter(
       `${writeLines(1_000_000)} process.once('message', () => process.exit(7)); process.send('written');`,
     );
-    await message(child);
+    await nextMessage(child);
     child.send('exit');
     expect(await once(child, 'exit')).toEqual([7, null]);
   });
 
-  test('a reader that has gone does not keep the process from working or exiting', async () => {
+  test('a process whose reader closed the pipe keeps running and can exit', async () => {
     const child = startWriter(`
       process.once('message', () => {
         ${writeLines(10_000)}
@@ -145,7 +151,7 @@ describe('a log writer', () => {
       });
       process.send('ready');
     `);
-    await message(child);
+    await nextMessage(child);
     child.stdout?.destroy();
     child.send('write');
     expect(await once(child, 'exit')).toEqual([7, null]);
@@ -154,55 +160,59 @@ describe('a log writer', () => {
 
 const overflow = `${writeLines(1_000_000)} process.send(writer.droppedLines);`;
 
-/** Writes into a file, and returns its lines once the process has ended. */
-async function linesInFile(script: string): Promise<string[]> {
+/** Runs the script with its output in a file, and returns the lines after it exits. */
+async function logToFile(script: string): Promise<string[]> {
   await using directory = await temporaryDirectory();
   const path = join(directory.path, 'log');
   await using file = await open(path, 'w');
   await once(startWriter(script, file.fd), 'exit');
-  return linesOf(await readFile(path, 'utf8'));
+  return splitLines(await readFile(path, 'utf8'));
 }
 
-test('a file has all lines in their order, though a thread writes them', async () => {
-  const lines = await linesInFile(`
+test('a log file has all lines in order, although a thread writes them', async () => {
+  const lines = await logToFile(`
     let written = 0;
-    const more = setInterval(() => {
+    const timer = setInterval(() => {
       for (let line = 0; line < 1000; line += 1) writer.write('line ' + (written += 1) + '\\n');
-      // As after a line at level warn.
+      // The logger does this after a warning.
       if (written % 3000 === 0) writer.writeWaiting();
       if (written < 50_000) return;
-      clearInterval(more);
+      clearInterval(timer);
       void (${flushAndExit})();
     }, 3);
   `);
-  expect(lines).toEqual(numbers(50_000));
+  expect(lines).toEqual(numberedLines(50_000));
 });
 
-test('a file has those lines, too, that a thread is writing or that wait when the process exits', async () => {
-  const lines = await linesInFile(`
+test('a log file has the lines that were buffered or being written when the process exits', async () => {
+  const lines = await logToFile(`
     ${writeLines(100_000)}
-    // Once the thread has been given what there is.
+    // By now the thread has the first lines.
     setTimeout(() => {
       writer.write('line 100001\\n');
       process.exit(0);
     }, 21);
   `);
-  expect(lines.toSorted()).toEqual(numbers(100_001).toSorted());
+  expect(lines.toSorted()).toEqual(numberedLines(100_001).toSorted());
 });
 
-test('beyond what may wait, lines for a full disk are counted', { tags: ['linux'] }, async () => {
-  await using full = await open('/dev/full', 'w');
-  const script = `${overflow} process.exit(7);`;
-  const child = startWriter(script, full.fd);
-  expect(Number(await message(child))).toBeGreaterThan(100_000);
-  expect(await once(child, 'exit')).toEqual([7, null]);
-});
+test(
+  'on a full disk, lines beyond the buffer limit are dropped and counted',
+  { tags: ['linux'] },
+  async () => {
+    await using full = await open('/dev/full', 'w');
+    const script = `${overflow} process.exit(7);`;
+    const child = startWriter(script, full.fd);
+    expect(Number(await nextMessage(child))).toBeGreaterThan(100_000);
+    expect(await once(child, 'exit')).toEqual([7, null]);
+  },
+);
 
-test('beyond some MiB whole lines are dropped, counted, and reported when lines can be written again', async () => {
+test('lines beyond the buffer limit are dropped whole, counted, and reported when the reader reads again', async () => {
   const child = startWriter(`${overflow} process.once('message', ${flushAndExit});`);
-  const dropped = Number(await message(child));
+  const dropped = Number(await nextMessage(child));
   expect(dropped).toBeGreaterThan(100_000);
-  const lines = output(child).then(linesOf);
+  const lines = readOutput(child).then(splitLines);
   child.send('go on');
-  expect(await lines).toEqual([...numbers(1_000_000 - dropped), `dropped: ${dropped}`]);
+  expect(await lines).toEqual([...numberedLines(1_000_000 - dropped), `dropped: ${dropped}`]);
 });

@@ -2,43 +2,43 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startLoadedServices, type LoadedRequest } from '../support/load/database-load.ts';
 
-/** Fails unless each request was served, or refused with 503 as an Error. */
-function expectHonestResponses(requests: LoadedRequest[]): void {
+/** Expects each response to be a success or a 503 with an Error body. */
+function expectSuccessOr503(requests: LoadedRequest[]): void {
   for (const { name, response } of requests) {
     if (response.status === (name === undefined ? 200 : 201)) continue;
     expect(response.status, response.text).toBe(503);
     expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
     expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
-    // A list can always be repeated; a create where nothing can have been stored.
+    // A list is always safe to retry, a create only if nothing can have been stored.
     expect(['1', name === undefined ? '1' : undefined]).toContain(response.header('Retry-After'));
   }
 }
 
-describe('under a steady load of creates and lists, PostgreSQL is', { tags: ['postgresql'] }, () => {
+describe('PostgreSQL under a steady load of creates and lists', { tags: ['postgresql'] }, () => {
   test.each([
-    { way: 'killed and restarted', awayMs: 3000, leave: 'kill', come: 'restart' },
-    // Longer than the pets service waits for anything.
-    { way: 'paused', awayMs: 12_000, leave: 'pause', come: 'resume' },
+    { outage: 'killed and restarted', downMs: 3000, begin: 'kill', end: 'restart' },
+    // Longer than every timeout of the pets service.
+    { outage: 'paused', downMs: 12_000, begin: 'pause', end: 'resume' },
   ] as const)(
-    '$way: 503 meanwhile, service afterwards with nothing restarted, and no pet answered with 201 is missing',
+    '$outage: requests get 503, recovery needs no restart of a service, and every pet created with 201 is stored',
     { timeout: 90_000 },
-    async ({ awayMs, leave, come }) => {
+    async ({ downMs, begin, end }) => {
       await using services = await startLoadedServices();
       const { postgres, load } = services;
       await sleep(1000);
-      await postgres[leave]();
-      const leftAt = performance.now();
-      await sleep(awayMs);
-      const comesAt = performance.now();
-      await postgres[come]();
+      await postgres[begin]();
+      const downAt = performance.now();
+      await sleep(downMs);
+      const upAt = performance.now();
+      await postgres[end]();
       await load.untilServed();
       await sleep(1000);
       const requests = await load.stop();
 
-      expectHonestResponses(requests);
-      const meanwhile = requests.filter(({ sentAt, ms }) => sentAt > leftAt && sentAt + ms < comesAt);
-      expect(meanwhile.length).toBeGreaterThan(20);
-      for (const { response } of meanwhile) expect(response.status).toBe(503);
+      expectSuccessOr503(requests);
+      const duringOutage = requests.filter(({ sentAt, ms }) => sentAt > downAt && sentAt + ms < upAt);
+      expect(duringOutage.length).toBeGreaterThan(20);
+      for (const { response } of duringOutage) expect(response.status).toBe(503);
       for (const { response } of requests.slice(-20)) expect(response.status).toBeLessThan(300);
       await services.expectNothingMissing(requests);
     },

@@ -7,7 +7,7 @@ import { runProgram, startPetsService, type Service } from '../support/kits/serv
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
 
-describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => {
+describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
   let stack: AsyncDisposableStack;
   let postgres: PostgresServer;
   let databaseUrl: string;
@@ -34,13 +34,13 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
 
   const list = () => send(`${service.url}/v1/pets?limit=100`, { key: token });
   const create = (name: string) => postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 });
-  const createKeyed = (name: string, key: string) =>
+  const createIdempotent = (name: string, key: string) =>
     postJson(`${service.url}/v1/pets`, token, { name, categoryId: 1 }, { 'Idempotency-Key': key });
   const find = (id: number) => send(`${service.url}/v1/pets/${id}`, { key: token });
-  /** Nobody else gets at the pets until its transaction, or the server, ends. */
+  /** Blocks all access to the pets until the transaction or the server ends. */
   async function lockPets(): Promise<pg.Client> {
     const client = new pg.Client(databaseUrl);
-    // Where the server is killed.
+    // Emitted when a test kills the server.
     client.on('error', () => {});
     await client.connect();
     await client.query('BEGIN');
@@ -55,7 +55,7 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
   const names = async () => ((await list()).json as { name: string }[]).map(({ name }) => name);
   const database = async () => ((await send(`${service.url}/readyz`)).json as { database: string }).database;
 
-  test('an instance is ready once it has found its tables, and then for good', async () => {
+  test('an instance is ready once its tables exist, and stays ready during an outage', async () => {
     await using directory = await temporaryDirectory();
     const url = await postgres.createDatabase('later');
     const env = { DATA_DIR: directory.path, DATABASE_URL: url, DEMO: 'false' };
@@ -69,13 +69,14 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
     const key = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
     const pets = `${early.url}/v1/pets`;
     const pet = { name: 'Early', categoryId: 1 };
-    const asked = await Promise.all([
+    const earlyResponses = await Promise.all([
       send(pets, { key }),
       send(`${pets}/1`, { key }),
       postJson(pets, key, pet),
       postJson(pets, key, pet, { 'Idempotency-Key': 'early' }),
     ]);
-    for (const { status, header } of asked) expect([status, header('Retry-After')]).toEqual([503, '1']);
+    for (const { status, header } of earlyResponses)
+      expect([status, header('Retry-After')]).toEqual([503, '1']);
     const migrated = await runProgram(['prisma/migrate.ts'], { DATABASE_URL: url });
     expect(migrated.code).toBe(0);
     expect(await ready()).toEqual({ http: 200, status: 'ok', database: 'ok' });
@@ -95,7 +96,7 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
     ],
     ['USAGE on pets_id_seq', ['GRANT UPDATE, DELETE, INSERT ON idempotency_keys TO app']],
     ['does not exist', ['ALTER ROLE app SET search_path = elsewhere']],
-  ])('an instance whose role lacks what its statements need is not ready: %s', async (lacks, grants) => {
+  ])('an instance whose database role cannot run its statements is not ready: %s', async (reason, grants) => {
     await using directory = await temporaryDirectory();
     const client = new pg.Client(databaseUrl);
     await client.connect();
@@ -108,14 +109,14 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
       status: 'starting',
       database: 'unusable',
     });
-    await expect.poll(service.output).toContain(lacks);
+    await expect.poll(service.output).toContain(reason);
     await client.query('ALTER ROLE app RESET search_path; GRANT ALL ON ALL TABLES IN SCHEMA public TO app');
     await client.query('GRANT USAGE ON pets_id_seq TO app');
     await client.end();
     await expect.poll(async () => (await send(`${service.url}/readyz`)).status).toBe(200);
   });
 
-  test('an instance with a wrong password is not ready', async () => {
+  test('an instance with invalid database credentials is not ready', async () => {
     await using directory = await temporaryDirectory();
     await using service = await startAs('nobody', directory.path);
     expect((await send(`${service.url}/readyz`)).json).toEqual({
@@ -124,16 +125,16 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
     });
   });
 
-  test('killed: 503 while it is away, recovery without a restart, and what was created is still there', async () => {
+  test('killed: 503 while it is down, recovery without a restart of the service, and stored pets are kept', async () => {
     expect((await create('Before')).status).toBe(201);
     await postgres.kill();
-    for (const ask of [
+    for (const request of [
       list,
       () => find(1),
       () => create('Meanwhile'),
-      () => createKeyed('Meanwhile', 'once'),
+      () => createIdempotent('Meanwhile', 'once'),
     ]) {
-      const response = await ask();
+      const response = await request();
       expect(response.status).toBe(503);
       expect(response.json).toMatchObject({ code: 'service_unavailable', status: 503 });
       expect(response.header('Retry-After')).toBe('1');
@@ -144,11 +145,11 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
     await expect.poll(async () => (await list()).status).toBe(200);
     expect(await names()).toContain('Before');
     expect(await names()).not.toContain('Meanwhile');
-    expect((await createKeyed('Meanwhile', 'once')).status).toBe(201);
+    expect((await createIdempotent('Meanwhile', 'once')).status).toBe(201);
     expect(await database()).toBe('ok');
   });
 
-  test('paused: nothing hangs, and service is normal afterwards', async () => {
+  test('paused: requests get 503 instead of hanging, and succeed after it resumes', async () => {
     await list();
     await postgres.pause();
     const [state, ...responses] = await Promise.all([
@@ -156,7 +157,7 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
       list(),
       find(1),
       create('Paused'),
-      createKeyed('Paused', 'paused'),
+      createIdempotent('Paused', 'paused'),
     ]);
     expect(state).toBe('unavailable');
     expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
@@ -164,21 +165,21 @@ describe('PostgreSQL goes away and comes back', { tags: ['postgresql'] }, () => 
     await expect.poll(async () => (await list()).status).toBe(200);
   });
 
-  test('killed in the middle of creates: only the one with a key is to be repeated', async () => {
+  test('killed during creates: only the create with an Idempotency-Key gets Retry-After', async () => {
     const client = await lockPets();
-    const responses = Promise.all([create('Lost'), createKeyed('Lost', 'lost')]);
-    const waiting = 'SELECT 1 FROM pg_locks WHERE NOT granted';
-    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(2);
+    const responses = Promise.all([create('Lost'), createIdempotent('Lost', 'lost')]);
+    const waitingLocks = 'SELECT 1 FROM pg_locks WHERE NOT granted';
+    await expect.poll(async () => (await client.query(waitingLocks)).rowCount).toBe(2);
     await postgres.kill();
-    const [unkeyed, keyed] = await responses;
-    expect([unkeyed.status, keyed.status]).toEqual([503, 503]);
-    expect(unkeyed.header('Retry-After')).toBeUndefined();
-    expect(keyed.header('Retry-After')).toBe('1');
+    const [plain, idempotent] = await responses;
+    expect([plain.status, idempotent.status]).toEqual([503, 503]);
+    expect(plain.header('Retry-After')).toBeUndefined();
+    expect(idempotent.header('Retry-After')).toBe('1');
     await postgres.restart();
-    await expect.poll(async () => (await createKeyed('Lost', 'lost')).status).toBe(201);
+    await expect.poll(async () => (await createIdempotent('Lost', 'lost')).status).toBe(201);
   });
 
-  test('a create that waits for a lock is given up, said to be 503, and not there afterwards', async () => {
+  test('a create that waits too long for a lock gets 503 and is not stored', async () => {
     const client = await lockPets();
     const response = await create('Locked out');
     expect(response.status).toBe(503);

@@ -8,7 +8,7 @@ import { dayCounter, dayUsed } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
 
-describe('on a Redis Cluster of three masters and three replicas', { tags: ['redis-server'] }, () => {
+describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-server'] }, () => {
   let cluster: RedisClusterServers;
   let fleet: GatewayFleet;
 
@@ -22,7 +22,7 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
   });
 
   const urls = () => fleet.gateways.map(({ url }) => url);
-  const pets: GatewayFleet['pets'] = (key, turn) => fleet.pets(key, turn);
+  const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {
@@ -33,21 +33,21 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     return stdout;
   }
 
-  test('quotas are exact over three gateways, whichever shard a key is on', async () => {
+  test('quotas are exact across three gateways, on every shard', async () => {
     const keys = await Promise.all(Array.from({ length: 12 }, () => fleet.issue({ minute: 20 })));
     const masters = await Promise.all(keys.map(({ keyHash }) => cluster.masterOf(redisKeys.minute(keyHash))));
     expect(new Set(masters).size).toBe(3);
-    const answered = await Promise.all(
-      keys.map(({ key }) => Promise.all(Array.from({ length: 50 }, (_, turn) => pets(key, turn)))),
+    const responsesByKey = await Promise.all(
+      keys.map(({ key }) => Promise.all(Array.from({ length: 50 }, (_, index) => pets(key, index)))),
     );
-    for (const [index, responses] of answered.entries()) {
+    for (const [index, responses] of responsesByKey.entries()) {
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(30);
       expect(await dayUsed(fleet.redis, keys[index]?.keyHash ?? '')).toBe(20);
     }
   });
 
-  test('limits, revocation and bans act on all gateways, and a key sees its use', async () => {
+  test('limits, revocations and bans apply on all gateways, and /v1/usage shows the usage of a key', async () => {
     const { key, id } = await fleet.issue({ plan: 'pro' });
     expect((await pets(key)).header('X-RateLimit-Limit')).toBe('300');
     await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '400');
@@ -57,36 +57,36 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     const usage = (await send(`${fleet.gateways[0]?.url}/v1/usage`, { key })).json;
     expect(usage).toMatchObject({ plan: 'pro', minute: { limit: 700 }, bannedUntil: null });
     await ops('bans', 'add', id, '--for', '1h', '--reason', 'test');
-    for (const turn of [0, 1, 2]) {
-      await expect.poll(async () => (await pets(key, turn)).json).toMatchObject({ code: 'api_key_banned' });
+    for (const index of [0, 1, 2]) {
+      await expect.poll(async () => (await pets(key, index)).json).toMatchObject({ code: 'api_key_banned' });
     }
     expect(await ops('bans', 'list')).toContain(id);
     await ops('bans', 'lift', id);
     await expect.poll(async () => (await pets(key)).status).not.toBe(429);
     await ops('keys', 'revoke', id);
-    for (const turn of [0, 1, 2])
-      expect((await pets(key, turn)).json).toMatchObject({ code: 'revoked_api_key' });
+    for (const index of [0, 1, 2])
+      expect((await pets(key, index)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
-  test('requests without a key are limited over all gateways', async () => {
+  test('requests without a key are limited across all gateways', async () => {
     await ops('plans', 'set', 'anonymous', '--minute', '12');
-    const look = (turn: number) => send(`${urls()[turn]}/v1/pets`, { method: 'OPTIONS' });
-    for (const turn of [0, 1, 2]) {
-      await expect.poll(async () => (await look(turn)).header('X-RateLimit-Limit')).toBe('12');
+    const sendOptions = (index: number) => send(`${urls()[index]}/v1/pets`, { method: 'OPTIONS' });
+    for (const index of [0, 1, 2]) {
+      await expect.poll(async () => (await sendOptions(index)).header('X-RateLimit-Limit')).toBe('12');
     }
-    // Tests before this one have drawn on it.
-    const remaining = Number((await look(0)).header('X-RateLimit-Remaining'));
+    // Earlier tests have used part of the limit.
+    const remaining = Number((await sendOptions(0)).header('X-RateLimit-Remaining'));
     expect(remaining).toBeGreaterThan(5);
     const statuses = [];
-    for (let turn = 0; turn < 15; turn += 1)
-      statuses.push((await send(`${urls()[turn % 3]}/v1/pets`)).status);
-    const refused = statuses.indexOf(429);
-    expect(refused).toBe(remaining);
-    expect(new Set(statuses.slice(0, refused))).toEqual(new Set([401]));
-    expect(new Set(statuses.slice(refused))).toEqual(new Set([429]));
+    for (let index = 0; index < 15; index += 1)
+      statuses.push((await send(`${urls()[index % 3]}/v1/pets`)).status);
+    const firstRefused = statuses.indexOf(429);
+    expect(firstRefused).toBe(remaining);
+    expect(new Set(statuses.slice(0, firstRefused))).toEqual(new Set([401]));
+    expect(new Set(statuses.slice(firstRefused))).toEqual(new Set([429]));
   });
 
-  test('every command of operators works', async () => {
+  test('every ops command works', async () => {
     const issued = JSON.parse(
       await ops('keys', 'issue', '--plan', 'free', '--name', 'On a cluster', '--json'),
     ) as { id: string; key: string };
@@ -113,7 +113,7 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     expect(await ops('audit')).toMatch(/keys\.issue[^]*keys\.rotate[^]*plans\.set[^]*policy\.set/);
   });
 
-  test('a slot that moves to another node: its keys are served, and nothing is lost or counted twice', async () => {
+  test('while a slot moves to another node, its keys are served and every request is counted once', async () => {
     const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 5000 })));
     const load = startKeyLoad(
       urls(),
@@ -124,22 +124,22 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     await load.more(100);
     await load.stop();
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
-    // What was decided without Redis meanwhile is reported afterwards.
+    // Requests that were decided locally during the move are added to Redis afterwards.
     for (const { key, keyHash } of keys)
       await expect.poll(() => dayUsed(fleet.redis, keyHash)).toBe(load.count(key, 200));
     for (const gateway of fleet.gateways)
       expect(gateway.output()).not.toContain('Redis is unavailable; known keys');
   });
 
-  test('a master that dies: known keys are served and limited, and its replica goes on counting', async () => {
+  test('when a master dies, known keys are served and limited, and its replica continues the counters', async () => {
     const keys = await Promise.all(Array.from({ length: 9 }, () => fleet.issue({ minute: 5000, day: 60 })));
     const load = startKeyLoad(
       urls(),
       keys.map(({ key }) => key),
     );
     await load.more(200);
-    const dead = await cluster.masterOf(dayCounter(keys[0]?.keyHash ?? ''));
-    await dead.kill();
+    const killedMaster = await cluster.masterOf(dayCounter(keys[0]?.keyHash ?? ''));
+    await killedMaster.kill();
     await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
     await load.more(900);
@@ -149,9 +149,9 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
     for (const { key, keyHash } of keys) {
       const served = load.count(key, 200);
       expect(served).toBeGreaterThanOrEqual(60);
-      // What each instance may admit by itself is a third of the limit.
+      // During the outage each of the three instances may admit a third of the limit.
       expect(served).toBeLessThanOrEqual(120);
-      // A replica may lack what its master counted last.
+      // A replica may lack the master's last writes.
       expect(await dayUsed(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
     }
     for (const gateway of fleet.gateways) {
@@ -160,16 +160,16 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
       expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);
     }
     const { key } = await fleet.issue({ minute: 10 });
-    const after = await Promise.all(Array.from({ length: 40 }, (_, turn) => pets(key, turn)));
+    const after = await Promise.all(Array.from({ length: 40 }, (_, index) => pets(key, index)));
     expect(after.filter(({ status }) => status === 200)).toHaveLength(10);
-    await dead.restart();
+    await killedMaster.restart();
   });
 
-  test('all nodes die and come back: known keys are served meanwhile, unknown ones get 503', async () => {
+  test('while all nodes are down, known keys are served and unknown keys get 503', async () => {
     const [known, unseen] = [await fleet.issue({ minute: 3000, day: 3000 }), await fleet.issue()];
-    for (const turn of [0, 1, 2]) expect((await pets(known.key, turn)).status).toBe(200);
+    for (const index of [0, 1, 2]) expect((await pets(known.key, index)).status).toBe(200);
     await Promise.all(cluster.nodes.map((node) => node.kill()));
-    for (let turn = 0; turn < 30; turn += 1) expect((await pets(known.key, turn)).status).toBe(200);
+    for (let index = 0; index < 30; index += 1) expect((await pets(known.key, index)).status).toBe(200);
     expect((await pets(unseen.key)).json).toMatchObject({ code: 'service_unavailable' });
     await Promise.all(cluster.nodes.map((node) => node.restart()));
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
@@ -178,21 +178,21 @@ describe('on a Redis Cluster of three masters and three replicas', { tags: ['red
   });
 });
 
-/** As redis-cli --cluster reshard does, with time in between for requests that meet the slot on its way. */
+/** Moves a slot as `redis-cli --cluster reshard` does, and runs `duringMove` before its keys are migrated. */
 async function moveSlot(
   cluster: RedisClusterServers,
   key: string,
-  meanwhile: () => Promise<void>,
+  duringMove: () => Promise<void>,
 ): Promise<void> {
   const source = await cluster.masterOf(key);
   const [target] = await cluster.mastersBut(source);
-  if (target === undefined) throw new Error('there is one master only');
+  if (target === undefined) throw new Error('the cluster has only one master');
   const idOf = async ({ redis }: RedisProcess) => String(await redis.call('CLUSTER', 'MYID'));
   const [sourceId, targetId] = [await idOf(source), await idOf(target)];
   const slot = await source.redis.cluster('KEYSLOT', key);
   await target.redis.cluster('SETSLOT', slot, 'IMPORTING', sourceId);
   await source.redis.cluster('SETSLOT', slot, 'MIGRATING', targetId);
-  await meanwhile();
+  await duringMove();
   for (;;) {
     const names = await source.redis.cluster('GETKEYSINSLOT', slot, 100);
     if (names.length === 0) break;

@@ -7,7 +7,7 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { startGateway } from '../support/kits/service.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
 
-describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
+describe('a Redis outage', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
   beforeEach(async () => {
     kit = await startGatewayKit();
@@ -42,23 +42,23 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
       end: () => kit.server.redis.config('SET', 'min-replicas-to-write', 0),
     },
     {
-      name: 'used by one who may not use all that scripts do',
+      name: 'denying a command that scripts use',
       begin: () => kit.server.redis.acl('SETUSER', 'default', '-time'),
       end: () => kit.server.redis.acl('SETUSER', 'default', '+time'),
     },
   ];
 
   test.each(outages)(
-    '$name: known keys are served and limited, unknown ones get 503, and all is counted afterwards',
+    '$name: known keys are served and limited, unknown keys get 503, and every request is counted afterwards',
     async ({ begin, end }) => {
       const known = await kit.issue({ minute: 30 });
-      const never = await kit.issue();
+      const unseen = await kit.issue();
       for (let index = 0; index < 5; index += 1) expect((await pets(known.key)).status).toBe(200);
 
       await begin();
       const during = [];
       for (let index = 0; index < 40; index += 1) during.push(await pets(known.key));
-      // 30 is what this one instance may admit by itself.
+      // A single instance may admit the whole limit of 30.
       expect(during.map(({ status }) => status)).toEqual([
         ...Array<number>(30).fill(200),
         ...Array<number>(10).fill(429),
@@ -69,7 +69,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
       expect(await localMode()).toBe('1');
       expect(await redisState()).toBe('unavailable');
 
-      for (const key of [never.key, generateApiKey()]) {
+      for (const key of [unseen.key, generateApiKey()]) {
         const refused = await pets(key);
         expect(refused.status).toBe(503);
         expect(refused.json).toMatchObject({ code: 'service_unavailable' });
@@ -83,8 +83,8 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
       await end();
       await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
       expect(await localMode()).toBe('0');
-      expect((await pets(never.key)).status).toBe(200);
-      // 5 before and 30 meanwhile. What was in flight when Redis stopped answering may be there twice: one request.
+      expect((await pets(unseen.key)).status).toBe(200);
+      // 5 before and 30 during the outage. The request in flight when Redis stopped replying may count twice.
       await expect
         .poll(() => dayUsed(kit.redis, known.keyHash), { timeout: 2000 })
         .toBeGreaterThanOrEqual(35);
@@ -95,7 +95,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     },
   );
 
-  test('each instance admits its share of the limit', async () => {
+  test('each instance admits its share of the limit during an outage', async () => {
     const second = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
@@ -103,7 +103,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     const { key } = await kit.issue({ minute: 20 });
     const both = [kit.gateway.url, second.url];
     for (const url of both) expect((await send(`${url}/v1/pets`, { key })).status).toBe(200);
-    // They have told each other of themselves by now.
+    // By now each gateway has counted the other in Redis.
     await sleep(1200);
     await kit.server.kill();
     const served = [];
@@ -124,7 +124,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     await expect.poll(async () => (await pets(key)).json).toMatchObject({ code: 'expired_api_key' });
   });
 
-  test('requests that wait for a paused Redis are all answered, and the next ones do not wait', async () => {
+  test('all requests that wait for a paused Redis are served', async () => {
     const { key } = await kit.issue({ plan: 'business' });
     await pets(key);
     kit.server.signal('SIGSTOP');
@@ -134,7 +134,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     await expect.poll(redisState, { timeout: 2000 }).toBe('ok');
   });
 
-  test('a replica that was a master is not counted on', async () => {
+  test('a master that becomes a replica counts as unavailable', async () => {
     const { key } = await kit.issue({ minute: 30 });
     await pets(key);
     await kit.server.redis.replicaof('127.0.0.1', await freePort());
@@ -144,7 +144,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     await expect.poll(redisState, { timeout: 3000 }).toBe('ok');
   });
 
-  test('more unknown keys than the limit of an address allows all get 503, and nobody is charged', async () => {
+  test('all requests with unknown keys get 503, even more than the limit of their address', async () => {
     const { key } = await kit.issue();
     const unseen = await Promise.all(Array.from({ length: 5 }, () => kit.issue()));
     await pets(key);
@@ -154,7 +154,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 
-  test('a Redis that comes and goes never lets a key have more than its limit and one share of it', async () => {
+  test('a Redis that fails repeatedly lets a key have at most its limit and one local share of it', async () => {
     const { key } = await kit.issue({ minute: 40 });
     expect((await pets(key)).status).toBe(200);
     let served = 1;
@@ -169,7 +169,7 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
     expect(served).toBeLessThanOrEqual(80);
   });
 
-  test('settings under which Redis may lose keys are told of at the start', async () => {
+  test('Redis settings that may lose keys are logged at startup', async () => {
     expect(kit.gateway.output()).not.toMatch(/noeviction|appendonly/);
     await kit.server.redis.config(
       'SET',
@@ -180,17 +180,20 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
       'appendonly',
       'no',
     );
-    await using late = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
-    await expect.poll(late.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
-    await expect.poll(late.output).toMatch(/"level":40.*appendonly is off/);
+    await using gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+    });
+    await expect.poll(gateway.output).toMatch(/"level":40.*maxmemory-policy is allkeys-lru/);
+    await expect.poll(gateway.output).toMatch(/"level":40.*appendonly is off/);
   });
 
-  test('an instance without traffic notices too that Redis is gone', async () => {
+  test('an instance without traffic detects that Redis is down', async () => {
     await kit.server.kill();
     await expect.poll(redisState, { timeout: 2000 }).toBe('unavailable');
   });
 
-  test('a script cache that is emptied goes unnoticed', async () => {
+  test('an emptied script cache does not affect requests', async () => {
     const { key } = await kit.issue();
     await pets(key);
     await kit.server.redis.script('FLUSH');
@@ -199,44 +202,44 @@ describe('Redis goes away and comes back', { tags: ['redis-server'] }, () => {
   });
 });
 
-describe('Redis cannot be used at the start', { tags: ['redis-server'] }, () => {
-  test('a replica: the log says why, once, and nothing leaks until it is promoted', async () => {
+describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
+  test('a replica: the log says why, no listeners leak, and keys are served once it is promoted', async () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.redis.replicaof('127.0.0.1', await freePort());
-    const late = await startGateway({
+    const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    expect((await send(`${late.url}/v1/pets`, { key })).status).toBe(503);
-    await expect.poll(late.output).toMatch(/READONLY|replica/);
-    expect(late.output()).not.toContain('MaxListeners');
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
+    await expect.poll(gateway.output).toMatch(/READONLY|replica/);
+    expect(gateway.output()).not.toContain('MaxListeners');
     await kit.server.redis.replicaof('NO', 'ONE');
     await expect
-      .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 3000 })
+      .poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status, { timeout: 3000 })
       .toBe(200);
-    await late[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
     await kit[Symbol.asyncDispose]();
   });
 
-  test('the gateway starts, refuses every key with 503, and serves once Redis is there', async () => {
+  test('the gateway starts, refuses every key with 503, and serves keys once Redis is available', async () => {
     const kit = await startGatewayKit();
     const { key } = await kit.issue();
     await kit.server.kill();
-    const late = await startGateway({
+    const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    const response = await send(`${late.url}/v1/pets`, { key });
+    const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(503);
     expect(response.json).toMatchObject({ code: 'service_unavailable' });
-    expect((await send(`${late.adminUrl}/readyz`)).status).toBe(200);
-    await expect.poll(late.output).toContain('Redis is unavailable; every request gets 503');
+    expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
+    await expect.poll(gateway.output).toContain('Redis is unavailable; every request gets 503');
     await kit.server.restart();
     await expect
-      .poll(async () => (await send(`${late.url}/v1/pets`, { key })).status, { timeout: 2000 })
+      .poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status, { timeout: 2000 })
       .toBe(200);
-    await late[Symbol.asyncDispose]();
+    await gateway[Symbol.asyncDispose]();
     await kit[Symbol.asyncDispose]();
   });
 });

@@ -5,7 +5,7 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
 
-describe('on a master with two replicas and three Sentinels', { tags: ['redis-server'] }, () => {
+describe('a Redis master with two replicas and three Sentinels', { tags: ['redis-server'] }, () => {
   let redis: RedisSentinelServers;
   let fleet: GatewayFleet;
 
@@ -18,19 +18,19 @@ describe('on a master with two replicas and three Sentinels', { tags: ['redis-se
     await redis[Symbol.asyncDispose]();
   });
 
-  const pets: GatewayFleet['pets'] = (key, turn) => fleet.pets(key, turn);
+  const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
 
-  async function expectExact(): Promise<void> {
+  async function expectExactQuota(): Promise<void> {
     const { key, keyHash } = await fleet.issue({ minute: 20 });
-    const responses = await Promise.all(Array.from({ length: 60 }, (_, turn) => pets(key, turn)));
+    const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => pets(key, index)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
     expect(await dayUsed(fleet.redis, keyHash)).toBe(20);
   }
 
-  test('quotas are exact over three gateways', expectExact);
+  test('quotas are exact across three gateways', expectExactQuota);
 
-  test('operators reach it by the same address', async () => {
+  test('the ops command accepts the same REDIS_URL', async () => {
     const { id } = await fleet.issue({ name: 'Behind Sentinels' });
     const { code, stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], {
       REDIS_URL: redis.url,
@@ -43,49 +43,49 @@ describe('on a master with two replicas and three Sentinels', { tags: ['redis-se
     ['dies', 'SIGKILL'],
     ['hangs', 'SIGSTOP'],
   ] as const)(
-    'a master that %s: known keys are served, and the next master goes on counting',
-    async (_what, signal) => {
+    'when the master %s, known keys are served and the new master continues the counters',
+    async (_failure, signal) => {
       const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 60 })));
       const load = startKeyLoad(
         fleet.gateways.map(({ url }) => url),
         keys.map(({ key }) => key),
       );
       await load.more(150);
-      const old = await redis.master();
-      if (signal === 'SIGKILL') await old.kill();
-      else old.signal(signal);
+      const oldMaster = await redis.master();
+      if (signal === 'SIGKILL') await oldMaster.kill();
+      else oldMaster.signal(signal);
       await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
       await expect.poll(fleet.redisStates, { timeout: 30_000 }).toEqual(['ok', 'ok', 'ok']);
-      expect(await redis.master()).not.toBe(old);
+      expect(await redis.master()).not.toBe(oldMaster);
       await load.more(600);
       await load.stop();
-      // Our own connection finds the next master by itself, and not at the same moment.
+      // The test's own connection finds the new master separately, maybe later.
       await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
 
       expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
       for (const { key, keyHash } of keys) {
         const served = load.count(key, 200);
         expect(served).toBeGreaterThanOrEqual(60);
-        // What each instance may admit by itself is a third of the limit.
+        // During the outage each of the three instances may admit a third of the limit.
         expect(served).toBeLessThanOrEqual(120);
-        // A replica may lack what its master counted last.
+        // A replica may lack the master's last writes.
         expect(await dayUsed(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
       }
-      await expectExact();
+      await expectExactQuota();
 
-      if (signal === 'SIGKILL') await old.restart();
-      else old.signal('SIGCONT');
-      // It is back as a replica, and nobody counts there.
+      if (signal === 'SIGKILL') await oldMaster.restart();
+      else oldMaster.signal('SIGCONT');
+      // The old master comes back as a replica.
       await expect
-        .poll(() => old.redis.info('replication'), { timeout: 30_000 })
+        .poll(() => oldMaster.redis.info('replication'), { timeout: 30_000 })
         .toMatch(/role:slave[^]*master_link_status:up/);
-      await expectExact();
+      await expectExactQuota();
     },
   );
 
-  test('Sentinels that are gone do no harm to a master that is there', async () => {
+  test('quotas stay exact while all Sentinels are down', async () => {
     await Promise.all(redis.sentinels.map((sentinel) => sentinel.kill()));
-    await expectExact();
+    await expectExactQuota();
     await Promise.all(redis.sentinels.map((sentinel) => sentinel.restart()));
     expect(await fleet.redisStates()).toEqual(['ok', 'ok', 'ok']);
   });

@@ -29,13 +29,13 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
   let gateway: Service;
   let key: string;
   let database: pg.Client;
-  let count = 0;
+  let petNumber = 0;
 
   beforeAll(async () => {
     const { path } = stack.use(await temporaryDirectory());
     const redis = stack.use(await startAnyRedis());
     const databaseUrl = await createDatabase();
-    // As in production: two seconds in which it drains.
+    // As in production, a service drains before it exits.
     env = { DATA_DIR: path, DATABASE_URL: databaseUrl, SHUTDOWN_DELAY_MS: '2000' };
     ports = [await freePort(), await freePort()];
     services = [];
@@ -61,7 +61,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
 
   afterAll(() => stack.disposeAsync());
 
-  // A test that fails leaves no service behind that makes the next one fail, or itself when it is tried again.
+  // A failed test must not leave a stopped or killed service to the next test or to its own retry.
   afterEach(async () => {
     for (const [index, service] of services.entries()) {
       service.signal('SIGCONT');
@@ -79,13 +79,13 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
   const states = async () => Object.values(await upstreamStates(gateway));
   const start = (index: number) => startPetsService({ ...env, PETS_SERVICE_PORT: String(ports[index]) });
 
-  /** Half of the clients create pets, each with a name of its own. */
-  function load(): SteadyLoad<Outcome> {
+  /** Half of the clients list pets, the other half create pets with unique names. */
+  function startMixedLoad(): SteadyLoad<Outcome> {
     return startLoad(
       clients,
       async (client) => {
         const method = client % 2 === 0 ? 'GET' : 'POST';
-        const name = `pet ${(count += 1)}`;
+        const name = `pet ${(petNumber += 1)}`;
         const url = `${gateway.url}/v1/pets`;
         const startedAt = performance.now();
         const sent = method === 'GET' ? send(url, { key }) : postJson(url, key, { name, categoryId: 1 });
@@ -96,7 +96,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
     );
   }
 
-  const requestsOf = (service: Service) => service.output().split('"msg":"request"').length - 1;
+  const countServed = (service: Service) => service.output().split('"msg":"request"').length - 1;
   const kinds = (outcomes: readonly Outcome[]) =>
     tally(outcomes.map(({ method, status }) => `${method} ${status}`));
   const failed = (outcomes: readonly Outcome[]) =>
@@ -104,7 +104,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
   const failedSince = (outcomes: readonly Outcome[], time: number) =>
     failed(outcomes).filter(({ startedAt }) => startedAt >= time);
 
-  /** Every create that was answered 201 is there, once; of all others there is one at most. */
+  /** Expects each create with 201 to be stored exactly once, and every other create at most once. */
   async function expectStored(outcomes: readonly Outcome[]): Promise<void> {
     const names = outcomes.flatMap(({ method, name }) => (method === 'POST' ? [name] : []));
     const { rows } = await database.query<{ name: string; copies: string }>(
@@ -117,95 +117,95 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
   }
 
   test('a rolling restart of both loses no request, POSTs included', async () => {
-    await using running = load();
+    await using load = startMixedLoad();
     await sleep(300);
-    for (const [index, old] of services.entries()) {
-      const before = running.outcomes.length;
-      old.signal('SIGTERM');
+    for (const [index, oldService] of services.entries()) {
+      const before = load.outcomes.length;
+      oldService.signal('SIGTERM');
       await expect.poll(states).toContain('not_ready');
-      // What was on its way there is over soon, and nothing comes after it: no request can meet the end.
+      // Requests in flight finish within 500 ms. The service gets no others, so its exit cannot fail one.
       await sleep(500);
-      const served = requestsOf(old);
-      expect(await old.exited).toBe(0);
-      expect(requestsOf(old)).toBe(served);
-      const fresh = await start(index);
-      services[index] = fresh;
+      const served = countServed(oldService);
+      expect(await oldService.exited).toBe(0);
+      expect(countServed(oldService)).toBe(served);
+      const newService = await start(index);
+      services[index] = newService;
       await expect.poll(states).toEqual(['ready', 'ready']);
-      expect(running.outcomes.length).toBeGreaterThan(before + 100);
-      // The new one has its share of the work.
-      await expect.poll(() => requestsOf(fresh)).toBeGreaterThan(20);
+      expect(load.outcomes.length).toBeGreaterThan(before + 100);
+      // The new instance gets requests too.
+      await expect.poll(() => countServed(newService)).toBeGreaterThan(20);
     }
-    const outcomes = await running.stop();
+    const outcomes = await load.stop();
     expect(failed(outcomes)).toEqual([]);
     expect(Object.keys(kinds(outcomes)).toSorted()).toEqual(['GET 200', 'POST 201']);
     await expectStored(outcomes);
   });
 
-  test('SIGKILL of one: its requests in flight fail, and no others', async () => {
+  test('SIGKILL of one instance fails its requests in flight and no others', async () => {
     const outputBefore = gateway.output().length;
-    await using running = load();
+    await using load = startMixedLoad();
     await sleep(300);
     services[0]?.signal('SIGKILL');
     await services[0]?.exited;
     await expect.poll(states).toEqual(['down', 'ready']);
-    const away = running.outcomes.length;
-    const awayAt = performance.now();
-    await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);
-    const outcomes = await running.stop();
-    // Creates that it may have carried out. Whatever it had not seen was done by the other one.
+    const countWhenDown = load.outcomes.length;
+    const downAt = performance.now();
+    await expect.poll(() => load.outcomes.length - countWhenDown).toBeGreaterThan(200);
+    const outcomes = await load.stop();
+    // Only creates that the killed instance may have executed fail. All others went to the other instance.
     expect(failed(outcomes).length).toBeLessThanOrEqual(clients / 2);
     expect(new Set(failed(outcomes).map(({ method, status }) => `${method} ${status}`))).toSatisfy(
       (kindsOfFailure: Set<string>) => kindsOfFailure.isSubsetOf(new Set(['POST 502'])),
     );
-    expect(failedSince(outcomes, awayAt)).toEqual([]);
+    expect(failedSince(outcomes, downAt)).toEqual([]);
     await expectStored(outcomes);
     services[0] = await start(0);
     await expect.poll(states).toEqual(['ready', 'ready']);
     expect(upstreamLines(gateway.output().slice(outputBefore))).toEqual(
-      // It may be heard while it starts.
+      // A probe during its start may log that it is not ready.
       expect.arrayContaining(['upstream is down and ejected', 'upstream is ready again']),
     );
   });
 
-  test('SIGSTOP of one: its requests in flight get 504, all others are served, and it is used again', async () => {
-    await using running = load();
+  test('SIGSTOP of one instance: its requests in flight get 504, all others succeed, and it is used again', async () => {
+    await using load = startMixedLoad();
     await sleep(300);
     services[1]?.signal('SIGSTOP');
     await expect.poll(states).toEqual(['ready', 'down']);
-    const away = running.outcomes.length;
-    const awayAt = performance.now();
-    await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);
+    const countWhenDown = load.outcomes.length;
+    const downAt = performance.now();
+    await expect.poll(() => load.outcomes.length - countWhenDown).toBeGreaterThan(200);
     services[1]?.signal('SIGCONT');
     await expect.poll(states).toEqual(['ready', 'ready']);
     await sleep(300);
-    const outcomes = await running.stop();
+    const outcomes = await load.stop();
     expect(failed(outcomes).length).toBeLessThanOrEqual(clients);
     expect(new Set(failed(outcomes).map(({ status }) => status))).toEqual(new Set([504]));
-    expect(failedSince(outcomes, awayAt)).toEqual([]);
+    expect(failedSince(outcomes, downAt)).toEqual([]);
     await expectStored(outcomes);
   });
 
-  test('SIGKILL of both: 503 at once, no create answered 201 is missing, and all is well when they are back', async () => {
-    await using running = load();
+  test('SIGKILL of both instances: 503 at once, every create with 201 is stored, and no errors after the restart', async () => {
+    await using load = startMixedLoad();
     await sleep(300);
     for (const service of services) service.signal('SIGKILL');
     await expect.poll(states).toEqual(['down', 'down']);
-    const away = running.outcomes.length;
-    const awayAt = performance.now();
-    await expect.poll(() => running.outcomes.length - away).toBeGreaterThan(200);
+    const countWhenDown = load.outcomes.length;
+    const downAt = performance.now();
+    await expect.poll(() => load.outcomes.length - countWhenDown).toBeGreaterThan(200);
     services = await Promise.all([start(0), start(1)]);
     await expect.poll(states).toEqual(['ready', 'ready']);
-    const back = running.outcomes.length;
-    const backAt = performance.now();
-    await expect.poll(() => running.outcomes.length - back).toBeGreaterThan(200);
-    const outcomes = await running.stop();
+    const countWhenUp = load.outcomes.length;
+    const upAt = performance.now();
+    await expect.poll(() => load.outcomes.length - countWhenUp).toBeGreaterThan(200);
+    const outcomes = await load.stop();
     expect(new Set(failed(outcomes).map(({ status }) => status))).toEqual(new Set([502, 503]));
-    expect(failedSince(outcomes, backAt)).toEqual([]);
-    // Nobody was sent anywhere in between.
-    expect(tally(failedSince(outcomes, awayAt).map(({ status }) => status))).toEqual({
-      503: failedSince(outcomes, awayAt).length,
+    expect(failedSince(outcomes, upAt)).toEqual([]);
+    // While both are down, requests are not forwarded.
+    expect(tally(failedSince(outcomes, downAt).map(({ status }) => status))).toEqual({
+      503: failedSince(outcomes, downAt).length,
     });
-    // What was in flight, and what was sent before the ends of the connections were noticed.
+    // Requests in flight, and requests sent before the gateway noticed that the connections had closed.
     expect(failed(outcomes).filter(({ status }) => status === 502).length).toBeLessThanOrEqual(2 * clients);
     await expectStored(outcomes);
   });

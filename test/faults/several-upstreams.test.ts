@@ -43,14 +43,14 @@ describe('two upstreams', () => {
   });
 
   const states = (first: string, other: string) => ({ [kit.upstream.url]: first, [second.url]: other });
-  const seen = () => [kit.upstream.seen.length, second.seen.length];
+  const requestCounts = () => [kit.upstream.seen.length, second.seen.length];
 
-  test('have half of the requests each', async () => {
+  test('each get half of the requests', async () => {
     for (let index = 0; index < 100; index += 1) expect((await send(pets, { key })).status).toBe(200);
-    expect(seen()).toEqual([50, 50]);
+    expect(requestCounts()).toEqual([50, 50]);
   });
 
-  test('one that is slow has no more than it can take', async () => {
+  test('a slow upstream gets less than half as many requests as the other', async () => {
     kit.upstream.response = (req, res) => void setTimeout(() => respondWithPets(req, res), 200);
     await using load = startLoad(8, async () => (await send(pets, { key })).status);
     await expect.poll(() => second.seen.length).toBeGreaterThan(500);
@@ -59,43 +59,43 @@ describe('two upstreams', () => {
     expect(kit.upstream.seen.length).toBeLessThan(second.seen.length / 2);
   });
 
-  test('one that says it drains has no new requests, and has them again when it is ready', async () => {
+  test('a draining upstream gets no new requests until it is ready again', async () => {
     kit.upstream.readiness = (res) => res.writeHead(503).end();
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('not_ready', 'ready'));
     for (let index = 0; index < 20; index += 1) await send(pets, { key });
-    expect(seen()).toEqual([0, 20]);
+    expect(requestCounts()).toEqual([0, 20]);
     kit.upstream.readiness = (res) => res.end();
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('ready', 'ready'));
     for (let index = 0; index < 20; index += 1) await send(pets, { key });
-    expect(seen()).toEqual([10, 30]);
+    expect(requestCounts()).toEqual([10, 30]);
   });
 
-  test('a GET that lost its connection is answered by the other one; a POST is sent once', async () => {
+  test('a GET whose connection breaks is retried on the other upstream; a POST is sent once', async () => {
     kit.upstream.response = (req) => req.socket.destroy();
     for (let index = 0; index < 4; index += 1) expect((await send(pets, { key })).status).toBe(200);
     expect(second.seen.length).toBe(4);
-    const before = seen();
+    const before = requestCounts();
     const statuses = [];
     for (let index = 0; index < 2; index += 1) statuses.push((await postJson(pets, key, {})).status);
     expect(tally(statuses)).toEqual({ 200: 1, 502: 1 });
-    expect(seen()).toEqual(before.map((count) => count + 1));
+    expect(requestCounts()).toEqual(before.map((count) => count + 1));
   });
 
-  test('one that fails is left out, and no GET fails for it', async () => {
+  test('a failing upstream is ejected, and no GET fails', async () => {
     kit.upstream.response = (req) => req.socket.destroy();
     kit.upstream.readiness = (res) => res.destroy();
     await using load = startLoad(4, async () => (await send(pets, { key })).status);
     await expect.poll(() => upstreamStates(gateway)).toEqual(states('down', 'ready'));
-    const sent = kit.upstream.seen.length;
+    const countWhenDown = kit.upstream.seen.length;
     const before = load.outcomes.length;
     await expect.poll(() => load.outcomes.length - before).toBeGreaterThan(200);
     const outcomes = await load.stop();
     expect(tally(outcomes)).toEqual({ 200: outcomes.length });
-    expect(kit.upstream.seen.length).toBe(sent);
+    expect(kit.upstream.seen.length).toBe(countWhenDown);
   });
 });
 
-describe('an upstream that is not there', () => {
+describe('the availability of upstreams', () => {
   let kit: GatewayKit;
   let key: string;
 
@@ -106,11 +106,11 @@ describe('an upstream that is not there', () => {
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  test('costs no request, POSTs included, since none was sent there', async () => {
-    const dead = `http://127.0.0.1:${await freePort()}`;
+  test('an upstream on a closed port fails no request, POSTs included, because none was sent to it', async () => {
+    const closedUrl = `http://127.0.0.1:${await freePort()}`;
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
-      PETS_SERVICE_URL: `${dead},${kit.upstream.url}`,
+      PETS_SERVICE_URL: `${closedUrl},${kit.upstream.url}`,
     });
     kit.upstream.seen.length = 0;
     const statuses = [];
@@ -121,15 +121,15 @@ describe('an upstream that is not there', () => {
     expect(tally(statuses)).toEqual({ 200: 40 });
     const bodies = kit.upstream.seen.flatMap(({ method, body }) => (method === 'POST' ? [body] : []));
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, index) => `{"name":"Rex ${index}"}`));
-    expect(await upstreamStates(gateway)).toMatchObject({ [dead]: 'down' });
+    expect(await upstreamStates(gateway)).toMatchObject({ [closedUrl]: 'down' });
     expect(upstreamLines(gateway.output())).toContain('upstream is down and ejected');
     await gateway[Symbol.asyncDispose]();
   });
 
-  test('nor does one without a route, once the time for connecting is over', async () => {
+  test('an upstream without a route fails no request: after the connect timeout the other serves it', async () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
-      // For documentation only (RFC 5737).
+      // Reserved for documentation (RFC 5737), so it has no route.
       PETS_SERVICE_URL: `http://192.0.2.1:3001,${kit.upstream.url}`,
     });
     const statuses = await Promise.all(
@@ -143,7 +143,7 @@ describe('an upstream that is not there', () => {
     await gateway[Symbol.asyncDispose]();
   });
 
-  test('all of them: 503 at once, and service as soon as one of them is back', async () => {
+  test('when all upstreams are down, requests get 503 at once, and succeed when one is back', async () => {
     const ports = [await freePort(), await freePort()];
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
     const gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: urls.join(',') });
@@ -156,15 +156,15 @@ describe('an upstream that is not there', () => {
     }
     expect(tally(statuses)).toEqual({ 503: 20 });
     expect(Object.values(await upstreamStates(gateway))).toEqual(['down', 'down']);
-    const back = await startUpstream(ports[1]);
+    const recovered = await startUpstream(ports[1]);
     await expect.poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     for (let index = 0; index < 10; index += 1)
       expect((await postJson(`${gateway.url}/v1/pets`, key, {})).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
-    await back[Symbol.asyncDispose]();
+    await recovered[Symbol.asyncDispose]();
   });
 
-  test('two of three that are gone: a request that cannot be sent comes to the third, whatever its method', async () => {
+  test('when two of three upstreams are down, requests that could not be sent go to the third, whatever their method', async () => {
     const third = await startUpstream();
     const urls = [
       ...[await freePort(), await freePort()].map((port) => `http://127.0.0.1:${port}`),
@@ -181,7 +181,7 @@ describe('an upstream that is not there', () => {
     await third[Symbol.asyncDispose]();
   });
 
-  test('one that never answered is left out while another is ready, and so is one that drained and went', async () => {
+  test('an upstream that never responds is ejected while another is ready, and so is one that exits after draining', async () => {
     const [ready, draining] = [await startUpstream(), await startUpstream()];
     draining.readiness = (res) => res.writeHead(503).end();
     const silent = createServer(() => {});
@@ -200,7 +200,7 @@ describe('an upstream that is not there', () => {
     silent.close();
   });
 
-  test('one that breaks off in the middle of saying that it is ready is not believed', async () => {
+  test('an upstream whose readiness response is incomplete counts as down', async () => {
     const upstream = await startUpstream();
     await using gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: upstream.url });
     await expect.poll(async () => (await upstreamStates(gateway))[upstream.url]).toBe('ready');
@@ -212,7 +212,7 @@ describe('an upstream that is not there', () => {
     await upstream[Symbol.asyncDispose]();
   });
 
-  test('at an IPv6 address that is there, requests go there', { tags: ['ipv6'] }, async () => {
+  test('an upstream at an IPv6 address gets requests', { tags: ['ipv6'] }, async () => {
     const upstream = await startUpstream(0, '::1');
     const gateway = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: upstream.url });
     expect(upstream.url).toMatch(/^http:\/\/\[::1\]:\d+$/);

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
-describe('SIGTERM', () => {
+describe('shutdown of the gateway', () => {
   let kit: GatewayKit;
   beforeEach(async () => {
     kit = await startGatewayKit();
@@ -21,7 +21,7 @@ describe('SIGTERM', () => {
   afterEach(() => kit[Symbol.asyncDispose]());
 
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
-    'requests in flight are finished, their connections closed, and the gateway ends with 0: %s',
+    '%s: requests in flight finish, their connections close, and the gateway exits with 0',
     async (signal) => {
       const { key } = await kit.issue();
       const release: (() => void)[] = [];
@@ -35,7 +35,7 @@ describe('SIGTERM', () => {
         .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
         .toMatchObject({ status: 'draining' });
       expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
-      // Nobody new gets in.
+      // New connections are refused.
       await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
       for (const finish of release) finish();
       const responses = await Promise.all(inFlight);
@@ -45,12 +45,12 @@ describe('SIGTERM', () => {
     },
   );
 
-  test('an answer that had begun is finished, and its connection closed after it', async () => {
+  test('a response that has begun is completed before the gateway exits', async () => {
     const { key } = await kit.issue();
     let finish = () => {};
     kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
-      // So much that the gateway does not wait for the rest.
+      // Too much to buffer, so the gateway sends it before the rest arrives.
       res.write(`["${'a'.repeat(maxBufferedBytes)}", `);
       finish = () => res.end('"rest"]');
     };
@@ -74,7 +74,7 @@ describe('SIGTERM', () => {
     await agent.close();
   });
 
-  test('connections on which nothing was ever sent are closed at once', async () => {
+  test('connections that never sent a request are closed at once', async () => {
     const socket = connect(kit.gateway.port, '127.0.0.1');
     await once(socket, 'connect');
     const closed = once(socket, 'close');
@@ -82,40 +82,40 @@ describe('SIGTERM', () => {
     await closed;
   });
 
-  test('a request for a tunnel behind others takes no longer than the time there is', async () => {
-    await using slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
-    const { key } = await slow.issue({ plan: 'business' });
+  test('a pipelined CONNECT does not delay the exit beyond SHUTDOWN_TIMEOUT_MS', async () => {
+    await using shortTimeoutKit = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
+    const { key } = await shortTimeoutKit.issue({ plan: 'business' });
     let reached = false;
-    slow.upstream.response = () => {
+    shortTimeoutKit.upstream.response = () => {
       reached = true;
     };
-    const socket = connect(slow.gateway.port, '127.0.0.1');
+    const socket = connect(shortTimeoutKit.gateway.port, '127.0.0.1');
     socket.on('error', () => {});
-    const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
-    socket.write(`${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    const pipelinedGet = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`;
+    socket.write(`${pipelinedGet}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
     const closed = once(socket, 'close');
     await expect.poll(() => reached).toBe(true);
-    expect(await slow.gateway.stop()).toBe(0);
+    expect(await shortTimeoutKit.gateway.stop()).toBe(0);
     await closed;
   });
 
-  test('a request that never ends is cut off when the time is up', async () => {
-    const slow = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
-    const { key } = await slow.issue();
+  test('a request that never ends is aborted after SHUTDOWN_TIMEOUT_MS', async () => {
+    const shortTimeoutKit = await startGatewayKit({ SHUTDOWN_TIMEOUT_MS: '500' });
+    const { key } = await shortTimeoutKit.issue();
     let reached = false;
-    slow.upstream.response = () => {
+    shortTimeoutKit.upstream.response = () => {
       reached = true;
     };
-    const hanging = send(`${slow.gateway.url}/v1/pets`, { key }).catch(String);
+    const outcome = send(`${shortTimeoutKit.gateway.url}/v1/pets`, { key }).catch(String);
     await expect.poll(() => reached).toBe(true);
-    expect(await slow.gateway.stop()).toBe(0);
-    expect(await hanging).toMatch(/other side closed|ECONNRESET/);
-    await slow[Symbol.asyncDispose]();
+    expect(await shortTimeoutKit.gateway.stop()).toBe(0);
+    expect(await outcome).toMatch(/other side closed|ECONNRESET/);
+    await shortTimeoutKit[Symbol.asyncDispose]();
   });
 });
 
-describe('SIGTERM to the pets service', () => {
-  test('ends it with 0, and what it stored is there at the next start', async () => {
+describe('shutdown of the pets service', () => {
+  test('SIGTERM: exits with 0, and starts again on the same data', async () => {
     await using directory = await temporaryDirectory();
     const env = { DATA_DIR: directory.path };
     const first = await startPetsService(env);
@@ -125,14 +125,14 @@ describe('SIGTERM to the pets service', () => {
     expect(await second.stop()).toBe(0);
   });
 
-  test.each(['SIGINT', 'SIGHUP'] as const)('ends it with 0, as %s does', async (signal) => {
+  test.each(['SIGINT', 'SIGHUP'] as const)('%s: exits with 0', async (signal) => {
     await using directory = await temporaryDirectory();
     const service = await startPetsService({ DATA_DIR: directory.path });
     service.signal(signal);
     expect(await service.exited).toBe(0);
   });
 
-  test('on PostgreSQL too', { tags: ['postgresql'] }, async () => {
+  test('SIGTERM on PostgreSQL: exits with 0', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const service = await startPetsService({
       DATA_DIR: directory.path,
@@ -142,7 +142,7 @@ describe('SIGTERM to the pets service', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  test('a create in flight is finished', { tags: ['postgresql'] }, async () => {
+  test('SIGTERM: a create in flight is completed', { tags: ['postgresql'] }, async () => {
     await using directory = await temporaryDirectory();
     const databaseUrl = await createDatabase();
     const service = await startPetsService({ DATA_DIR: directory.path, DATABASE_URL: databaseUrl });
@@ -151,8 +151,8 @@ describe('SIGTERM to the pets service', () => {
     await client.connect();
     await client.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
     const created = postJson(`${service.url}/v1/pets`, token, { name: 'Last', categoryId: 1 });
-    const waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'pets'::regclass";
-    await expect.poll(async () => (await client.query(waiting)).rowCount).toBe(1);
+    const waitingLocks = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'pets'::regclass";
+    await expect.poll(async () => (await client.query(waitingLocks)).rowCount).toBe(1);
     service.signal('SIGTERM');
     await expect.poll(service.output).toContain('stopping');
     await client.query('COMMIT');

@@ -10,13 +10,13 @@ import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const upstreamTimeoutMs = 500;
 const message: unknown = expect.any(String);
-const bodies = {
+const expectedBodies = {
   200: [],
   502: { code: 'upstream_error', message, status: 502 },
   504: { code: 'upstream_timeout', message, status: 504 },
 };
 
-describe('an upstream that answers some requests with', () => {
+describe('broken upstream responses', () => {
   let kit: GatewayKit;
   let key: string;
   let pets: string;
@@ -36,31 +36,34 @@ describe('an upstream that answers some requests with', () => {
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  function expectWhole(response: ClientResponse, status: 200 | 502 | 504): void {
+  function expectCompleteResponse(response: ClientResponse, status: 200 | 502 | 504): void {
     expect(response.status).toBe(status);
-    expect(response.json).toEqual(bodies[status]);
+    expect(response.json).toEqual(expectedBodies[status]);
     expect(response.header('X-RateLimit-Limit')).toBe('1000000');
   }
 
   test.each(brokenResponses.map((broken, index) => [broken.name, broken.status, index] as const))(
-    '%s: %i, for a GET as for a POST',
+    '%s: GET and POST get %i',
     async (_name, status, index) => {
       const url = `${pets}?fault=${index}`;
-      const [read, written] = await Promise.all([send(url, { key }), postJson(url, key, { name: 'Rex' })]);
-      expectWhole(read, status);
-      expectWhole(written, status);
-      // What was left on the connection is nobody's answer.
-      expectWhole(await send(pets, { key }), 200);
+      const [getResponse, postResponse] = await Promise.all([
+        send(url, { key }),
+        postJson(url, key, { name: 'Rex' }),
+      ]);
+      expectCompleteResponse(getResponse, status);
+      expectCompleteResponse(postResponse, status);
+      // Leftover bytes on a connection must not become the next response.
+      expectCompleteResponse(await send(pets, { key }), 200);
     },
   );
 
-  test('none of which anybody else has noticed', async () => {
+  test('requests without a broken response all succeed', async () => {
     const outcomes = await load.stop();
     expect(outcomes.length).toBeGreaterThan(100);
     expect(tally(outcomes)).toEqual({ 200: outcomes.length });
   });
 
-  test('an answer too large to be held is cut off where it begins to drip', async () => {
+  test('a response too large to buffer is cut off when its rest arrives too slowly', async () => {
     kit.upstream.response = ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
       socket.write(`${(200_000).toString(16)}\r\n${'a'.repeat(200_000)}\r\n`);
@@ -70,16 +73,16 @@ describe('an upstream that answers some requests with', () => {
     await expect(send(pets, { key })).rejects.toThrow(/closed|terminated|aborted/);
   });
 
-  test('a large answer is not cut off because its client reads slowly', async () => {
-    // More than fits into the buffers of all that is in between.
+  test('a large response is not cut off because its client reads slowly', async () => {
+    // More than all socket buffers between upstream and client take.
     const parts = 100;
     kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
-      let left = parts;
+      let remaining = parts;
       const write = () => {
-        for (; left > 0; left -= 1) {
+        for (; remaining > 0; remaining -= 1) {
           if (!res.write('a'.repeat(maxBufferedBytes))) {
-            left -= 1;
+            remaining -= 1;
             res.once('drain', write);
             return;
           }

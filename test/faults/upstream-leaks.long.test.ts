@@ -11,18 +11,17 @@ import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 const total = 10_000;
 const clients = 150;
-/** What belongs to one request is kilobytes: a leak of it would be tens of megabytes. */
+/** The state of a request is kilobytes, so leaking it would add tens of megabytes. */
 const maxGrowthBytes = 3_000_000;
-const whole = new Set(['200', '499', '502', '503', '504']);
+const expectedStatuses = new Set(['200', '499', '502', '503', '504']);
 
-describe(`after ${total} requests that met a broken upstream`, { tags: ['linux'], timeout: 400_000 }, () => {
+describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout: 400_000 }, () => {
   let kit: GatewayKit;
   let key: string;
-  /** Of the clients of one round, whose connections end with it. */
+  /** A new one for each round, so that its connections end with the round. */
   let agent: Agent;
   let pets: string;
-  /** Requests that the upstream has had a broken answer for. */
-  let met = 0;
+  let brokenResponsesSent = 0;
 
   beforeAll(async () => {
     kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectable });
@@ -32,7 +31,7 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
       kit.upstream.seen.length = 0;
       const broken = brokenResponses[Number(/fault=(\d+)/.exec(req.url ?? '')?.[1] ?? -1)];
       if (broken === undefined) return respondWithPets(req, res);
-      met += 1;
+      brokenResponsesSent += 1;
       broken.response(req, res);
     };
   });
@@ -41,37 +40,37 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
 
   const openFiles = async () => (await readdir(`/proc/${kit.gateway.pid}/fd`)).length;
 
-  /** Every kind of broken answer in turn; now and then a client that does not wait for it. */
-  async function meetBrokenResponses(wanted: number): Promise<Record<string, number>> {
-    const until = met + wanted;
+  /** Requests every kind of broken response in turn. Every 50th client disconnects early. */
+  async function requestBrokenResponses(count: number): Promise<Record<string, number>> {
+    const target = brokenResponsesSent + count;
     let next = 0;
     agent = new Agent();
     await using load = startLoad(clients, async () => {
       const index = (next += 1);
       const url = `${pets}?fault=${index % brokenResponses.length}`;
-      if (index % 50 === 0) return leaveEarly(url);
-      // Good ones in between, lest the upstream is down and ejected and nothing is tried.
-      await exchange('GET', pets);
-      const status = await exchange(index % 3 === 0 ? 'POST' : 'GET', url);
+      if (index % 50 === 0) return disconnectEarly(url);
+      // Successes in between keep the upstream from being ejected.
+      await requestStatus('GET', pets);
+      const status = await requestStatus(index % 3 === 0 ? 'POST' : 'GET', url);
       if (status === 503) await sleep(50);
       return status;
     });
-    await expect.poll(() => met, { timeout: 300_000 }).toBeGreaterThanOrEqual(until);
+    await expect.poll(() => brokenResponsesSent, { timeout: 300_000 }).toBeGreaterThanOrEqual(target);
     const outcomes = await load.stop();
     await agent.close();
     return tally(outcomes);
   }
 
-  async function exchange(method: 'GET' | 'POST', url: string): Promise<number> {
+  async function requestStatus(method: 'GET' | 'POST', url: string): Promise<number> {
     const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
     const body = method === 'POST' ? '{"name":"Rex"}' : null;
     const response = await request(url, { method, headers, body, dispatcher: agent });
-    // Whole, and JSON, or else it throws.
+    // Throws unless the body is complete and JSON.
     await response.body.json();
     return response.statusCode;
   }
 
-  async function leaveEarly(url: string): Promise<number> {
+  async function disconnectEarly(url: string): Promise<number> {
     const { pathname, search } = new URL(url);
     const socket = connect(kit.gateway.port, '127.0.0.1');
     socket.on('error', () => {});
@@ -81,23 +80,23 @@ describe(`after ${total} requests that met a broken upstream`, { tags: ['linux']
     return 499;
   }
 
-  test('all had an answer, no socket is open that was not before, and no memory is held', async () => {
+  test('every request got a response, and no sockets or memory leaked', async () => {
     const filesBefore = await openFiles();
-    // Idle connections end by themselves. A probe may be under way.
-    const untilQuiet = async () => {
+    // Idle connections time out. A readiness probe may be in flight.
+    const untilIdle = async () => {
       await expect.poll(openFiles, { timeout: 40_000, interval: 250 }).toBeLessThanOrEqual(filesBefore + 2);
       await expect.poll(() => kit.upstream.connections()).toBeLessThanOrEqual(1);
     };
-    // What is made once is made.
-    await meetBrokenResponses(1000);
-    await untilQuiet();
+    // Warm-up: objects that are created once must not count as growth.
+    await requestBrokenResponses(1000);
+    await untilIdle();
     const heapBefore = await liveHeapBytes(kit.gateway);
 
-    const outcomes = await meetBrokenResponses(total);
-    await untilQuiet();
+    const outcomes = await requestBrokenResponses(total);
+    await untilIdle();
     const heapAfter = await liveHeapBytes(kit.gateway);
     console.log(`${JSON.stringify(outcomes)}; live heap: ${heapBefore} bytes before, ${heapAfter} after`);
-    expect(Object.keys(outcomes).filter((status) => !whole.has(status))).toEqual([]);
+    expect(Object.keys(outcomes).filter((status) => !expectedStatuses.has(status))).toEqual([]);
     expect(heapAfter - heapBefore).toBeLessThan(maxGrowthBytes);
   });
 });

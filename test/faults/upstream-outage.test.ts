@@ -5,7 +5,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
-/** A program that answers one half, of as many bytes as its argument says, and then waits. */
+/** Server that sends the first half of a response, then stalls. Arguments: port and bytes of a half. */
 const halfResponse = `
   const [port, bytes] = process.argv.slice(1).map(Number);
   require('node:http').createServer((req, res) => {
@@ -15,7 +15,7 @@ const halfResponse = `
   }).listen(port, '127.0.0.1', () => process.stdout.write('ready'));
 `;
 
-describe('the pets service is killed in the middle of an answer', () => {
+describe('an upstream that is killed in the middle of a response', () => {
   let kit: GatewayKit;
   let key: string;
   let port: number;
@@ -28,7 +28,7 @@ describe('the pets service is killed in the middle of an answer', () => {
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  async function launch(bytes: number): Promise<ChildProcess> {
+  async function startHalfUpstream(bytes: number): Promise<ChildProcess> {
     const child = spawn(process.execPath, ['-e', halfResponse, String(port), String(bytes)], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -37,14 +37,14 @@ describe('the pets service is killed in the middle of an answer', () => {
   }
 
   async function killHalfway(child: ChildProcess): Promise<void> {
-    if (child.stdout === null) throw new Error('its output is not read');
+    if (child.stdout === null) throw new Error('the standard output of the upstream is not piped');
     await once(child.stdout, 'data');
     child.kill('SIGKILL');
     await once(child, 'exit');
   }
 
-  test.each(['GET', 'POST'])('a small answer to %s: a whole 502', async (method) => {
-    const child = await launch(1000);
+  test.each(['GET', 'POST'])('a small response to %s becomes a complete 502', async (method) => {
+    const child = await startHalfUpstream(1000);
     const url = `${kit.gateway.url}/v1/pets`;
     const [response] = await Promise.all([
       method === 'GET' ? send(url, { key }) : postJson(url, key, { name: 'a', categoryId: 1 }),
@@ -55,24 +55,24 @@ describe('the pets service is killed in the middle of an answer', () => {
     expect(response.header('X-RateLimit-Limit')).toBe('60');
   });
 
-  test('a large answer: the client is cut off, and can’t take it for whole', async () => {
-    const child = await launch(1_000_000);
+  test('a large response ends with a broken connection, not as if it were complete', async () => {
+    const child = await startHalfUpstream(1_000_000);
     const response = send(`${kit.gateway.url}/v1/pets`, { key });
     await Promise.all([expect(response).rejects.toThrow(/closed|terminated|aborted/), killHalfway(child)]);
   });
 
-  test('and afterwards: 503, until it is back', async () => {
+  test('requests get 503 until the upstream is back', async () => {
     const pets = () => send(`${kit.gateway.url}/v1/pets`, { key });
     const response = await pets();
     expect(response.status).toBe(503);
     expect(response.json).toMatchObject({ code: 'upstream_unavailable' });
-    const child = await launch(1);
+    const child = await startHalfUpstream(1);
     await expect
       .poll(async () => (await send(`${kit.gateway.adminUrl}/readyz`)).json)
       .toMatchObject({ upstreams: { [`http://127.0.0.1:${port}`]: 'ready' } });
-    // It is there again, and answers its half.
-    const half = pets();
+    // The new upstream gets the request and sends its half.
+    const halfServed = pets();
     await killHalfway(child);
-    expect((await half).status).toBe(502);
+    expect((await halfServed).status).toBe(502);
   });
 });

@@ -22,7 +22,7 @@ import { startLoad, tally } from '../support/load/steady-load.ts';
 import { holdRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
-describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, () => {
+describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeEach(async () => {
@@ -32,13 +32,13 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
 
   const { pets, sum, readiness } = lookAt(() => kit.gateway);
 
-  test('divides its share of a limit among its workers while Redis is away', async () => {
+  test('divides its share of a limit among its workers while Redis is down', async () => {
     const { key } = await kit.issue();
-    // Each worker knows the key, and all know of each other.
+    // Every worker has cached the key, and every worker is registered in Redis.
     await Promise.all(Array.from({ length: 30 }, () => pets(key)));
     await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
     await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(workers);
-    // They ask twice a second.
+    // Each worker reads the number of instances twice a second.
     await sleep(1500);
     await kit.server.kill();
     await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
@@ -47,7 +47,7 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
     expect(tally(responses)).toEqual({ 200: 60, 429: 60 });
   });
 
-  test('replaces a worker that is killed, serves on, and its counts never go back', async () => {
+  test('replaces a killed worker, keeps serving, and its counters never decrease', async () => {
     const { key } = await kit.issue({ plan: 'business', minute: 100_000, day: 100_000 });
     await using load = startLoad(6, () =>
       pets(key).then(
@@ -58,8 +58,8 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
     const before = await sum('gateway_requests_total', 'status="2xx"');
     expect(before).toBeGreaterThan(50);
-    const [doomed] = await untilWorkers(kit.gateway, workers);
-    process.kill(doomed, 'SIGKILL');
+    const [killedPid] = await untilWorkers(kit.gateway, workers);
+    process.kill(killedPid, 'SIGKILL');
     const counts = [before];
     const replaced = untilWorkers(kit.gateway, workers + 1);
     while ((await Promise.race([replaced, sleep(20)])) === undefined)
@@ -71,44 +71,44 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
     expect(counts).toEqual(counts.toSorted((a, b) => a - b));
     expect(await sum('gateway_worker_restarts_total')).toBe(1);
     expect(kit.gateway.output()).toMatch(
-      new RegExp(`"level":50,.*"pid":${doomed},"end":"SIGKILL","msg":"worker exited unexpectedly"`),
+      new RegExp(`"level":50,.*"pid":${killedPid},"end":"SIGKILL","msg":"worker exited unexpectedly"`),
     );
     const served = load.outcomes.length;
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(served + 50);
     const { 200: ok = 0, failed = 0, ...others } = tally(await load.stop());
     expect(others).toEqual({});
-    // What it had in flight at the most, and the connection that it was being handed.
+    // At most the six requests in flight and the connection that the worker was being handed.
     expect(failed).toBeLessThanOrEqual(7);
     expect(ok).toBeGreaterThan(150);
   });
 
-  test('cuts off what all workers have in flight when the time is up', async () => {
+  test('aborts the requests in flight of all workers after SHUTDOWN_TIMEOUT_MS', async () => {
     await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
     const { responses } = await holdRequests(slow, 6);
     expect(await slow.gateway.stop()).toBe(0);
     expect(await responses).toEqual(Array(6).fill('failed'));
   });
 
-  test('takes Ctrl-C, which reaches all its processes, for one signal; a second one cuts off', async () => {
+  test('treats Ctrl-C, which signals all its processes, as one signal; a second Ctrl-C aborts requests', async () => {
     const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
-    for (const again of [false, true]) {
+    for (const secondSignal of [false, true]) {
       await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
       const { responses, finish } = await holdRequests(kit, 6, gateway.url);
-      // As a terminal sends it.
+      // A terminal signals the whole process group.
       process.kill(-gateway.pid, 'SIGINT');
       await expect
         .poll(async () => (await send(`${gateway.adminUrl}/readyz`)).json)
         .toMatchObject({ status: 'draining' });
-      if (again) process.kill(-gateway.pid, 'SIGINT');
+      if (secondSignal) process.kill(-gateway.pid, 'SIGINT');
       else finish();
-      expect(await responses).toEqual(Array(6).fill(again ? 'failed' : 200));
+      expect(await responses).toEqual(Array(6).fill(secondSignal ? 'failed' : 200));
       expect(await gateway.exited).toBe(0);
       expect(gateway.output()).not.toContain('"level":50');
     }
   });
 
   test(
-    'that is killed leaves no worker behind, and they finish what they have in flight',
+    'when its main process is killed, workers finish their requests in flight and exit',
     { tags: ['linux'] },
     async () => {
       const { responses, finish } = await holdRequests(kit, 9);
@@ -116,7 +116,7 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       kit.gateway.signal('SIGKILL');
       await kit.gateway.exited;
-      // Nobody new gets in.
+      // New connections are refused.
       await expect(send(`${kit.gateway.url}/openapi.json`)).rejects.toThrow('ECONNREFUSED');
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       finish();
@@ -126,37 +126,37 @@ describe('a gateway of three workers, in trouble', { tags: ['redis-server'] }, (
   );
 });
 
-describe('the start of several workers', { tags: ['redis-server'] }, () => {
+describe('starting several workers', { tags: ['redis-server'] }, () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
-  /** Ends each worker as it begins whose number is above a number: they count from 1 on. */
-  const failAbove = (number: number) => {
+  /** NODE_OPTIONS that make workers with a higher id exit at startup. Ids count from 1. */
+  const failWorkersAbove = (id: number) => {
     const worker = "const{worker}=(await(import('node:cluster'))).default";
-    return `--import=data:text/javascript,${worker};if(worker&&worker.id>${number})process.exit(7)`;
+    return `--import=data:text/javascript,${worker};if(worker&&worker.id>${id})process.exit(7)`;
   };
 
-  test('says once that workers can’t start, and leaves nothing behind', async () => {
+  test('reports once that workers cannot start, and leaves no worker and no Redis behind', async () => {
     await using directory = await temporaryDirectory();
-    const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failAbove(1) };
+    const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failWorkersAbove(1) };
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
     expect(code).toBe(1);
     expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
     const [, pid] = /"pid":(\d+),"msg":"worker serves"/.exec(stdout) ?? [];
     expect(isRunning(Number(pid))).toBe(false);
-    // Nor its Redis, whose lock and address are gone.
+    // The private Redis has stopped: its lock and its address are removed.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
   });
 
-  test('is tried again and again where a worker can’t be replaced, in growing intervals', async () => {
-    await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failAbove(3) });
+  test('retries with growing delays while a worker cannot be replaced', async () => {
+    await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failWorkersAbove(3) });
     const { key } = await kit.issue({ plan: 'business' });
-    const [doomed] = await untilWorkers(kit.gateway, workers);
-    process.kill(doomed, 'SIGKILL');
+    const [killedPid] = await untilWorkers(kit.gateway, workers);
+    process.kill(killedPid, 'SIGKILL');
     const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
     await expect.poll(failures).toBeGreaterThanOrEqual(4);
     await sleep(3000);
-    // One in a hundred milliseconds otherwise.
+    // Without growing delays there would be one every 100 ms.
     expect(failures()).toBeLessThan(10);
-    // The others go on, and the gateway is ready.
+    // The other workers keep serving, and the gateway stays ready.
     const { json, status } = await send(`${kit.gateway.adminUrl}/readyz`);
     expect({ json, status }).toMatchObject({ status: 200, json: { workers: { ready: 2, wanted: 3 } } });
     for (let index = 0; index < 4; index += 1)
@@ -164,7 +164,7 @@ describe('the start of several workers', { tags: ['redis-server'] }, () => {
     expect(await kit.gateway.stop()).toBe(0);
   });
 
-  test('makes one private Redis, one key pair and one demo key, and all workers use them', async () => {
+  test('creates one private Redis, one key pair and one demo key for all workers', async () => {
     await using directory = await temporaryDirectory();
     await using upstream = await startUpstream();
     await using gateway = await startGateway({

@@ -18,7 +18,7 @@ import { tally } from '../support/load/steady-load.ts';
 import { dayUsed } from '../support/stores/day-counter.ts';
 import { holdRequests } from '../support/upstreams/held-requests.ts';
 
-describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
+describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeEach(async () => {
@@ -28,7 +28,7 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
 
   const { pets, sum, readiness } = lookAt(() => kit.gateway);
 
-  test('admits up to the limit exactly, whichever workers the requests come to', async () => {
+  test('admits exactly the limit, whichever workers the requests go to', async () => {
     const { key, keyHash } = await kit.issue();
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(tally(responses.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
@@ -37,7 +37,7 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
     kit.expectNoOutage();
   });
 
-  test('tells of all its workers together', async () => {
+  test('reports metrics and readiness of all workers together', async () => {
     const { key } = await kit.issue({ plan: 'business' });
     await Promise.all(Array.from({ length: 50 }, () => pets(key)));
     await expect.poll(() => sum('gateway_requests_total', 'plan="business"')).toBe(50);
@@ -49,7 +49,7 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(() => sum('gateway_connections')).toBe(7);
     for (const socket of sockets) socket.destroy();
     await expect.poll(() => sum('gateway_connections')).toBe(0);
-    // What is not a number of things is not added up.
+    // Gauges that are not counts are not summed.
     await expect.poll(() => sum('gateway_upstream_up')).toBe(1);
     expect(await sum('process_start_time_seconds')).toBeLessThan(Date.now() / 1000);
     expect(await sum('gateway_local_mode')).toBe(0);
@@ -60,11 +60,11 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(() => sum('gateway_local_mode')).toBe(1);
   });
 
-  test('on SIGTERM finishes what all workers have in flight, and ends with 0', async () => {
+  test('on SIGTERM finishes the requests in flight of all workers and exits with 0', async () => {
     const { responses, finish } = await holdRequests(kit, 9);
-    const idle = connect(kit.gateway.port, '127.0.0.1');
-    await once(idle, 'connect');
-    const closed = once(idle, 'close');
+    const idleSocket = connect(kit.gateway.port, '127.0.0.1');
+    await once(idleSocket, 'connect');
+    const closed = once(idleSocket, 'close');
     kit.gateway.signal('SIGTERM');
     await expect.poll(readiness).toMatchObject({ status: 'draining' });
     expect((await send(`${kit.gateway.adminUrl}/readyz`)).status).toBe(503);
@@ -85,26 +85,26 @@ describe('a gateway of three workers', { tags: ['redis-server'] }, () => {
   });
 });
 
-describe('the start of several workers', { tags: ['redis-server'] }, () => {
+describe('starting several workers', { tags: ['redis-server'] }, () => {
   const env = { ...threeWorkers, GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
 
-  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('names a %s that is taken, once', async (setting) => {
+  test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT'])('reports once that %s is in use', async (setting) => {
     await using directory = await temporaryDirectory();
-    const other = createServer();
+    const blocker = createServer();
     await new Promise<void>((resolve) => {
-      other.listen(0, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
+      blocker.listen(0, setting === 'GATEWAY_PORT' ? undefined : '127.0.0.1', resolve);
     });
-    const { port } = other.address() as AddressInfo;
+    const { port } = blocker.address() as AddressInfo;
     const settings = { ...env, DATA_DIR: directory.path, [setting]: String(port) };
     const { code, stderr } = await runProgram(['gateway/server.ts'], settings);
-    other.close();
+    blocker.close();
     expect(code).toBe(1);
     expect(stderr).toMatch(
       new RegExp(`^gateway: ${setting}: .*${port} is already in use by another program\n$`),
     );
   });
 
-  test('names what is no number of workers, once', async () => {
+  test('reports an invalid number of workers once', async () => {
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], { GATEWAY_WORKERS: '257' });
     expect({ code, stdout, stderr }).toEqual({
       code: 1,

@@ -22,7 +22,7 @@ describe('authentication', () => {
   });
 
   let nextAddress = 1;
-  /** Each request from an address of its own, so that the limit of an address stays out of the way. */
+  /** Each request has its own client address, so that the limit per address does not apply. */
   const pets = (headers: Record<string, string> = {}) =>
     send(`${kit.gateway.url}/v1/pets`, {
       headers: { 'x-forwarded-for': `198.51.100.${nextAddress++}`, ...headers },
@@ -39,30 +39,30 @@ describe('authentication', () => {
     expect(response.header('RateLimit')).toBe('"ip";r=59;t=60');
   }
 
-  test('a key is not found by memory before its plan is known', async () => {
+  test('a key is not cached before its plan is loaded', async () => {
     const { keyHash } = await kit.issue();
     const log = pino({ level: 'silent' });
     const metrics = createMetrics({ droppedLogLines: () => 0 });
     const state = createRedisState({ url: kit.server.url, isPrivate: false, log, metrics, now: Date.now });
     try {
       expect(await state.waitUntilOpen(5000)).toBe(true);
-      const found: (Caller | undefined)[] = [];
+      const cachedBeforeLoad: (Caller | undefined)[] = [];
       const { limitsOf } = state.plans;
-      const ensureLoaded = () => Promise.resolve(void found.push(apiKeys.getCached(keyHash)));
+      const ensureLoaded = () => Promise.resolve(void cachedBeforeLoad.push(apiKeys.getCached(keyHash)));
       const apiKeys: ApiKeyCache = createApiKeyCache({
         ...state,
         plans: { limitsOf, ensureLoaded },
         now: Date.now,
       });
       expect(await apiKeys.find(keyHash)).toMatchObject({ outcome: 'valid', caller: { keyHash } });
-      expect(found).toEqual([undefined]);
+      expect(cachedBeforeLoad).toEqual([undefined]);
       expect(apiKeys.getCached(keyHash)).toMatchObject({ keyHash });
     } finally {
       await state.close();
     }
   });
 
-  test('a request without a key is told that one is missing', async () => {
+  test('a request without a key gets missing_api_key', async () => {
     expectRefusal(await pets(), 'missing_api_key');
   });
 
@@ -73,15 +73,15 @@ describe('authentication', () => {
     ['a key with a typo', `Bearer ${generateApiKey().slice(0, -1)}!`],
     ['a wrong checksum', `Bearer pets_${'a'.repeat(38)}`],
     ['a token of 8 kB', `Bearer ${'a'.repeat(8000)}`],
-  ])('%s is a malformed key', async (_name, authorization) => {
+  ])('%s gets malformed_api_key', async (_name, authorization) => {
     expectRefusal(await pets({ authorization }), 'malformed_api_key');
   });
 
-  test('a key that was never issued is unknown', async () => {
+  test('a key that was never issued gets unknown_api_key', async () => {
     expectRefusal(await pets({ authorization: `Bearer ${generateApiKey()}` }), 'unknown_api_key');
   });
 
-  test('a revoked key is told so, and its record stays 90 days', async () => {
+  test('a revoked key gets revoked_api_key, and its record is kept for 90 days', async () => {
     const { key, id, keyHash } = await kit.issue();
     await keyIssuer(kit.redis).store.revoke(id);
     expectRefusal(await pets({ authorization: `Bearer ${key}` }), 'revoked_api_key');
@@ -89,7 +89,7 @@ describe('authentication', () => {
     expect(Math.round(days)).toBe(90);
   });
 
-  test('a key works until it expires, and is then told so', async () => {
+  test('a key works until it expires, and then gets expired_api_key', async () => {
     const { key, keyHash } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
     expect((await pets({ authorization: `Bearer ${key}` })).status).toBe(200);
     await expect
@@ -99,19 +99,19 @@ describe('authentication', () => {
     expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
   });
 
-  test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme may be written %j', async (scheme) => {
+  test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme %j is accepted', async (scheme) => {
     const { key } = await kit.issue();
     expect((await pets({ authorization: `${scheme} ${key}` })).status).toBe(200);
   });
 
-  test('only the hash of a key is in Redis', async () => {
+  test('Redis stores only the hash of a key', async () => {
     const { key, keyHash } = await kit.issue();
     const record = await kit.redis.hgetall(redisKeys.apiKey(keyHash));
     expect(Object.keys(record).toSorted()).toEqual(['createdAt', 'hint', 'id', 'name', 'plan', 'rev']);
     expect(JSON.stringify(record)).not.toContain(key.slice(9));
   });
 
-  test('an address that guesses keys gets 429 after 60 requests a minute, while valid keys go on', async () => {
+  test('an address that guesses keys gets 429 after 60 requests a minute, but a valid key still works', async () => {
     const headers = { 'x-forwarded-for': '203.0.113.7' };
     const statuses = [];
     for (let index = 0; index < 61; index += 1) statuses.push((await pets(headers)).status);
@@ -127,7 +127,7 @@ describe('authentication', () => {
     expect(valid.header('X-RateLimit-Remaining')).toBe('59');
   });
 
-  test('addresses of one IPv6 network of 56 bits share a limit', async () => {
+  test('addresses in the same IPv6 /56 network share a limit', async () => {
     const remaining = async (address: string) =>
       (await pets({ 'x-forwarded-for': address })).header('X-RateLimit-Remaining');
     expect(await remaining('2001:db8:1:100::1')).toBe('59');
@@ -135,7 +135,7 @@ describe('authentication', () => {
     expect(await remaining('2001:db8:1:200::1')).toBe('59');
   });
 
-  test('the limit of addresses is tuned in Redis as the plan anonymous', async () => {
+  test('the plan anonymous in Redis sets the limit per address', async () => {
     await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 7);
     await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 2000 }).toBe('7');
     await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);

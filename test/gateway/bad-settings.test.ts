@@ -10,7 +10,7 @@ import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, type Service } from '../support/kits/service.ts';
 
-describe('values in Redis that were edited by hand', () => {
+describe('invalid values in Redis', () => {
   let kit: GatewayKit;
   let redis: RedisClient;
   let gateway: Service;
@@ -30,10 +30,10 @@ describe('values in Redis that were edited by hand', () => {
     )?.[1];
 
   test.each(['many', '0', '-5', '', '1.5', '1e3', '99999999999'])(
-    'the plan limit %j keeps the last good one, is logged and shows in a metric',
-    async (bad) => {
+    'the invalid plan limit %j is logged and counted in a metric, and the last valid one stays in force',
+    async (invalidLimit) => {
       const { key } = await kit.issue({ plan: 'pro' });
-      await redis.hset(redisKeys.plan('pro'), 'minute', bad);
+      await redis.hset(redisKeys.plan('pro'), 'minute', invalidLimit);
       await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
       expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
       await expect.poll(gateway.output).toContain('"key":"gw:plan:pro"');
@@ -42,7 +42,7 @@ describe('values in Redis that were edited by hand', () => {
     },
   );
 
-  test('a plan that is deleted keeps its last good limits', async () => {
+  test('a deleted plan keeps its last valid limits', async () => {
     const { key } = await kit.issue({ plan: 'business' });
     await redis.del(redisKeys.plan('business'));
     await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('2');
@@ -50,7 +50,7 @@ describe('values in Redis that were edited by hand', () => {
     await redis.hset(redisKeys.plan('business'), { minute: 1000, day: 100_000 });
   });
 
-  test('a field that is taken away keeps its last good limit, and no command puts another one in its place', async () => {
+  test('a deleted field keeps its last valid limit, and no ops command replaces it', async () => {
     const { key } = await kit.issue({ plan: 'pro' });
     await redis.hset(redisKeys.plan('pro'), 'day', 20_000);
     await expect.poll(() => policyOf(key), { timeout: 2000 }).toContain('q=20000;w=86400');
@@ -67,7 +67,7 @@ describe('values in Redis that were edited by hand', () => {
   test.each([
     { key: redisKeys.audit, type: 'stream' },
     { key: redisKeys.instances, type: 'zset' },
-  ])('$key of the wrong type is told of, and no command changes anything', async ({ key, type }) => {
+  ])('$key of the wrong type is reported, and ops commands change nothing', async ({ key, type }) => {
     onTestFinished(async () => {
       await redis.del(key);
     });
@@ -83,7 +83,7 @@ describe('values in Redis that were edited by hand', () => {
     await expect.poll(() => metric(key)).toBe('0');
   });
 
-  test('a plan of the wrong type keeps its last good limits', async () => {
+  test('a plan of the wrong type keeps its last valid limits', async () => {
     const { key } = await kit.issue({ plan: 'business' });
     await redis.set(redisKeys.plan('business'), 'oops');
     await expect.poll(() => metric('gw:plan:business'), { timeout: 2000 }).toBe('1');
@@ -92,7 +92,7 @@ describe('values in Redis that were edited by hand', () => {
     await redis.hset(redisKeys.plan('business'), { minute: 1000, day: 100_000 });
   });
 
-  test('one bad field does not keep a good one from taking effect', async () => {
+  test('a valid field takes effect beside an invalid one', async () => {
     const { key } = await kit.issue({ plan: 'pro' });
     await redis.hset(redisKeys.plan('pro'), { minute: 'oops', day: 20_000 });
     await expect
@@ -101,12 +101,12 @@ describe('values in Redis that were edited by hand', () => {
     await redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
   });
 
-  test('a record with a bad limit goes on as it was', async () => {
+  test('an invalid limit in a record leaves the last valid one in force', async () => {
     const { key, keyHash } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
     await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev: 2 });
     expect(await policyOf(key)).toContain('q=33;w=60');
-    // All records share one label: a metric must not grow with them.
+    // All records share one label, to limit the number of series.
     expect(await metric('gw:key')).toBe('1');
     await redis.hset(redisKeys.apiKey(keyHash), { minute: 34, rev: 3 });
     expect(await policyOf(key)).toContain('q=34;w=60');
@@ -114,7 +114,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test.each(['abc', '-1', ''])(
-    'a record whose rev is %j goes on as it was, and is revoked on the next request',
+    'a record with the rev %j stays in force, and can be revoked immediately',
     async (rev) => {
       const { key, keyHash } = await kit.issue({ minute: 33 });
       expect(await policyOf(key)).toContain('q=33;w=60');
@@ -130,7 +130,7 @@ describe('values in Redis that were edited by hand', () => {
     },
   );
 
-  test('a record is broken and then restored as it was', async () => {
+  test('a record that becomes invalid is valid again once it is restored', async () => {
     const { key, keyHash } = await kit.issue({ minute: 33 });
     expect(await policyOf(key)).toContain('q=33;w=60');
     const before = await redis.hgetall(redisKeys.apiKey(keyHash));
@@ -145,7 +145,7 @@ describe('values in Redis that were edited by hand', () => {
     expect(await redis.get(redisKeys.minute(keyHash))).toBe('5');
   });
 
-  test('a record of the wrong type is told of, and so is its return', async () => {
+  test('the metric counts a record of the wrong type until it is restored', async () => {
     const { key, keyHash } = await kit.issue();
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     await redis.rename(redisKeys.apiKey(keyHash), `test:${keyHash}`);
@@ -158,10 +158,10 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test.each([
-    ['with a time', new Date().toISOString()],
-    ['with a word', 'yes'],
+    ['a time', new Date().toISOString()],
+    ['a word', 'yes'],
   ])(
-    'a record that is revoked with redis-cli %s is refused on the next request',
+    'a record whose revokedAt is set to %s with redis-cli is refused on the next request',
     async (_name, revokedAt) => {
       const { key, keyHash } = await kit.issue();
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
@@ -173,14 +173,14 @@ describe('values in Redis that were edited by hand', () => {
     },
   );
 
-  test('a record that is broken otherwise is still revoked by its revokedAt', async () => {
+  test('revokedAt takes effect even if another field is invalid', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.apiKey(keyHash), { revokedAt: 'yes', minute: 'lots', rev: 2 });
     const response = await send(`${gateway.url}/v1/pets`, { key });
     expect(response.status).toBe(401);
   });
 
-  test('a record on a plan that does not exist is refused with 503, and served once the plan does', async () => {
+  test('a record on an unknown plan gets 503 until the plan exists', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.apiKey(keyHash), { plan: 'platinum', rev: 2 });
     const response = await send(`${gateway.url}/v1/pets`, { key });
@@ -192,19 +192,19 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test.each([
-    ['on a plan that does not exist', { plan: 'none' }, { plan: 'pro' }],
+    ['on an unknown plan', { plan: 'none' }, { plan: 'pro' }],
     ['on enterprise without limits', { plan: 'enterprise' }, { minute: 300, day: 10_000 }],
-  ])('a record %s is served from the next request after it is mended', async (_name, broken, mended) => {
+  ])('a record %s is served on the next request after its correction', async (_name, invalid, corrected) => {
     const { key, keyHash } = await kit.issue();
-    await redis.hset(redisKeys.apiKey(keyHash), { ...broken, rev: 2 });
+    await redis.hset(redisKeys.apiKey(keyHash), { ...invalid, rev: 2 });
     for (let times = 0; times < 2; times += 1) {
       expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(503);
     }
-    await redis.hset(redisKeys.apiKey(keyHash), { ...mended, rev: 3 });
+    await redis.hset(redisKeys.apiKey(keyHash), { ...corrected, rev: 3 });
     expect(await policyOf(key)).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
   });
 
-  test('what is wrong with a plan is told as long as keys on it are in use', async () => {
+  test('an invalid plan is reported as long as its keys are in use', async () => {
     let nowMs = 0;
     const gauge = new Map<string, number>();
     const log = pino({ level: 'silent' });
@@ -224,7 +224,7 @@ describe('values in Redis that were edited by hand', () => {
     expect(gauge.has('gw:plan:pro')).toBe(false);
   });
 
-  test('a counter of the wrong type or without a number counts as empty', async () => {
+  test('a counter of the wrong type or without a number counts as zero', async () => {
     const { key, keyHash } = await kit.issue();
     await redis.hset(redisKeys.minute(keyHash), 'a', 'b');
     const response = await send(`${gateway.url}/v1/pets`, { key });
@@ -235,7 +235,7 @@ describe('values in Redis that were edited by hand', () => {
   });
 
   test.each(['0100', '1e1', '1.0', '-5', 'inf', '99999999999999999999', ' 7'])(
-    'a counter edited to %j counts as empty, and is mended',
+    'a counter edited to %j counts as zero, and is replaced',
     async (edited) => {
       const { key, keyHash } = await kit.issue();
       await redis.set(redisKeys.minute(keyHash), edited);
@@ -249,16 +249,16 @@ describe('values in Redis that were edited by hand', () => {
   );
 
   test.each([
-    ['was taken away', (counter: string) => redis.persist(counter)],
+    ['was removed', (counter: string) => redis.persist(counter)],
     [
-      'was put off, or is far off since the clock of Redis was set back',
+      'is too far in the future, as after Redis set its clock back',
       (counter: string) => redis.expire(counter, 3600),
     ],
-  ])('a minute counter whose expiry %s ends within a minute again', async (_name, edit) => {
+  ])('a minute counter whose expiry %s expires within a minute again', async (_name, edit) => {
     const { key, keyHash } = await kit.issue();
     const counters = [redisKeys.minute(keyHash), `${redisKeys.anonymousPrefix}:127.0.0.1`];
     await redis.del(...counters);
-    const count = () => Promise.all([{ key }, {}].map((by) => send(`${gateway.url}/v1/pets`, by)));
+    const count = () => Promise.all([{ key }, {}].map((options) => send(`${gateway.url}/v1/pets`, options)));
     await count();
     for (const counter of counters) await edit(counter);
     const usage = await send(`${gateway.url}/v1/usage`, { key });
@@ -277,15 +277,15 @@ describe('values in Redis that were edited by hand', () => {
     { enabled: 'maybe' },
     { maxBanSeconds: '5' },
     { violations: '100', windowSeconds: '60' },
-  ])('the ban policy %j keeps the last good one as a whole', async (bad) => {
-    const good = await redis.hgetall(redisKeys.banPolicy);
-    await redis.hset(redisKeys.banPolicy, bad);
+  ])('the invalid ban policy %j leaves the whole last valid one in force', async (invalid) => {
+    const valid = await redis.hgetall(redisKeys.banPolicy);
+    await redis.hset(redisKeys.banPolicy, invalid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('1');
-    await redis.hset(redisKeys.banPolicy, good);
+    await redis.hset(redisKeys.banPolicy, valid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
   });
 
-  test('each fault is logged once and not at every read', async () => {
+  test('each invalid value is logged once, not on every read', async () => {
     await redis.hset(redisKeys.plan('free'), 'minute', 'once');
     await sleep(2000);
     const lines = gateway

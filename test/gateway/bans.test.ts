@@ -22,21 +22,21 @@ afterAll(async () => {
 
 const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 
-/** A key with nothing left for a minute: its window was opened by the one request that it allows. */
+/** A key that has used up its minute limit of one request. */
 async function exhaustedKey(): Promise<IssuedKey> {
   const issued = await kit.issue({ minute: 1 });
   await pets(issued.key);
   return issued;
 }
 
-/** Makes the next refusals count as if they came a second apart, without waiting for it. */
+/** Moves recorded violations into the past: violations within a second count as one. */
 async function ageViolations(keyHash: string, byMs: number): Promise<void> {
   const recent = await redis.hget(redisKeys.violations(keyHash), 'recent');
   const aged = (recent ?? '').split(',').flatMap((text) => (text === '' ? [] : [Number(text) - byMs]));
   await redis.hset(redisKeys.violations(keyHash), 'recent', aged.join(','));
 }
 
-/** Ten violations, a second apart in Redis' eyes: the last one bans. */
+/** Ten violations, in Redis a second apart: the tenth leads to a ban. */
 async function provokeBan({ key, keyHash }: IssuedKey) {
   for (let violation = 0; violation < 9; violation += 1) {
     await pets(key);
@@ -45,22 +45,26 @@ async function provokeBan({ key, keyHash }: IssuedKey) {
   return pets(key);
 }
 
-// Most of them wait for real time to pass, so they wait together. Whole minutes: waiting-clients.long.test.ts.
+// Concurrent, because most wait for real time to pass. Waits of a minute are in waiting-clients.long.test.ts.
 describe.concurrent('bans', { tags: ['redis-server'] }, () => {
-  test('a client that hammers is banned within 15 seconds', { timeout: 40_000 }, async ({ expect }) => {
-    const { key } = await exhaustedKey();
-    const startedAt = Date.now();
-    let code: unknown;
-    while (code !== 'api_key_banned' && Date.now() - startedAt < 30_000) {
-      const response = await pets(key);
-      code = (response.json as { code: string }).code;
-      await sleep(20);
-    }
-    expect(code).toBe('api_key_banned');
-    expect(Date.now() - startedAt).toBeLessThan(15_000);
-  });
+  test(
+    'a client that keeps sending after 429 is banned within 15 seconds',
+    { timeout: 40_000 },
+    async ({ expect }) => {
+      const { key } = await exhaustedKey();
+      const startedAt = Date.now();
+      let code: unknown;
+      while (code !== 'api_key_banned' && Date.now() - startedAt < 30_000) {
+        const response = await pets(key);
+        code = (response.json as { code: string }).code;
+        await sleep(20);
+      }
+      expect(code).toBe('api_key_banned');
+      expect(Date.now() - startedAt).toBeLessThan(15_000);
+    },
+  );
 
-  test('the tenth violation within a minute bans for a minute, and nothing is consumed meanwhile', async ({
+  test('the tenth violation within a minute leads to a ban of a minute, during which no quota is consumed', async ({
     expect,
   }) => {
     const issued = await exhaustedKey();
@@ -76,13 +80,13 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     expect(banned.header('X-RateLimit-Remaining')).toBe('0');
     const until = Number(banned.header('X-RateLimit-Reset'));
     expect(Math.abs(until - (Date.now() / 1000 + 60))).toBeLessThan(3);
-    // The window that was full is over, and the key is still banned.
+    // The ban outlasts the minute window.
     await redis.del(redisKeys.minute(issued.keyHash));
     expect((await pets(issued.key)).json).toMatchObject({ code: 'api_key_banned' });
     expect(await redis.exists(redisKeys.minute(issued.keyHash))).toBe(0);
   });
 
-  test('each further ban is twice as long, up to an hour, and a day without one starts anew', async ({
+  test('each further ban is twice as long, up to an hour, and a day without one resets the length', async ({
     expect,
   }) => {
     const issued = await exhaustedKey();
@@ -102,7 +106,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     expect((await provokeBan(issued)).header('Retry-After')).toBe('60');
   });
 
-  test('a ban that an operator lifts by deleting its key is over within a second', async ({ expect }) => {
+  test('a ban ends within a second after an operator deletes its Redis key', async ({ expect }) => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
     await redis.del(redisKeys.ban(issued.keyHash), redisKeys.minute(issued.keyHash));
@@ -110,7 +114,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     expect((await pets(issued.key)).status).toBe(200);
   });
 
-  test('a banned client that hammers costs Redis one command a second', async ({ expect }) => {
+  test('a banned client that keeps sending costs one Redis command a second', async ({ expect }) => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
     const monitor = await monitorRedis(kit.server.port);
@@ -130,8 +134,8 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   });
 });
 
-describe('one thing at a time', { tags: ['redis-server'] }, () => {
-  test('200 requests at once across the limit count as one violation', async () => {
+describe('violations and the ban policy', { tags: ['redis-server'] }, () => {
+  test('200 concurrent requests over the limit count as one violation', async () => {
     const { key, keyHash } = await kit.issue({ minute: 50 });
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(50);
@@ -140,7 +144,7 @@ describe('one thing at a time', { tags: ['redis-server'] }, () => {
     expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
   });
 
-  test('a ban ends by itself at the time that it said', async () => {
+  test('a ban expires after its Retry-After', async () => {
     await redis.hset(redisKeys.banPolicy, 'banSeconds', 2);
     await sleep(1000);
     const issued = await exhaustedKey();
@@ -152,7 +156,7 @@ describe('one thing at a time', { tags: ['redis-server'] }, () => {
     expect((await pets(issued.key)).status).toBe(200);
   });
 
-  test('a policy that is switched off in Redis bans nobody', async () => {
+  test('a policy that is disabled in Redis bans no key', async () => {
     await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
     await sleep(1000);
     const issued = await exhaustedKey();

@@ -5,7 +5,7 @@ import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
-describe('what the HTTP server would answer by itself', () => {
+describe('HTTP protocol errors and edge cases', () => {
   let kit: GatewayKit;
   let key: string;
 
@@ -40,12 +40,12 @@ describe('what the HTTP server would answer by itself', () => {
     ['a request line with spaces in the path', 'GET /v1/ pets HTTP/1.1\r\nHost: x\r\n\r\n'],
     ['an unknown protocol', 'GET /v1/pets FOO/1.1\r\nHost: x\r\n\r\n'],
     ['a header without a colon', 'GET /v1/pets HTTP/1.1\r\nHost: x\r\nBroken header\r\n\r\n'],
-    ['noise', Buffer.from([0x16, 0x03, 0x01, 0x00, 0xa5, 0x01, 0x00, 0x00])],
-  ])('%s is a bad request', async (_name, bytes) => {
+    ['a TLS handshake', Buffer.from([0x16, 0x03, 0x01, 0x00, 0xa5, 0x01, 0x00, 0x00])],
+  ])('%s gets 400', async (_name, bytes) => {
     expectError(await raw(bytes), 400, 'bad_request');
   });
 
-  test('a header too large is 431', async () => {
+  test('an oversized header gets 431', async () => {
     expectError(
       await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`),
       431,
@@ -53,28 +53,27 @@ describe('what the HTTP server would answer by itself', () => {
     );
   });
 
-  test('headers that never end are 408', async () => {
+  test('headers that never end get 408', async () => {
     expectError(await raw('GET /v1/pets HTTP/1.1\r\nHost: x\r\n'), 408, 'request_timeout');
   });
 
-  test('a connection on which nothing is ever sent is 408 too', async () => {
+  test('a connection without any data gets 408', async () => {
     expectError(await raw(''), 408, 'request_timeout');
   });
 
-  test('CONNECT is 405 with the methods that there are', async () => {
+  test('CONNECT gets 405 with the allowed methods', async () => {
     const response = await raw('CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n');
     expectError(response, 405, 'method_not_allowed');
     expect(response.headers).toMatch(/^Allow: GET, HEAD, POST, OPTIONS$/m);
   });
 
   const authorized = () => `Authorization: Bearer ${key}\r\nConnection: close\r\n`;
-  /** Answers to requests that have a path and a key show the limits of the key. */
-  const ofKey = /^X-RateLimit-Limit: 1000$/m;
+  const keyLimitHeader = /^X-RateLimit-Limit: 1000$/m;
 
-  test('HTTP/1.1 without Host is 400, with the rate headers of the key', async () => {
+  test('HTTP/1.1 without Host gets 400 with the rate limit headers of the key', async () => {
     const response = await raw(`GET /v1/pets HTTP/1.1\r\n${authorized()}\r\n`);
     expectError(response, 400, 'bad_request');
-    expect(response.headers).toMatch(ofKey);
+    expect(response.headers).toMatch(keyLimitHeader);
   });
 
   test('HTTP/1.0 needs no Host', async () => {
@@ -82,10 +81,10 @@ describe('what the HTTP server would answer by itself', () => {
     expect(response).toMatchObject({ status: 200, json: [] });
   });
 
-  test('an Expect that cannot be met is 417, with the rate headers of the key', async () => {
+  test('an unsupported Expect gets 417 with the rate limit headers of the key', async () => {
     const response = await raw(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nExpect: magic\r\n${authorized()}\r\n`);
     expectError(response, 417, 'bad_request');
-    expect(response.headers).toMatch(ofKey);
+    expect(response.headers).toMatch(keyLimitHeader);
   });
 
   test('Upgrade is ignored', async () => {
@@ -106,26 +105,26 @@ describe('what the HTTP server would answer by itself', () => {
   const post = (headers: string) =>
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${headers}`;
 
-  test('a body that does not arrive in time is 408, with the rate headers of the key', async () => {
+  test('a body that does not arrive in time gets 408 with the rate limit headers of the key', async () => {
     const response = await raw(`${post(authorized())}Content-Length: 10\r\n\r\n{"a"`);
     expectError(response, 408, 'request_timeout');
-    expect(response.headers).toMatch(ofKey);
+    expect(response.headers).toMatch(keyLimitHeader);
   });
 
-  test('a broken chunk is 400, with the rate headers of the key', async () => {
+  test('an invalid chunk gets 400 with the rate limit headers of the key', async () => {
     const response = await raw(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nxyz\r\n`);
     expectError(response, 400, 'bad_request');
-    expect(response.headers).toMatch(ofKey);
+    expect(response.headers).toMatch(keyLimitHeader);
   });
 
-  test('a body that says it is too large is 413 before it is sent', async () => {
+  test('a Content-Length over the limit gets 413 before the body is sent', async () => {
     const response = await raw(
       `${post(authorized())}Content-Length: 1048577\r\nExpect: 100-continue\r\n\r\n`,
     );
     expectError(response, 413, 'payload_too_large');
   });
 
-  test('a body that turns out too large is 413, which reaches a client that is still sending', async () => {
+  test('a chunked body over the limit gets 413, which reaches a client that is still sending', async () => {
     const chunk = Buffer.alloc(64 * 1024, 'a');
     const socket = connect(kit.gateway.port, '127.0.0.1');
     let received = '';
@@ -135,7 +134,7 @@ describe('what the HTTP server would answer by itself', () => {
     const errors: unknown[] = [];
     socket.on('error', (error) => errors.push(error));
     socket.write(`${post(authorized())}Transfer-Encoding: chunked\r\n\r\n`);
-    // 4 MiB, whatever the server says meanwhile.
+    // 4 MiB, without waiting for the response.
     for (let sent = 0; sent < 64 && errors.length === 0; sent += 1) {
       socket.write(`${chunk.length.toString(16)}\r\n`);
       socket.write(chunk);
@@ -148,7 +147,7 @@ describe('what the HTTP server would answer by itself', () => {
     expect(errors).toEqual([]);
   });
 
-  test('1 MiB exactly is passed on', async () => {
+  test('a body of exactly 1 MiB is forwarded', async () => {
     const body = 'a'.repeat(1024 * 1024);
     const response = await send(`${kit.gateway.url}/v1/pets`, { method: 'POST', key, body });
     expect(response.status).toBe(200);
@@ -176,12 +175,12 @@ describe('what the HTTP server would answer by itself', () => {
     expect(response).toMatch(/^HTTP\/1\.1 401 Unauthorized/);
   });
 
-  test('Expect means nothing in HTTP/1.0', async () => {
+  test('Expect is ignored in HTTP/1.0', async () => {
     const response = await raw(`GET /v1/pets HTTP/1.0\r\nExpect: magic\r\n${authorized()}\r\n`);
     expect(response.status).toBe(200);
   });
 
-  test('what follows a request that closes the connection is not served', async () => {
+  test('a request after Connection: close is not served', async () => {
     const seen = kit.upstream.seen.length;
     const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${authorized()}\r\n`;
     const responses = await sendRaw(kit.gateway.port, request + request);
@@ -189,26 +188,26 @@ describe('what the HTTP server would answer by itself', () => {
     expect(kit.upstream.seen.length - seen).toBe(1);
   });
 
-  test('a refused request whose body never ends gets one answer', async () => {
+  test('a refused request whose body never ends gets exactly one response', async () => {
     const responses = await sendRaw(kit.gateway.port, `${post('')}Content-Length: 10\r\n\r\n{"a"`);
     expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 401']);
   });
 
-  test('a request that is refused at once and has no body leaves its connection open', async () => {
-    const once = (more: string) => `GET /nothing HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
-    const responses = await sendRaw(kit.gateway.port, once('') + once('Connection: close\r\n'));
+  test('a refused request without a body leaves its connection open', async () => {
+    const request = (headers: string) => `GET /nothing HTTP/1.1\r\nHost: x\r\n${headers}\r\n`;
+    const responses = await sendRaw(kit.gateway.port, request('') + request('Connection: close\r\n'));
     expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 404', 'HTTP/1.1 404']);
     expect(responses.match(/^Connection: .*$/gim)).toEqual(['Connection: keep-alive', 'Connection: close']);
   });
 
   test('pipelined requests are served one after another, in order', async () => {
-    let busy = 0;
-    let mostBusy = 0;
+    let inProgress = 0;
+    let maxInProgress = 0;
     kit.upstream.response = (req, res) => {
-      busy += 1;
-      mostBusy = Math.max(mostBusy, busy);
+      inProgress += 1;
+      maxInProgress = Math.max(maxInProgress, inProgress);
       setTimeout(() => {
-        busy -= 1;
+        inProgress -= 1;
         res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([req.url]));
       }, 20);
     };
@@ -220,17 +219,17 @@ describe('what the HTTP server would answer by itself', () => {
     const responses = await sendRaw(kit.gateway.port, requests.join(''));
     kit.upstream.response = respondWithPets;
     expect(responses.match(/n=\d/g)).toEqual(['n=0', 'n=1', 'n=2', 'n=3', 'n=4']);
-    expect(mostBusy).toBe(1);
+    expect(maxInProgress).toBe(1);
   });
 
   test.each(['OPTIONS /v1/pets', 'OPTIONS *', 'GET /openapi.json'])(
-    '%s without Host is 400 like all others',
+    '%s without Host gets 400',
     async (line) => {
       expect((await raw(`${line} HTTP/1.1\r\nConnection: close\r\n\r\n`)).status).toBe(400);
     },
   );
 
-  test('what follows a good request and is none gets its own answer after the first', async () => {
+  test('invalid data after a valid request gets its own response after the first', async () => {
     const responses = await sendRaw(
       kit.gateway.port,
       `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\nNONSENSE\r\n\r\n`,
@@ -263,7 +262,7 @@ describe('paths and methods', () => {
     '/v1//pets',
     '/v1/pe%74s',
     '/v1/pets;a',
-  ])('%s asks for a key first, and is then not found', async (path) => {
+  ])('%s gets 401 without a key, and 404 with one', async (path) => {
     expect((await send(kit.gateway.url + path)).json).toMatchObject({ code: 'missing_api_key', status: 401 });
     const response = await send(kit.gateway.url + path, { key });
     expect(response.status).toBe(404);
@@ -272,7 +271,7 @@ describe('paths and methods', () => {
   });
 
   test.each(['/', '/pets', '/V1/pets', '/v1pets', '//v1/pets', '/metrics', '/livez'])(
-    '%s is outside the API: not found, without a key and without a limit',
+    '%s is outside the API: it gets 404 without a key, and no rate limit headers',
     async (path) => {
       const response = await send(kit.gateway.url + path);
       expect(response.status).toBe(404);
@@ -286,7 +285,7 @@ describe('paths and methods', () => {
     ['DELETE', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
     ['POST', '/v1/pets/1', 'GET, HEAD, OPTIONS'],
     ['TRACE', '/v1/pets', 'GET, HEAD, POST, OPTIONS'],
-  ])('%s %s asks for a key first, and is then not allowed', async (method, path, allow) => {
+  ])('%s %s gets 401 without a key, and 405 with one', async (method, path, allow) => {
     expect((await send(kit.gateway.url + path, { method })).status).toBe(401);
     const response = await send(kit.gateway.url + path, { method, key });
     expect(response.status).toBe(405);
@@ -295,13 +294,13 @@ describe('paths and methods', () => {
     expect(response.header('X-RateLimit-Limit')).toBe('1000');
   });
 
-  test('POST /openapi.json is not allowed', async () => {
+  test('POST /openapi.json gets 405', async () => {
     const response = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
     expect(response.status).toBe(405);
     expect(response.header('Allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('OPTIONS lists the methods, needs no key and draws on no limit', async () => {
+  test('OPTIONS lists the methods, needs no key and consumes no quota', async () => {
     const remaining = [];
     for (let index = 0; index < 3; index += 1) {
       const response = await send(`${kit.gateway.url}/v1/pets`, { method: 'OPTIONS' });
@@ -311,11 +310,11 @@ describe('paths and methods', () => {
       remaining.push(response.header('X-RateLimit-Remaining'));
     }
     expect(new Set(remaining).size).toBe(1);
-    const ofPet = await send(`${kit.gateway.url}/v1/pets/1`, { method: 'OPTIONS' });
-    expect(ofPet.header('Allow')).toBe('GET, HEAD, OPTIONS');
+    const petResponse = await send(`${kit.gateway.url}/v1/pets/1`, { method: 'OPTIONS' });
+    expect(petResponse.header('Allow')).toBe('GET, HEAD, OPTIONS');
   });
 
-  test('the OpenAPI document needs no key and shows no limit', async () => {
+  test('the OpenAPI document needs no key and has no rate limit headers', async () => {
     const response = await send(`${kit.gateway.url}/openapi.json`);
     expect(response.status).toBe(200);
     expect(response.header('Content-Type')).toBe('application/json; charset=utf-8');
@@ -323,7 +322,7 @@ describe('paths and methods', () => {
     expect(response.header('X-RateLimit-Limit')).toBeUndefined();
   });
 
-  test('HEAD is GET without the body, errors included', async () => {
+  test('HEAD gets the response to GET without its body, also for errors', async () => {
     const get = await send(`${kit.gateway.url}/v1/pets`, { key });
     const head = await send(`${kit.gateway.url}/v1/pets`, { method: 'HEAD', key });
     expect(head).toMatchObject({ status: 200, text: '' });
@@ -333,7 +332,7 @@ describe('paths and methods', () => {
     expect(refused.header('X-RateLimit-Limit')).toBe('60');
   });
 
-  test('every answer to a valid key costs one request, except 429', async () => {
+  test('every response to a valid key consumes one request, except 429', async () => {
     const { key: limited } = await kit.issue({ minute: 4 });
     const remaining = [];
     for (const [method, path] of [

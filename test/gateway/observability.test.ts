@@ -15,13 +15,13 @@ interface LogLine {
   [field: string]: unknown;
 }
 
-/** Redis in JavaScript would take so long for more that it seemed to be away. */
+/** More would slow the embedded Redis down so much that it counts as unavailable. */
 const burstLength = hasRedisServer ? 100 : 5;
 
-/** The client sees the beginning of such an answer before the gateway has all of it. */
-const tooLargeToHold = 'x'.repeat(maxBufferedBytes + 1);
+/** A response of this size is streamed, so the client sees its beginning before its end arrives. */
+const tooLargeToBuffer = 'x'.repeat(maxBufferedBytes + 1);
 
-describe('what operators see of an instance', () => {
+describe('observability of an instance', () => {
   let kit: GatewayKit;
 
   beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('what operators see of an instance', () => {
 
   const pets = (key: string, path = '/v1/pets') => send(`${kit.gateway.url}${path}`, { key });
   const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
-  /** Value of a series as it is written, labels and all; 0 where there is none. */
+  /** Value of a series, named with all its labels; 0 if it does not exist. */
   const value = async (series: string) => {
     const line = (await metrics()).split('\n').find((text) => text.startsWith(`${series} `));
     return Number(line?.split(' ')[1] ?? 0);
@@ -42,7 +42,7 @@ describe('what operators see of an instance', () => {
       .output()
       .split('\n')
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as LogLine] : []));
-  const lineOf = async (requestId: string) => {
+  const accessLogLine = async (requestId: string) => {
     const find = () => logLines().find((line) => line['requestId'] === requestId && line.msg === 'request');
     await expect.poll(find).toBeDefined();
     return find();
@@ -50,26 +50,26 @@ describe('what operators see of an instance', () => {
 
   describe('the access log', () => {
     test(
-      'may be read late: requests do not wait for it, and nothing is lost',
+      'does not delay requests while nobody reads it, and loses no line',
       { tags: ['redis-server'] },
       async () => {
         const { key } = await kit.issue({ plan: 'enterprise', minute: 100_000, day: 100_000 });
         const requests = 1000;
         kit.gateway.pauseOutput();
         const ids = Array.from({ length: requests }, (_, index) => `late-${index}`);
-        // More than what the system keeps for a reader.
+        // More than the pipe buffers.
         for (const id of ids) {
           const response = await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
           expect(response.status).toBe(200);
         }
         kit.gateway.resumeOutput();
-        await lineOf(`late-${requests - 1}`);
-        const told = new Set(logLines().map(({ requestId }) => requestId));
-        expect(ids.filter((id) => !told.has(id))).toEqual([]);
+        await accessLogLine(`late-${requests - 1}`);
+        const logged = new Set(logLines().map(({ requestId }) => requestId));
+        expect(ids.filter((id) => !logged.has(id))).toEqual([]);
       },
     );
 
-    test('has one line a request, with who asked, what was decided and what it took', async () => {
+    test('has one line per request, with its caller, decision and durations', async () => {
       const { key, id } = await kit.issue({ plan: 'pro' });
       const response = await send(`${kit.gateway.url}/v1/pets?limit=5`, {
         key,
@@ -78,7 +78,7 @@ describe('what operators see of an instance', () => {
       expect(response.header('X-Request-Id')).toBe('my-request.1');
       expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('my-request.1');
       const number: unknown = expect.any(Number);
-      const line = await lineOf('my-request.1');
+      const line = await accessLogLine('my-request.1');
       expect(line).toEqual({
         level: 30,
         time: number,
@@ -99,12 +99,12 @@ describe('what operators see of an instance', () => {
       expect(line?.['durationMs']).toBeGreaterThanOrEqual(Number(line?.['upstreamMs']));
     });
 
-    test('counts the bytes of each answer on a connection by itself', async () => {
+    test('counts the bytes of each response on a connection separately', async () => {
       const { key } = await kit.issue();
       const lines = [];
       for (const id of ['bytes.1', 'bytes.2']) {
         await send(`${kit.gateway.url}/v1/pets`, { key, headers: { 'x-request-id': id } });
-        lines.push(await lineOf(id));
+        lines.push(await accessLogLine(id));
       }
       expect(Math.abs(Number(lines[0]?.['bytes']) - Number(lines[1]?.['bytes']))).toBeLessThan(10);
     });
@@ -115,23 +115,23 @@ describe('what operators see of an instance', () => {
         {},
         { status: 401, code: 'missing_api_key', route: '/v1/pets', decision: 'unauthenticated' },
       ],
-      ['a request id that is none', { 'x-request-id': 'a b\tc' }, { status: 401 }],
-      ['an API key in the wrong header', { 'x-request-id': generateApiKey() }, { status: 401 }],
-    ])('%s', async (_name, headers, expected) => {
+      ['an invalid request id', { 'x-request-id': 'a b\tc' }, { status: 401 }],
+      ['an API key as request id', { 'x-request-id': generateApiKey() }, { status: 401 }],
+    ])('has a generated request id for %s', async (_name, headers, expected) => {
       const response = await send(`${kit.gateway.url}/v1/pets`, { headers });
       const requestId = response.header('X-Request-Id') ?? '';
       expect(requestId).toMatch(/^[\da-f-]{36}$/);
-      expect(await lineOf(requestId)).toMatchObject(expected);
+      expect(await accessLogLine(requestId)).toMatchObject(expected);
     });
 
-    test('is left out from LOG_LEVEL=warn on, and what goes wrong is not', async () => {
+    test('is not written with LOG_LEVEL=warn, but errors are', async () => {
       const quiet = await startGateway({
         REDIS_URL: kit.server.url,
         PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
         LOG_LEVEL: 'warn',
       });
       const { key } = await kit.issue();
-      // One that was tried; and, some time later, one for which nobody was left.
+      // The first ones are tried; later ones find the upstream ejected.
       for (let index = 0; index < 6; index += 1)
         expect((await send(`${quiet.url}/v1/pets`, { key })).status).toBe(503);
       await quiet[Symbol.asyncDispose]();
@@ -140,22 +140,22 @@ describe('what operators see of an instance', () => {
       expect(quiet.output()).toContain('upstream is down and ejected');
     });
 
-    test('never holds a path, a query, a body or a key', async () => {
+    test('never contains a path, a query, a body or a key', async () => {
       const { key } = await kit.issue();
       const response = await postJson(`${kit.gateway.url}/v1/pets?secret=hush`, key, {
         name: 'Hush',
         categoryId: 1,
       });
-      await lineOf(response.header('X-Request-Id') ?? '');
-      const unknown = await pets(key, '/v1/hush');
-      await lineOf(unknown.header('X-Request-Id') ?? '');
+      await accessLogLine(response.header('X-Request-Id') ?? '');
+      const notFound = await pets(key, '/v1/hush');
+      await accessLogLine(notFound.header('X-Request-Id') ?? '');
       expect(kit.gateway.output()).not.toMatch(/hush/i);
       expect(kit.gateway.output()).not.toContain(key.slice(9));
     });
   });
 
   describe('metrics', () => {
-    test('count requests by route, method, class of status and plan', async () => {
+    test('count requests by route, method, status class and plan', async () => {
       const { key } = await kit.issue({ plan: 'business' });
       const served = 'gateway_requests_total{route="/v1/pets",method="GET",status="2xx",plan="business"}';
       const missing = 'gateway_requests_total{route="unmatched",method="GET",status="4xx",plan="business"}';
@@ -169,7 +169,7 @@ describe('what operators see of an instance', () => {
       await expect.poll(() => value(anonymous)).toBe((before[2] ?? 0) + 1);
     });
 
-    test('count refusals by route as well', async () => {
+    test('count refused requests by route', async () => {
       const { key } = await kit.issue({ plan: 'business', minute: 1 });
       await pets(key, '/v1/pets/7');
       const refused =
@@ -179,30 +179,30 @@ describe('what operators see of an instance', () => {
       await expect.poll(() => value(refused)).toBe(before + 1);
     });
 
-    test('tell an answer that was cut off from one that a client left', async () => {
+    test('distinguish a response that was cut off from one that the client aborted', async () => {
       const { key } = await kit.issue({ plan: 'business' });
       const series = (status: string) =>
         `gateway_requests_total{route="/v1/pets",method="GET",status="${status}",plan="business"}`;
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, { 'content-type': 'application/json' });
-        res.write(tooLargeToHold, () => setTimeout(() => res.destroy(), 100));
+        res.write(tooLargeToBuffer, () => setTimeout(() => res.destroy(), 100));
       };
       await expect(pets(key)).rejects.toThrow(/closed|terminated|aborted/);
       await expect.poll(() => value(series('cut_off'))).toBe(1);
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, { 'content-type': 'application/json' });
-        res.write(tooLargeToHold);
+        res.write(tooLargeToBuffer);
       };
       const headers = { authorization: `Bearer ${key}` };
       const controller = new AbortController();
-      const begun = await fetch(`${kit.gateway.url}/v1/pets`, { headers, signal: controller.signal });
-      expect(begun.status).toBe(200);
+      const started = await fetch(`${kit.gateway.url}/v1/pets`, { headers, signal: controller.signal });
+      expect(started.status).toBe(200);
       controller.abort();
       await expect.poll(() => value(series('aborted'))).toBe(1);
       kit.upstream.response = respondWithPets;
     });
 
-    test('measure the request, Redis and the pets service', async () => {
+    test('measure the duration of requests, Redis and the pets service', async () => {
       const { key } = await kit.issue();
       const series = [
         'gateway_request_duration_seconds_count{route="/v1/pets",method="GET"}',
@@ -216,10 +216,10 @@ describe('what operators see of an instance', () => {
     });
 
     test('count refusals and keys near their limit, by plan and window', async () => {
-      const ofMinute = await kit.issue({ plan: 'pro', minute: 20 });
-      const ofDay = await kit.issue({ plan: 'pro', day: 1 });
-      for (let index = 0; index < 21; index += 1) await pets(ofMinute.key);
-      for (let index = 0; index < 2; index += 1) await pets(ofDay.key);
+      const minuteLimited = await kit.issue({ plan: 'pro', minute: 20 });
+      const dayLimited = await kit.issue({ plan: 'pro', day: 1 });
+      for (let index = 0; index < 21; index += 1) await pets(minuteLimited.key);
+      for (let index = 0; index < 2; index += 1) await pets(dayLimited.key);
       expect(await value('gateway_quota_refusals_total{plan="pro",window="minute"}')).toBe(1);
       expect(await value('gateway_quota_refusals_total{plan="pro",window="day"}')).toBe(1);
       // 18, 19 and 20 of 20.
@@ -227,7 +227,7 @@ describe('what operators see of an instance', () => {
       expect(await value('gateway_near_limit_total{plan="pro",window="day"}')).toBe(1);
     });
 
-    test('count bans once, however many requests one refuses', async () => {
+    test('count a ban once, and the requests that it refuses', async () => {
       await kit.redis.hset(redisKeys.banPolicy, { violations: 1 });
       const { key, id } = await kit.issue({ plan: 'business', minute: 1 });
       const codes: unknown[] = [];
@@ -242,25 +242,25 @@ describe('what operators see of an instance', () => {
       await kit.redis.hset(redisKeys.banPolicy, { violations: 10 });
       expect(await value('gateway_bans_total{plan="business"}')).toBe(1);
       expect(await value('gateway_banned_requests_total{plan="business"}')).toBeGreaterThanOrEqual(2);
-      const told = () => logLines().filter(({ msg }) => msg === 'API key is banned');
-      await expect.poll(told).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
-      // Nor is one that was made elsewhere told more than once, however many meet it together.
+      const banLines = () => logLines().filter(({ msg }) => msg === 'API key is banned');
+      await expect.poll(banLines).toMatchObject([{ keyId: id, seconds: 60, level: 40 }]);
+      // A ban by another instance is logged once as well.
       const elsewhere = await kit.issue();
       await kit.redis.set(redisKeys.ban(elsewhere.keyHash), 'leaked', 'PX', 60_000);
       await Promise.all(Array.from({ length: burstLength }, () => pets(elsewhere.key)));
-      // The line of a request comes after what it has told.
+      // The access log line of a request comes after its other lines.
       const last = await pets(elsewhere.key);
-      await lineOf(last.header('X-Request-Id') ?? '');
-      expect(told().filter(({ keyId }) => keyId === elsewhere.id)).toHaveLength(1);
+      await accessLogLine(last.header('X-Request-Id') ?? '');
+      expect(banLines().filter(({ keyId }) => keyId === elsewhere.id)).toHaveLength(1);
       await expect
         .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, id)))
         .toBeGreaterThan(Date.now());
     });
 
-    test('never grow with what clients send', async () => {
+    test('have a fixed number of series, whatever clients send', async () => {
       const { key } = await kit.issue();
       kit.upstream.response = respondWithPets;
-      const seriesOf = async () =>
+      const countSeries = async () =>
         (await metrics()).split('\n').filter((line) => line.startsWith('gateway_')).length;
       await pets(key, '/v1/pets/1');
       await pets(key, '/v1/x');
@@ -268,36 +268,38 @@ describe('what operators see of an instance', () => {
       await expect
         .poll(() => value('gateway_requests_total{route="/v1/pets",method="other",status="4xx",plan="free"}'))
         .toBe(1);
-      const before = await seriesOf();
+      const before = await countSeries();
       for (let index = 0; index < 10; index += 1) {
         await pets(key, `/v1/pets/${index}00`);
         await pets(key, `/v1/${crypto.randomUUID()}`);
         await send(`${kit.gateway.url}/v1/pets`, { method: index % 2 === 0 ? 'MKCOL' : 'REPORT', key });
       }
-      expect(await seriesOf()).toBe(before);
+      expect(await countSeries()).toBe(before);
       expect(await metrics()).not.toContain(key.slice(9));
     });
 
-    test('of the dashboard all exist', async () => {
+    test('match the dashboard: it uses existing ones, and all of the gateway', async () => {
       const text = readFileSync(
         new URL('../../gateway/observability/grafana-dashboard.json', import.meta.url),
         'utf8',
       );
       const { panels } = JSON.parse(text) as { panels: { title: string; targets: { expr: string }[] }[] };
-      const known = new Set(
+      const existing = new Set(
         Array.from((await metrics()).matchAll(/^# TYPE (\S+) (\S+)/gm), ([, name = '', type]) =>
           type === 'histogram' ? [name, `${name}_bucket`] : [name],
         ).flat(),
       );
-      const named = panels.flatMap(({ targets }) =>
+      const used = panels.flatMap(({ targets }) =>
         targets.flatMap(({ expr }) => expr.match(/\b(?:gateway|nodejs|process)_\w+/g) ?? []),
       );
-      expect(named.length).toBeGreaterThanOrEqual(panels.length);
-      expect(named.filter((name) => !known.has(name))).toEqual([]);
-      // And nothing of ours is missing from it.
-      const shown = new Set(named.map((name) => name.replace(/_bucket$/, '')));
-      const ours = Array.from((await metrics()).matchAll(/^# TYPE (gateway_\S+)/gm), ([, name]) => name);
-      expect(ours.filter((name) => !shown.has(name ?? ''))).toEqual([]);
+      expect(used.length).toBeGreaterThanOrEqual(panels.length);
+      expect(used.filter((name) => !existing.has(name))).toEqual([]);
+      const shown = new Set(used.map((name) => name.replace(/_bucket$/, '')));
+      const gatewayMetrics = Array.from(
+        (await metrics()).matchAll(/^# TYPE (gateway_\S+)/gm),
+        ([, name]) => name,
+      );
+      expect(gatewayMetrics.filter((name) => !shown.has(name ?? ''))).toEqual([]);
     });
   });
 });

@@ -28,7 +28,7 @@ describe('proxying', () => {
 
   afterEach(async () => {
     kit.upstream.response = respondWithPets;
-    // An upstream that fails in test after test would be left out for a while.
+    // Failures in consecutive tests would eject the upstream.
     await send(pets, { key });
   });
 
@@ -41,8 +41,8 @@ describe('proxying', () => {
     expect(response.header('X-RateLimit-Limit')).toBe('100000');
   }
 
-  describe('what the upstream is told', () => {
-    test('path and query pass as they came', async () => {
+  describe('the request to the upstream', () => {
+    test('has the path and the query unchanged', async () => {
       await send(`${pets}?limit=5&status=sold&x=%2F%20%C3%A4`, { key });
       expect(kit.upstream.seen.at(-1)).toMatchObject({
         method: 'GET',
@@ -50,7 +50,7 @@ describe('proxying', () => {
       });
     });
 
-    test('the caller, in a short-lived ES256 token, and never the API key', async () => {
+    test('names the caller in a short-lived ES256 token, and never contains the API key', async () => {
       await send(pets, { key });
       const seen = kit.upstream.seen.at(-1);
       const token = /^Bearer (.+)$/.exec(seen?.headers.authorization ?? '')?.[1] ?? '';
@@ -67,13 +67,13 @@ describe('proxying', () => {
       expect(JSON.stringify(kit.upstream.seen)).not.toContain(key);
     });
 
-    test('the same token serves many requests', async () => {
+    test('has the same token as other requests with that key', async () => {
       await Promise.all([send(pets, { key }), send(pets, { key })]);
       const tokens = kit.upstream.seen.slice(-2).map(({ headers }) => headers.authorization);
       expect(tokens[0]).toBe(tokens[1]);
     });
 
-    test('hop-by-hop headers, and those that Connection names, end here', async () => {
+    test('has no hop-by-hop headers, and none that Connection names', async () => {
       await sendRaw(
         kit.gateway.port,
         [
@@ -106,16 +106,16 @@ describe('proxying', () => {
       expect(headers?.['x-forwarded-host']).toBe('api.example.org');
     });
 
-    test('a request id, the client’s own where it is well-formed', async () => {
-      const own = await send(pets, { key, headers: { 'x-request-id': 'order-17.a_B' } });
-      expect(own.header('X-Request-Id')).toBe('order-17.a_B');
+    test('has the request id of the client if it is valid, and a new one otherwise', async () => {
+      const withValidId = await send(pets, { key, headers: { 'x-request-id': 'order-17.a_B' } });
+      expect(withValidId.header('X-Request-Id')).toBe('order-17.a_B');
       expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe('order-17.a_B');
-      const made = await send(pets, { key, headers: { 'x-request-id': 'no spaces, please' } });
-      expect(made.header('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/);
-      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe(made.header('X-Request-Id'));
+      const withInvalidId = await send(pets, { key, headers: { 'x-request-id': 'no spaces, please' } });
+      expect(withInvalidId.header('X-Request-Id')).toMatch(/^[0-9a-f-]{36}$/);
+      expect(kit.upstream.seen.at(-1)?.headers['x-request-id']).toBe(withInvalidId.header('X-Request-Id'));
     });
 
-    test('the body of a POST, byte for byte; the body of a GET is dropped', async () => {
+    test('has the exact body of a POST, and not the body of a GET', async () => {
       const body = '{"name":"Żółw \\u0000","n":1.0}';
       await postJson(pets, key, body);
       expect(kit.upstream.seen.at(-1)).toMatchObject({ method: 'POST', body });
@@ -123,14 +123,14 @@ describe('proxying', () => {
         kit.gateway.port,
         `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello`,
       );
-      const got = kit.upstream.seen.at(-1);
-      expect(got).toMatchObject({ method: 'GET', body: '' });
-      expect(got?.headers).not.toHaveProperty('content-length');
+      const getRequest = kit.upstream.seen.at(-1);
+      expect(getRequest).toMatchObject({ method: 'GET', body: '' });
+      expect(getRequest?.headers).not.toHaveProperty('content-length');
     });
   });
 
-  describe('what the client is told', () => {
-    test('the upstream’s own rate headers and technical headers are replaced', async () => {
+  describe('the response to the client', () => {
+    test('has neither the rate limit headers nor the server headers of the upstream', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, {
           ...json,
@@ -158,7 +158,7 @@ describe('proxying', () => {
       ).toEqual([]);
     });
 
-    test('status, headers and body of the upstream’s errors pass', async () => {
+    test('has the status, headers and body of an upstream error', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(503, { ...json, 'Retry-After': '7' });
         res.end('{"code":"service_unavailable","message":"Later.","status":503}');
@@ -168,14 +168,14 @@ describe('proxying', () => {
       expect(response.header('Retry-After')).toBe('7');
     });
 
-    test('a large answer is streamed', async () => {
+    test('is streamed if it is large', async () => {
       const chunk = 'x'.repeat(64 * 1024);
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, json);
-        let left = 64;
+        let remaining = 64;
         const write = () => {
-          while (left > 0) {
-            left -= 1;
+          while (remaining > 0) {
+            remaining -= 1;
             if (!res.write(chunk)) {
               res.once('drain', write);
               return;
@@ -189,7 +189,7 @@ describe('proxying', () => {
       expect(response.text).toHaveLength(64 * chunk.length);
     });
 
-    test('an upstream that refuses our own token is a 502, not a 401 about a key that is fine', async () => {
+    test('is 502 if the upstream refuses the internal token, because 401 would blame the API key', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(401, { ...json, 'WWW-Authenticate': 'Bearer' }).end('{}');
       };
@@ -198,7 +198,7 @@ describe('proxying', () => {
       expect(response.header('WWW-Authenticate')).toBeUndefined();
     });
 
-    test('an answer that is no JSON is a 502', async () => {
+    test('is 502 if the upstream does not respond with JSON', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(500, { 'content-type': 'text/html' }).end('<h1>Oops at 10.1.2.3</h1>');
       };
@@ -207,26 +207,26 @@ describe('proxying', () => {
   });
 
   describe('when the upstream fails', () => {
-    test('one that answers nothing in time is a 504', async () => {
+    test('a response that does not arrive in time is 504', async () => {
       kit.upstream.response = () => {};
       expectError(await send(pets, { key }), 504, 'upstream_timeout');
     });
 
-    test('one that closes without an answer is a 502; a GET was tried twice, a POST once', async () => {
+    test('a connection that closes without a response is 502: a GET is tried twice, a POST once', async () => {
       kit.upstream.response = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
-      const read = await send(pets, { key });
-      expectError(read, 502, 'upstream_error');
-      expect(read.header('Retry-After')).toBe('1');
+      const getResponse = await send(pets, { key });
+      expectError(getResponse, 502, 'upstream_error');
+      expect(getResponse.header('Retry-After')).toBe('1');
       expect(kit.upstream.seen.length - before).toBe(2);
-      const written = await postJson(pets, key, {});
-      expectError(written, 502, 'upstream_error');
-      // It may have been carried out: sending it again might do so twice.
-      expect(written.header('Retry-After')).toBeUndefined();
+      const postResponse = await postJson(pets, key, {});
+      expectError(postResponse, 502, 'upstream_error');
+      // The upstream may have executed it, so a retry might create it twice.
+      expect(postResponse.header('Retry-After')).toBeUndefined();
       expect(kit.upstream.seen.length - before).toBe(3);
     });
 
-    test('a POST with an Idempotency-Key is tried once too, and its client told to retry', async () => {
+    test('a POST with an Idempotency-Key is tried once, and the client gets Retry-After', async () => {
       kit.upstream.response = (req) => req.socket.destroy();
       const before = kit.upstream.seen.length;
       const create = (headers: Record<string, string>) =>
@@ -238,7 +238,7 @@ describe('proxying', () => {
       expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBe('"abc"');
     });
 
-    test('a POST whose key was not passed on, since Connection names it, is not told to retry', async () => {
+    test('a POST whose Idempotency-Key is named in Connection, and so not forwarded, gets no Retry-After', async () => {
       kit.upstream.response = (req) => req.socket.destroy();
       const raw = await sendRaw(
         kit.gateway.port,
@@ -250,7 +250,7 @@ describe('proxying', () => {
       expect(kit.upstream.seen.at(-1)?.headers['idempotency-key']).toBeUndefined();
     });
 
-    test('a GET on a connection that the upstream has just closed is sent again', async () => {
+    test('a GET on a connection that the upstream has just closed is retried', async () => {
       let closeNext = true;
       kit.upstream.response = (req, res) => {
         if (closeNext) req.socket.destroy();
@@ -260,7 +260,7 @@ describe('proxying', () => {
       expect((await send(pets, { key })).status).toBe(200);
     });
 
-    test('one that dies in the middle of a small answer is a clean 502', async () => {
+    test('a small response that breaks off is a clean 502', async () => {
       kit.upstream.response = (req, res) => {
         res.writeHead(200, { ...json, 'content-length': 100, 'x-half': 'yes' });
         res.write('[1, 2');
@@ -272,7 +272,7 @@ describe('proxying', () => {
       expect(response.header('X-RateLimit-Limit')).toBe('100000');
     });
 
-    test('one that dies in the middle of a large answer cuts the client off, and nobody mistakes it for whole', async () => {
+    test('a large response that breaks off closes the connection of the client, so that it does not look complete', async () => {
       kit.upstream.response = (req, res) => {
         res.writeHead(200, json);
         res.write('x'.repeat(200_000));
@@ -282,7 +282,7 @@ describe('proxying', () => {
       expect((await send(pets, { key, method: 'OPTIONS' })).status).toBe(204);
     });
 
-    test('one that stops in the middle of a small answer is a 504', async () => {
+    test('a small response that stalls is 504', async () => {
       kit.upstream.response = (_req, res) => {
         res.writeHead(200, { ...json, 'content-length': 100 });
         res.write('[1, 2');
@@ -292,12 +292,12 @@ describe('proxying', () => {
 
     test.each([
       ['garbage', 'what is this?\r\n\r\n'],
-      ['a header too large', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`],
+      ['an oversized header', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`],
       [
-        'fewer bytes than announced',
+        'a body shorter than its Content-Length',
         'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n[]',
       ],
-    ])('%s is a 502', async (_name, bytes) => {
+    ])('%s is 502', async (_name, bytes) => {
       kit.upstream.response = (req) => {
         req.socket.write(bytes);
         req.socket.end();
@@ -305,7 +305,7 @@ describe('proxying', () => {
       expectError(await postJson(pets, key, {}), 502, 'upstream_error');
     });
 
-    test('a client that goes away ends the exchange with the upstream', async () => {
+    test('a client that disconnects ends the request to the upstream', async () => {
       let upstreamClosed = false;
       kit.upstream.response = (req) => {
         req.socket.once('close', () => {
@@ -325,12 +325,12 @@ describe('proxying', () => {
         .toMatch(
           /gateway_requests_total\{route="\/v1\/pets",method="GET",status="aborted",plan="business"\} 1/,
         );
-      // It is the client that ended it: nothing is wrong with the upstream.
+      // The client ended it, so no upstream error is logged.
       expect(kit.gateway.output().slice(outputBefore)).not.toMatch(/"level":[456]0/);
     });
 
     test.each(['GET', 'POST'])(
-      'clients that go away while their %s is being decided on leave nothing behind',
+      'clients that disconnect during the quota decision on their %s leak nothing',
       async (method) => {
         const gateway = await startGateway({
           REDIS_URL: kit.server.url,
@@ -338,10 +338,10 @@ describe('proxying', () => {
           UPSTREAM_CONNECTIONS: '2',
           UPSTREAM_TIMEOUT_MS: '2000',
         });
-        // Larger than what is held back until it is whole.
-        const large = JSON.stringify(Array(5000).fill('a'.repeat(40)));
+        // Too large to be buffered.
+        const largeBody = JSON.stringify(Array(5000).fill('a'.repeat(40)));
         kit.upstream.response = (_req, res) => {
-          res.writeHead(200, json).end(large);
+          res.writeHead(200, json).end(largeBody);
         };
         for (let index = 0; index < 200; index += 1) {
           const socket = connect(gateway.port, '127.0.0.1');
@@ -361,7 +361,7 @@ describe('proxying', () => {
       },
     );
 
-    test('an answer before the body is read reaches the client', async () => {
+    test('a response that arrives before the request body is sent reaches the client', async () => {
       const controller = new AbortController();
       async function* slowBody() {
         yield '{';
@@ -382,7 +382,7 @@ describe('proxying', () => {
     });
   });
 
-  test('connections to the upstream are limited; requests wait for one, and not for ever', async () => {
+  test('requests over the limit of upstream connections wait for one until a timeout', async () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
@@ -390,30 +390,30 @@ describe('proxying', () => {
       UPSTREAM_TIMEOUT_MS: '1000',
     });
     const before = kit.upstream.seen.length;
-    const held: (() => void)[] = [];
-    // Answers that go on and on: nobody gives up on them.
+    const endResponses: (() => void)[] = [];
+    // Responses that keep sending do not time out.
     kit.upstream.response = (_req, res) => {
       res.writeHead(200, json);
       const timer = setInterval(() => res.write('a'.repeat(2 * maxBufferedBytes)), 100);
-      held.push(() => {
+      endResponses.push(() => {
         clearInterval(timer);
         res.end();
       });
     };
-    const two = [send(`${gateway.url}/v1/pets`, { key }), send(`${gateway.url}/v1/pets`, { key })];
-    await expect.poll(() => held.length).toBe(2);
+    const streaming = [send(`${gateway.url}/v1/pets`, { key }), send(`${gateway.url}/v1/pets`, { key })];
+    await expect.poll(() => endResponses.length).toBe(2);
     const third = send(`${gateway.url}/v1/pets`, { key });
     const fourth = await send(`${gateway.url}/v1/pets`, { key });
     expectError(fourth, 503, 'upstream_unavailable');
     expect(kit.upstream.seen.length - before).toBe(2);
-    for (const finish of held) finish();
+    for (const end of endResponses) end();
     kit.upstream.response = respondWithPets;
-    await Promise.allSettled([...two, third]);
+    await Promise.allSettled([...streaming, third]);
     expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
     await gateway[Symbol.asyncDispose]();
   });
 
-  test('an upstream that cannot be reached is a 503 with Retry-After', async () => {
+  test('an unreachable upstream is 503 with Retry-After', async () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: `http://127.0.0.1:${await freePort()}`,
@@ -424,7 +424,7 @@ describe('proxying', () => {
     expect(response.header('Retry-After')).toBe('1');
   });
 
-  test('a trusted proxy’s word on the origin is passed on, with the proxy added', async () => {
+  test('the forwarding headers of a trusted proxy are forwarded, and its address is added', async () => {
     const gateway = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
@@ -443,7 +443,7 @@ describe('proxying', () => {
     });
   });
 
-  test('no key and no token is in anything that the gateway wrote', () => {
+  test('the output of the gateway contains no key and no token', () => {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     expect(jwt.sign({}, privateKey, { algorithm: 'ES256' })).toMatch(/^eyJ/);
     expect(kit.gateway.output()).not.toContain('eyJ');

@@ -5,20 +5,20 @@ import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
 test(
-  'the quota script decides as its model does, over up to 1,500 stories of a key',
+  'the quota script decides like its model in up to 1,500 random scenarios',
   { tags: ['redis-server'], timeout: 180_000 },
   async () => {
     await using server = await startRedisServer();
     const redis = await connectRedis(server.url);
-    let told = 0;
+    let completed = 0;
     await fc.assert(
-      fc.asyncProperty(quotaStory, async (story) => {
-        await tellStory(redis, story);
-        told += 1;
+      fc.asyncProperty(quotaStory, async (scenario) => {
+        await tellStory(redis, scenario);
+        completed += 1;
       }),
       { numRuns: 1500, interruptAfterTimeLimit: 85_000 },
     );
     redis.disconnect();
-    expect(told).toBeGreaterThan(100);
+    expect(completed).toBeGreaterThan(100);
   },
 );

@@ -7,21 +7,20 @@ import { scriptOutcome } from '../../gateway/redis/script-outcomes.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
-const shaOf = (index: number) => String(index).padStart(64, '0');
+const keyHashOf = (index: number) => String(index).padStart(64, '0');
 const args = (minute: number, rev = -1): QuotaArguments => [
   String(rev),
   String(minute),
   '1000',
   '10 60000 60000 3600000 86400000',
 ];
-const asSaid = (response: readonly number[]) => response;
+const identity = (reply: readonly number[]) => reply;
 const { limited, allowed, stale } = scriptOutcome;
 
-/** Redis as it is, or in JavaScript where there is none: the script has to run on both. */
-describe('requests that are decided on together', () => {
+/** Runs on redis-server, or on the embedded Redis if that is not installed: the script has to work on both. */
+describe('a batch of requests', () => {
   let server: RedisServer;
   let redis: RedisClient;
-  /** Which is open until a test says otherwise. */
   let gate: { open: boolean; outages: number; send: RedisGate['send'] };
 
   beforeAll(async () => {
@@ -45,47 +44,49 @@ describe('requests that are decided on together', () => {
     return calls('evalsha') + calls('eval');
   }
 
-  test('each get their own decision, in the order in which they came', async () => {
+  test('gets a decision for each request, in order of arrival', async () => {
     const script = startScript();
     const before = await scriptCalls();
-    const responses = await Promise.all(
-      Array.from({ length: 60 }, (_, index) => script.run(quotaKeys(shaOf(index % 20)), args(2), asSaid)),
+    const replies = await Promise.all(
+      Array.from({ length: 60 }, (_, index) =>
+        script.run(quotaKeys(keyHashOf(index % 20)), args(2), identity),
+      ),
     );
-    // Each of the twenty keys had two requests for itself.
-    expect(responses.map(([outcome]) => outcome)).toEqual([
+    // Each of the 20 keys has a limit of 2 requests.
+    expect(replies.map(([outcome]) => outcome)).toEqual([
       ...Array<number>(40).fill(allowed),
       ...Array<number>(20).fill(limited),
     ]);
-    expect(responses.map(([, , minuteUsed]) => minuteUsed)).toEqual([
+    expect(replies.map(([, , minuteUsed]) => minuteUsed)).toEqual([
       ...Array<number>(20).fill(1),
       ...Array<number>(40).fill(2),
     ]);
-    // Once more where Redis did not know it yet; Redis in JavaScript does not count.
+    // One more if Redis has not loaded the script yet. The embedded Redis has no command statistics.
     expect((await scriptCalls()) - before).toBeLessThanOrEqual(2);
   });
 
-  test('more than fit into one command come in several', async () => {
+  test('is split if it does not fit into one command', async () => {
     const script = startScript();
-    const keyHash = shaOf(100);
-    const responses = await Promise.all(
-      Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), asSaid)),
+    const keyHash = keyHashOf(100);
+    const replies = await Promise.all(
+      Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), identity)),
     );
-    const of = (wanted: number) => responses.filter(([outcome]) => outcome === wanted).length;
-    expect({ allowed: of(allowed), limited: of(limited) }).toEqual({ allowed: 400, limited: 50 });
+    const count = (wanted: number) => replies.filter(([outcome]) => outcome === wanted).length;
+    expect({ allowed: count(allowed), limited: count(limited) }).toEqual({ allowed: 400, limited: 50 });
     expect(await redis.get(redisKeys.minute(keyHash))).toBe('400');
   });
 
-  test('one whose record has changed, or is none, does not disturb the others', async () => {
+  test('is not affected by a request whose record has changed or has the wrong type', async () => {
     const script = startScript();
-    await redis.hset(redisKeys.apiKey(shaOf(201)), 'rev', 7);
-    await redis.set(redisKeys.apiKey(shaOf(202)), 'no hash');
+    await redis.hset(redisKeys.apiKey(keyHashOf(201)), 'rev', 7);
+    await redis.set(redisKeys.apiKey(keyHashOf(202)), 'no hash');
     const [first, changed, broken, last] = await Promise.allSettled([
-      script.run(quotaKeys(shaOf(200)), args(5), asSaid),
-      script.run(quotaKeys(shaOf(201)), args(5, 6), asSaid),
-      script.run(quotaKeys(shaOf(202)), args(5, 1), asSaid),
-      script.run(quotaKeys(shaOf(203)), args(5), asSaid),
+      script.run(quotaKeys(keyHashOf(200)), args(5), identity),
+      script.run(quotaKeys(keyHashOf(201)), args(5, 6), identity),
+      script.run(quotaKeys(keyHashOf(202)), args(5, 1), identity),
+      script.run(quotaKeys(keyHashOf(203)), args(5), identity),
     ]);
-    expect([first, last].map((one) => one.status === 'fulfilled' && one.value[0])).toEqual([
+    expect([first, last].map((result) => result.status === 'fulfilled' && result.value[0])).toEqual([
       allowed,
       allowed,
     ]);
@@ -94,24 +95,24 @@ describe('requests that are decided on together', () => {
     expect(String(broken.status === 'rejected' && broken.reason)).toContain('WRONGTYPE');
   });
 
-  test('those that still wait when Redis is given up on are not counted later', async () => {
+  test('is rejected and not counted later if an outage begins before it is sent', async () => {
     const script = startScript();
-    const keyHash = shaOf(300);
-    const underWay = [];
+    const keyHash = keyHashOf(300);
+    const inFlight = [];
     for (let command = 0; command < 4; command += 1) {
-      underWay.push(script.run(quotaKeys(keyHash), args(8), asSaid));
+      inFlight.push(script.run(quotaKeys(keyHash), args(8), identity));
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
     }
-    const waiting = script.run(quotaKeys(keyHash), args(8), asSaid);
-    // Open again by the time that they are answered.
+    const waiting = script.run(quotaKeys(keyHash), args(8), identity);
+    // An outage that is over by the time the replies arrive.
     gate.outages += 1;
-    const [decided] = await Promise.all([
-      Promise.all(underWay),
+    const [decisions] = await Promise.all([
+      Promise.all(inFlight),
       expect(waiting).rejects.toThrow(RedisUnavailable),
     ]);
-    expect(decided.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
-    expect((await script.run(quotaKeys(keyHash), args(8), asSaid))[2]).toBe(5);
+    expect(decisions.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
+    expect((await script.run(quotaKeys(keyHash), args(8), identity))[2]).toBe(5);
   });
 });

@@ -9,7 +9,7 @@ import { monitorRedis } from '../support/stores/redis-monitor.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
-describe('quotas over three gateways on one redis-server', { tags: ['redis-server'] }, () => {
+describe('quotas of three gateways on one redis-server', { tags: ['redis-server'] }, () => {
   let server: RedisServer;
   let redis: RedisClient;
   let upstream: Upstream;
@@ -31,7 +31,7 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
   });
 
   const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
-  /** Over all days, so that the test may run across midnight. */
+  /** Sum of all days, because the test may run across midnight. */
   const dayCount = async (keyHash: string) => {
     const counters = await redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
     return (await Promise.all(counters.map((key) => redis.get(key)))).reduce(
@@ -40,7 +40,7 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     );
   };
 
-  test('2,000 requests at once on a Free key: exactly 60 are served, and the day counter says 60', async () => {
+  test('of 2,000 concurrent requests with a Free key exactly 60 are served and counted', async () => {
     const { key, keyHash } = await keyIssuer(redis).issue();
     const responses = await Promise.all(
       Array.from({ length: 2000 }, (_, index) => send(pets(index), { key })),
@@ -51,11 +51,11 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
     const remaining = responses
       .filter(({ status }) => status === 200)
-      .map((a) => Number(a.header('X-RateLimit-Remaining')));
+      .map((response) => Number(response.header('X-RateLimit-Remaining')));
     expect(remaining.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, index) => index));
   });
 
-  test('a limit that is changed with redis-cli holds on all gateways within a second, counters kept', async () => {
+  test('a limit changed with redis-cli applies on all gateways within a second, and keeps the counters', async () => {
     const { key } = await keyIssuer(redis).issue();
     for (let index = 0; index < 3; index += 1) expect((await send(pets(index), { key })).status).toBe(200);
     await redis.hset(redisKeys.plan('free'), 'minute', 5);
@@ -95,7 +95,7 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     }
   });
 
-  test('another plan and own limits act on the next request on all gateways', async () => {
+  test('a new plan or limit of a key applies to its next request on all gateways', async () => {
     const { key, id } = await keyIssuer(redis).issue();
     const limits = async () =>
       Promise.all(
@@ -111,18 +111,18 @@ describe('quotas over three gateways on one redis-server', { tags: ['redis-serve
     expect(await limits()).toEqual(Array(3).fill(policy(60, 1000)));
   });
 
-  test('a request of a known key costs Redis one command, counted on the server', async () => {
+  test('a request with a cached key costs one Redis command', async () => {
     const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'business' });
     await send(pets(0), { key });
     const monitor = await monitorRedis(server.port);
     for (let index = 0; index < 50; index += 1) expect((await send(pets(0), { key })).status).toBe(200);
-    // What a script does within the server is no command of its own.
+    // Commands inside a script do not count.
     const sent = () => monitor.commands.filter(({ source }) => source !== 'lua');
-    const ofKey = () => sent().filter(({ args }) => args.some((arg) => arg.includes(keyHash)));
-    await expect.poll(() => ofKey().length).toBeGreaterThanOrEqual(50);
+    const keyCommands = () => sent().filter(({ args }) => args.some((arg) => arg.includes(keyHash)));
+    await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
-    expect(ofKey().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-    // All else is the clock's: settings and life are asked for twice a second, however many requests there are.
+    expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
+    // All other commands come from timers: settings and heartbeats, twice a second at any load.
     const others = new Set(
       sent().flatMap(({ args }) =>
         args.some((arg) => arg.includes(keyHash)) ? [] : [`${args[0]} ${args[1] ?? ''}`],

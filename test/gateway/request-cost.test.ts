@@ -6,17 +6,17 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { monitorRedis, type MonitoredCommand } from '../support/stores/redis-monitor.ts';
 
 /*
- * What one request costs in things that can be counted, so that no change adds a round trip, a write or a step of the
- * script unnoticed. Times are for the benchmark (test/bench/).
+ * Counts the Redis commands and the write calls of one request, so that no change adds one unnoticed. The benchmark
+ * (test/bench/) measures times.
  */
 
 const warmUp = 20;
 
-describe('what a request costs', { tags: ['redis-server'] }, () => {
+describe('the cost of a request', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
 
   beforeAll(async () => {
-    // Log lines are written together, so how many writes they take depends on how fast this machine is.
+    // Without the access log: its lines are written in batches, and their number depends on the speed of the machine.
     kit = await startGatewayKit({ LOG_LEVEL: 'warn' });
   });
 
@@ -26,8 +26,11 @@ describe('what a request costs', { tags: ['redis-server'] }, () => {
   const get = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
   const post = (key: string) => postJson(`${kit.gateway.url}/v1/pets`, key, { name: 'Rex', categoryId: 1 });
 
-  /** Commands that name the key, from the gateway itself and, as `lua`, those that its script gives. */
-  async function commandsOf(keyHash: string, requests: () => Promise<void>): Promise<Record<string, number>> {
+  /** Counts commands that name the key: those of the gateway and, with the prefix `lua`, those of its script. */
+  async function countCommands(
+    keyHash: string,
+    requests: () => Promise<void>,
+  ): Promise<Record<string, number>> {
     const monitor = await monitorRedis(kit.server.port);
     await requests();
     await kit.redis.echo('the end');
@@ -47,48 +50,50 @@ describe('what a request costs', { tags: ['redis-server'] }, () => {
     for (let index = 0; index < times; index += 1) expect((await request()).status).toBe(status);
   }
 
-  test('one Redis command and six steps of the script for a request that is served', async () => {
+  test('a served request costs one Redis command, whose script runs six', async () => {
     const { key, keyHash } = await issue();
     await repeat(warmUp, () => get(key), 200);
     const requests = 50;
-    expect(await commandsOf(keyHash, () => repeat(requests, () => get(key), 200))).toEqual({
+    expect(await countCommands(keyHash, () => repeat(requests, () => get(key), 200))).toEqual({
       evalsha: requests,
       'lua hget': requests,
       'lua mget': requests,
-      // Of the ban, and of the minute window.
+      // One for the ban, one for the minute window.
       'lua pttl': 2 * requests,
-      // Of the minute, and of the day.
+      // One for the minute, one for the day.
       'lua incr': 2 * requests,
     });
   });
 
-  test('one command more for a key that is met for the first time', async () => {
+  test('the first request of a key costs one more command', async () => {
     const { key, keyHash } = await issue();
-    const counts = await commandsOf(keyHash, () => repeat(1, () => get(key), 200));
+    const counts = await countCommands(keyHash, () => repeat(1, () => get(key), 200));
     expect(counts).toMatchObject({ hgetall: 1, evalsha: 1 });
   });
 
-  test('no more for a request that is refused', async () => {
+  test('a refused request costs no more commands', async () => {
     const { key, keyHash } = await kit.issue({ plan: 'enterprise', minute: 1, day: 100_000 });
     await repeat(1, () => get(key), 200);
     const requests = 50;
-    const { evalsha, ...inScript } = await commandsOf(keyHash, () => repeat(requests, () => get(key), 429));
+    const { evalsha, ...otherCommands } = await countCommands(keyHash, () =>
+      repeat(requests, () => get(key), 429),
+    );
     expect(evalsha).toBe(requests);
-    const ofGateway = Object.keys(inScript).filter((name) => !name.startsWith('lua '));
-    expect(ofGateway).toEqual([]);
+    const gatewayCommands = Object.keys(otherCommands).filter((name) => !name.startsWith('lua '));
+    expect(gatewayCommands).toEqual([]);
   });
 
-  test('for a banned key at most a command a second', async () => {
+  test('a banned key costs at most one command a second', async () => {
     const { key, keyHash } = await issue();
     await kit.redis.set(redisKeys.ban(keyHash), '1', 'EX', 60);
     await repeat(1, () => get(key), 429);
     const startedAt = performance.now();
-    const counts = await commandsOf(keyHash, () => repeat(200, () => get(key), 429));
+    const counts = await countCommands(keyHash, () => repeat(200, () => get(key), 429));
     const seconds = Math.ceil((performance.now() - startedAt) / 1000);
     expect(counts['evalsha'] ?? 0).toBeLessThanOrEqual(seconds);
   });
 
-  /** Calls of read and write by the gateway, of any file or connection. Linux alone tells. */
+  /** Number of read and write calls of the gateway process; undefined without /proc. */
   async function systemCalls(): Promise<{ reads: number; writes: number } | undefined> {
     const text = await readFile(`/proc/${kit.gateway.pid}/io`, 'utf8').catch(() => undefined);
     if (text === undefined) return undefined;
@@ -99,17 +104,20 @@ describe('what a request costs', { tags: ['redis-server'] }, () => {
   test.for([
     { name: 'GET', request: get },
     { name: 'POST', request: post },
-  ])('$name: one write each to Redis, to the upstream and to the client', async ({ request }, { skip }) => {
-    const { key } = await issue();
-    await repeat(warmUp, () => request(key), 200);
-    const before = await systemCalls();
-    if (before === undefined) return skip('/proc does not tell about system calls here');
-    const requests = 400;
-    await repeat(requests, () => request(key), 200);
-    const after = await systemCalls();
-    const writes = ((after?.writes ?? 0) - before.writes) / requests;
-    // What else there is, probes of the upstream and settings read anew, comes by time and not by requests.
-    expect(writes).toBeGreaterThan(2.9);
-    expect(writes).toBeLessThan(3.9);
-  });
+  ])(
+    'a $name costs one write call each to Redis, the upstream and the client',
+    async ({ request }, { skip }) => {
+      const { key } = await issue();
+      await repeat(warmUp, () => request(key), 200);
+      const before = await systemCalls();
+      if (before === undefined) return skip('/proc does not count system calls here');
+      const requests = 400;
+      await repeat(requests, () => request(key), 200);
+      const after = await systemCalls();
+      const writes = ((after?.writes ?? 0) - before.writes) / requests;
+      // The fraction above 3 comes from timers: upstream probes and refreshes of the settings.
+      expect(writes).toBeGreaterThan(2.9);
+      expect(writes).toBeLessThan(3.9);
+    },
+  );
 });

@@ -5,14 +5,14 @@ import { send, type ClientResponse } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 
-/** Names that the gateway sets, and Node for it. */
-const ownNames = [
+/** Headers that the gateway or Node sets. */
+const gatewayHeaders = [
   'Allow Cache-Control Connection Content-Length Content-Security-Policy Content-Type Date Keep-Alive RateLimit',
   'RateLimit-Policy Retry-After Strict-Transport-Security WWW-Authenticate X-Content-Type-Options X-RateLimit-Limit',
   'X-RateLimit-Remaining X-RateLimit-Reset X-Request-Id',
 ].flatMap((names) => names.split(' '));
 
-/** Names that the pets service or something else may set, and names of JavaScript's own. */
+/** Other headers, and property names that are special in JavaScript. */
 const otherNames = [
   'Accept-Ranges Access-Control-Allow-Origin Age Authorization Content-Encoding Content-Language Content-Location',
   'Deprecation ETag Expires Host Idempotency-Key Last-Modified Link Location Server Set-Cookie Sunset Trailer',
@@ -20,14 +20,14 @@ const otherNames = [
 ].flatMap((names) => names.split(' '));
 
 const requestIds = [
-  ...ownNames.flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]),
+  ...gatewayHeaders.flatMap((name) => [name, name.toLowerCase(), name.toUpperCase()]),
   ...otherNames,
 ];
 
-const atOnce = 10;
+const concurrency = 10;
 
-/** What differs between two responses to the same request. */
-const changing = new Set([
+/** Headers that differ between two responses to the same request. */
+const varying = new Set([
   'x-request-id',
   'date',
   'content-length',
@@ -41,19 +41,19 @@ const changing = new Set([
 interface Case {
   name: string;
   path: string;
-  who: string;
+  caller: string;
   key: () => string | undefined;
   method?: string;
   headers?: Record<string, string>;
   body?: string;
 }
 
-/** Of a response without a body, as to HEAD, there is no error to compare. */
+/** A response without a body, such as one to HEAD, has no error to compare. */
 function shapeOf({ status, headers, text }: ClientResponse) {
   const json: unknown = text === '' ? undefined : JSON.parse(text);
   const values = Object.entries(headers)
     .toSorted(([name], [other]) => (name < other ? -1 : 1))
-    .map(([name, value]) => [name, changing.has(name) ? 'some' : value]);
+    .map(([name, value]) => [name, varying.has(name) ? 'any' : value]);
   const isError = typeof json === 'object' && json !== null && 'code' in json;
   return {
     status,
@@ -62,11 +62,11 @@ function shapeOf({ status, headers, text }: ClientResponse) {
   };
 }
 
-describe('a request id that reads like the name of a header', () => {
+describe('a request id that equals a header name', () => {
   let services: BothServices;
   let limitedKey: string;
   let bannedKey: string;
-  /** Usage can be read ten times a second with one key, so each request has a key of its own. */
+  /** A key can read usage ten times a second, so each request has its own. */
   let usageKeys: string[];
 
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe('a request id that reads like the name of a header', () => {
     const banned = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 1 });
     const forUsage = await Promise.all([...requestIds, 'plain'].map(() => keyIssuer(redis).issue()));
     usageKeys = forUsage.map(({ key }) => key);
-    // The key over its limit must not be banned for being refused all the time.
+    // The key over its limit must not be banned.
     await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
     await redis.set(redisKeys.ban(banned.keyHash), 'for this test', 'EX', 600);
     redis.disconnect();
@@ -98,27 +98,27 @@ describe('a request id that reads like the name of a header', () => {
     { name: 'create a pet', path: '/v1/pets', method: 'POST', headers: json, body: pet },
     { name: 'an invalid pet', path: '/v1/pets', method: 'POST', headers: json, body: '{}' },
     { name: 'get a pet', path: '/v1/pets/1' },
-    { name: 'no such pet', path: '/v1/pets/999999999' },
-    { name: 'the description', path: '/openapi.json' },
+    { name: 'a pet that does not exist', path: '/v1/pets/999999999' },
+    { name: 'the OpenAPI document', path: '/openapi.json' },
     { name: 'OPTIONS', path: '/v1/pets', method: 'OPTIONS' },
     { name: 'an unknown path', path: '/v1/unknown' },
-    { name: 'a path outside of the API', path: '/unknown' },
+    { name: 'a path outside the API', path: '/unknown' },
     { name: 'a wrong method', path: '/v1/pets', method: 'DELETE' },
   ];
   const callers = [
-    { who: 'a valid key', key: () => services.key },
-    { who: 'no key', key: () => undefined },
-    { who: 'an unknown key', key: () => generateApiKey() },
-    { who: 'a key over its limit', key: () => limitedKey },
-    { who: 'a banned key', key: () => bannedKey },
+    { caller: 'a valid key', key: () => services.key },
+    { caller: 'no key', key: () => undefined },
+    { caller: 'an unknown key', key: () => generateApiKey() },
+    { caller: 'a key over its limit', key: () => limitedKey },
+    { caller: 'a banned key', key: () => bannedKey },
   ];
   const cases = [
-    ...callers.flatMap(({ who, key }) => routes.map((route) => Object.assign({ who, key }, route))),
-    { name: 'usage', path: '/v1/usage', who: 'a valid key', key: () => usageKeys.pop() },
-    { name: 'usage', path: '/v1/usage', who: 'no key', key: () => undefined },
+    ...callers.flatMap(({ caller, key }) => routes.map((route) => Object.assign({ caller, key }, route))),
+    { name: 'usage', path: '/v1/usage', caller: 'a valid key', key: () => usageKeys.pop() },
+    { name: 'usage', path: '/v1/usage', caller: 'no key', key: () => undefined },
   ];
 
-  test.each<Case>(cases)('changes nothing of the response to: $name, $who', async (route) => {
+  test.each<Case>(cases)('does not change the response: $name, $caller', async (route) => {
     const { path, key, method = 'GET', headers, body } = route;
     const sendWith = (requestId: string) => {
       const apiKey = key();
@@ -133,14 +133,14 @@ describe('a request id that reads like the name of a header', () => {
     const differing: string[] = [];
     const check = async (requestId: string) => {
       const response = await sendWith(requestId);
-      if (response.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not sent back`);
+      if (response.header('X-Request-Id') !== requestId) differing.push(`${requestId}: not returned`);
       const shape = shapeOf(response);
       if (JSON.stringify(shape) !== JSON.stringify(plain)) {
         differing.push(`${requestId}: ${JSON.stringify(shape)} instead of ${JSON.stringify(plain)}`);
       }
     };
-    for (let start = 0; start < requestIds.length; start += atOnce) {
-      await Promise.all(requestIds.slice(start, start + atOnce).map(check));
+    for (let start = 0; start < requestIds.length; start += concurrency) {
+      await Promise.all(requestIds.slice(start, start + concurrency).map(check));
     }
     expect(differing).toEqual([]);
   });

@@ -18,7 +18,7 @@ describe('GET /v1/usage', () => {
   const usage = (key: string) => send(`${kit.gateway.url}/v1/usage`, { key });
   const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 
-  test('what is wrong with a request is told with the limits of its key', async () => {
+  test('an invalid request gets an error with the limits of its key', async () => {
     const { key } = await kit.issue({ plan: 'pro' });
     const head = `GET /v1/usage HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n`;
     const { status, headers } = parseRaw(await sendRaw(kit.gateway.port, `${head}Expect: wonders\r\n\r\n`));
@@ -26,7 +26,7 @@ describe('GET /v1/usage', () => {
     expect(headers).toContain('RateLimit-Policy: "minute";q=300;w=60, "day";q=10000;w=86400');
   });
 
-  test('tells the plan and both windows, and costs no quota', async () => {
+  test('returns the plan and both windows, and consumes no quota', async () => {
     const { key, keyHash } = await kit.issue({ plan: 'pro', day: 5000 });
     const fresh = await usage(key);
     expect(fresh.status).toBe(200);
@@ -44,9 +44,9 @@ describe('GET /v1/usage', () => {
       day: { limit: 5000, used: 2, remaining: 4998 },
     });
     const { minute, day } = used.json as { minute: { resetsAt: string }; day: { resetsAt: string } };
-    // Two readings of a clock may lie on two sides of a second.
-    const apart = Date.parse(minute.resetsAt) / 1000 - Number(last.header('X-RateLimit-Reset'));
-    expect(Math.abs(apart)).toBeLessThanOrEqual(1);
+    // The clock is read twice, possibly in two different seconds.
+    const differenceSeconds = Date.parse(minute.resetsAt) / 1000 - Number(last.header('X-RateLimit-Reset'));
+    expect(Math.abs(differenceSeconds)).toBeLessThanOrEqual(1);
     expect(day.resetsAt).toMatch(/T00:00:00Z$/);
     expect(used.header('X-RateLimit-Limit')).toBe('300');
     expect(used.header('X-RateLimit-Remaining')).toBe('298');
@@ -55,7 +55,7 @@ describe('GET /v1/usage', () => {
     expect(kit.upstream.seen.map(({ url }) => url)).not.toContain('/v1/usage');
   });
 
-  test('is answered where a limit is used up, or was lowered below what is used', async () => {
+  test('works if a limit is used up, or was lowered below its usage', async () => {
     const { key, id } = await kit.issue({ minute: 2 });
     for (let index = 0; index < 3; index += 1) await pets(key);
     const response = await usage(key);
@@ -66,7 +66,7 @@ describe('GET /v1/usage', () => {
     expect((await usage(key)).json).toMatchObject({ minute: { limit: 1, used: 2, remaining: 0 } });
   });
 
-  test('is answered during a ban, and says when that ends', async () => {
+  test('works during a ban, and returns the end of the ban', async () => {
     const { key, keyHash } = await kit.issue();
     await kit.redis.set(redisKeys.ban(keyHash), '1', 'PX', 90_000);
     const response = await usage(key);
@@ -77,7 +77,7 @@ describe('GET /v1/usage', () => {
     expect(response.header('Retry-After')).toBeUndefined();
   });
 
-  test('refuses a key from its revocation on, and requests without a key', async () => {
+  test('refuses revoked keys and requests without a key', async () => {
     const { key, id } = await kit.issue();
     expect((await usage(key)).status).toBe(200);
     await keyIssuer(kit.redis).store.revoke(id);
@@ -88,7 +88,7 @@ describe('GET /v1/usage', () => {
     expect(missing.json).toMatchObject({ code: 'missing_api_key' });
   });
 
-  test('other methods are 405, and cost quota like all refusals', async () => {
+  test('other methods get 405 and consume quota', async () => {
     const { key } = await kit.issue();
     const response = await send(`${kit.gateway.url}/v1/usage`, { method: 'POST', key });
     expect(response.status).toBe(405);
@@ -101,7 +101,7 @@ describe('GET /v1/usage', () => {
   });
 
   test(
-    'who looks all the time gets 429, and costs Redis ten commands a second',
+    'a client over ten requests a second gets 429, and its refused requests cost no Redis command',
     { tags: ['redis-server'] },
     async () => {
       const { key, keyHash } = await kit.issue();
@@ -110,11 +110,11 @@ describe('GET /v1/usage', () => {
       const responses = [];
       for (let index = 0; index < 100; index += 1) responses.push(await usage(key));
       const served = responses.filter(({ status }) => status === 200).length;
-      const asked = () =>
+      const usageCommands = () =>
         monitor.commands.filter(
           ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(keyHash)),
         );
-      await expect.poll(() => asked().length).toBe(served);
+      await expect.poll(() => usageCommands().length).toBe(served);
       monitor.close();
       expect(served).toBeGreaterThanOrEqual(9);
       expect(served).toBeLessThan(100);
@@ -124,13 +124,13 @@ describe('GET /v1/usage', () => {
       expect(refused?.header('X-RateLimit-Limit')).toBe('10');
       expect(refused?.header('X-RateLimit-Remaining')).toBe('0');
       expect(refused?.header('RateLimit-Policy')).toBe('"usage";q=10;w=1');
-      // Of the quotas nothing is gone, and waiting suffices.
+      // No quota was consumed, and the next second has room again.
       await sleep(1000);
       expect((await usage(key)).json).toMatchObject({ minute: { used: 0 } });
     },
   );
 
-  test('is 503 while Redis is away, since nobody can tell', { tags: ['redis-server'] }, async () => {
+  test('gets 503 while Redis is unavailable', { tags: ['redis-server'] }, async () => {
     const { key } = await kit.issue();
     expect((await usage(key)).status).toBe(200);
     await kit.server.kill();

@@ -5,7 +5,7 @@ import { sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-describe('a caller that holds its body back until it is told to go on', () => {
+describe('a request with Expect: 100-continue', () => {
   let directory: TemporaryDirectory;
   let service: Service;
   let token: string;
@@ -37,15 +37,15 @@ describe('a caller that holds its body back until it is told to go on', () => {
       ].join('\r\n'),
     );
 
-  test('is told to, and answered', async () => {
+  test('gets 100 Continue and then its response', async () => {
     const responses = await post(token);
     expect(responses.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 100', 'HTTP/1.1 201']);
   });
 
   test.each([
     ['without a valid token', 'x', undefined, 401],
-    ['with something else than JSON', undefined, 'text/plain', 415],
-  ])('%s is refused without being told to', async (_what, bearer, type, status) => {
+    ['with a media type other than JSON', undefined, 'text/plain', 415],
+  ])('%s is refused without 100 Continue', async (_name, bearer, type, status) => {
     const responses = await post(bearer ?? token, type);
     expect(responses.match(/^HTTP\/1\.1 \d+/gm)).toEqual([`HTTP/1.1 ${status}`]);
   });

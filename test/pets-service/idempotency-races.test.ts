@@ -19,12 +19,12 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
   });
   afterAll(() => kit?.[Symbol.asyncDispose]());
 
-  test('where they cannot be removed, one line says so, and it is tried again', async () => {
+  test('a failure to delete expired keys is logged once and retried', async () => {
     await using broken = await postgres.open();
     await using other = await servePets(broken.adapter());
     const lines: string[] = [];
     const log = pino({ level: 'warn' }, { write: (line) => lines.push(line) });
-    const stopping = new AbortController();
+    const abortController = new AbortController();
     let attempts = 0;
     const store = {
       deleteExpiredKeys(limit: number) {
@@ -32,8 +32,8 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
         return other.store.deleteExpiredKeys(limit);
       },
     };
-    // There is no table.
-    const forgetting = deleteExpiredKeys({ store, log, intervalMs: 10 }, stopping.signal);
+    // The table does not exist yet.
+    const deletion = deleteExpiredKeys({ store, log, intervalMs: 10 }, abortController.signal);
     await expect.poll(() => attempts).toBeGreaterThan(3);
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('expired idempotency keys cannot be deleted');
@@ -45,26 +45,26 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
     await expect.poll(() => broken.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
     await broken.query('DROP TABLE idempotency_keys');
     await expect.poll(() => lines.length).toBe(2);
-    stopping.abort();
-    await forgetting;
+    abortController.abort();
+    await deletion;
   });
 
-  test('instances that remove keys at the same time share the work', async () => {
+  test('instances that delete expired keys concurrently share the work', async () => {
     await kit.database.query("DELETE FROM idempotency_keys WHERE subject = 'old'");
     await kit.addOldKeys('e', 400);
     await using other = await servePets(kit.database.adapter());
-    const removed = await Promise.all(
+    const deleted = await Promise.all(
       Array.from({ length: 10 }, (_, index) => (index % 2 ? other : kit.service).store.deleteExpiredKeys(50)),
     );
-    const left = (await kit.oldKeys()).length;
-    expect(removed.reduce((sum, count) => sum + count, 0)).toBe(400 - left);
+    const remaining = (await kit.oldKeys()).length;
+    expect(deleted.reduce((sum, count) => sum + count, 0)).toBe(400 - remaining);
     await kit.service.store.deleteExpiredKeys(1000);
     expect(await kit.oldKeys()).toEqual([]);
   });
 
   describe('creates', () => {
-    /** Creates wait in their middle until it is disposed of. */
-    async function stopCreates(): Promise<AsyncDisposable> {
+    /** Blocks creates at their insert until it is disposed. */
+    async function blockCreates(): Promise<AsyncDisposable> {
       const client = new pg.Client(kit.database.url);
       await client.connect();
       await client.query('SELECT pg_advisory_lock(4711)');
@@ -81,20 +81,20 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       );
     });
 
-    const waiting = async () =>
+    const blockedPids = async () =>
       (
         await kit.database.query(
           "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
         )
       ).map(({ pid }) => Number(pid));
 
-    test('a key whose first request is in flight at another instance is 409; others are not kept waiting', async () => {
+    test('a key whose first request is in flight at another instance gets 409, and other keys do not wait', async () => {
       await using other = await servePets(kit.database.adapter());
       let first: Promise<ClientResponse>;
       {
-        await using _stopped = await stopCreates();
+        await using _blocked = await blockCreates();
         first = kit.create('in-flight', { name: 'In flight', categoryId: 1 });
-        await expect.poll(waiting).toHaveLength(1);
+        await expect.poll(blockedPids).toHaveLength(1);
         const retry = await kit.create(
           'in-flight',
           { name: 'In flight', categoryId: 1 },
@@ -103,17 +103,17 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
         expect(retry.status).toBe(409);
         expect(retry.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
         expect(retry.header('Retry-After')).toBe('1');
-        // Whether the body is another one can't be known yet.
+        // The body of the first request is not stored yet, so it cannot be compared.
         expect(
           (await kit.create('in-flight', { name: 'X', categoryId: 2 }, { base: other.url })).status,
         ).toBe(409);
-        // The same key of another caller is another key, and gets as far as the first.
+        // Keys belong to their caller, so this create proceeds to the insert.
         const others = kit.create(
           'in-flight',
           { name: 'Of others', categoryId: 1 },
           { caller: serviceToken('b') },
         );
-        await expect.poll(waiting).toHaveLength(2);
+        await expect.poll(blockedPids).toHaveLength(2);
         void others;
       }
       expect((await first).status).toBe(201);
@@ -122,13 +122,13 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       expect(await kit.pets('In flight')).toBe(1);
     });
 
-    test('a retry is told 409 where the pool has no connection left, and takes none', async () => {
+    test('a retry gets 409 even if the pool has no free connection', async () => {
       await using small = await servePets(kit.database.adapter(1));
       let first: Promise<ClientResponse>;
       {
-        await using _stopped = await stopCreates();
+        await using _blocked = await blockCreates();
         first = kit.create('small-pool', { name: 'Small pool', categoryId: 1 }, { base: small.url });
-        await expect.poll(waiting).toHaveLength(1);
+        await expect.poll(blockedPids).toHaveLength(1);
         const retry = await kit.create(
           'small-pool',
           { name: 'Small pool', categoryId: 1 },
@@ -142,7 +142,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       );
     });
 
-    test('instances that race for the same keys make one pet of each', async () => {
+    test('instances that race for the same keys create one pet per key', async () => {
       await using other = await servePets(kit.database.adapter());
       const before = await kit.pets();
       const responses = await Promise.all(
@@ -165,7 +165,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       expect(await kit.pets()).toBe(before + 50);
     });
 
-    test('instances that race for a key of more than 24 hours make one pet of it', async () => {
+    test('instances that race for an expired key create one pet', async () => {
       await using other = await servePets(kit.database.adapter());
       await Promise.all(
         Array.from({ length: 30 }, (_, number) =>
@@ -175,7 +175,7 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
       await kit.database.query(
         "UPDATE idempotency_keys SET created_at = created_at - interval '24 hours' WHERE key LIKE 'old-%'",
       );
-      const forgetting = Promise.all([
+      const deletion = Promise.all([
         kit.service.store.deleteExpiredKeys(10),
         other.store.deleteExpiredKeys(10),
       ]);
@@ -188,13 +188,13 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
           ),
         ),
       );
-      await forgetting;
+      await deletion;
       expect(await kit.pets('New race')).toBe(30);
       const rows = await kit.database.query("SELECT key FROM idempotency_keys WHERE key LIKE 'old-%'");
       expect(rows).toHaveLength(30);
     });
 
-    test('a database that goes away in the middle: with a key a retry is invited, and makes one pet', async () => {
+    test('if connections are lost during a create, only a request with a key gets Retry-After, and its retry creates one pet', async () => {
       const plain = () =>
         send(`${kit.service.url}/v1/pets`, {
           method: 'POST',
@@ -204,24 +204,25 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
         });
       let responses: Promise<[ClientResponse, ClientResponse]>;
       {
-        await using _stopped = await stopCreates();
+        await using _blocked = await blockCreates();
         responses = Promise.all([kit.create('cut-off', { name: 'Cut off', categoryId: 1 }), plain()]);
-        await expect.poll(waiting).toHaveLength(2);
-        for (const pid of await waiting()) await kit.database.query(`SELECT pg_terminate_backend(${pid})`);
+        await expect.poll(blockedPids).toHaveLength(2);
+        for (const pid of await blockedPids())
+          await kit.database.query(`SELECT pg_terminate_backend(${pid})`);
         await responses;
       }
-      const [keyed, unkeyed] = await responses;
-      for (const { status, json } of [keyed, unkeyed]) {
+      const [withKey, withoutKey] = await responses;
+      for (const { status, json } of [withKey, withoutKey]) {
         expect(status).toBe(503);
         expect(json).toMatchObject({ code: 'service_unavailable', status: 503 });
       }
-      expect(keyed.header('Retry-After')).toBe('1');
-      expect(unkeyed.header('Retry-After')).toBeUndefined();
+      expect(withKey.header('Retry-After')).toBe('1');
+      expect(withoutKey.header('Retry-After')).toBeUndefined();
       expect((await kit.create('cut-off', { name: 'Cut off', categoryId: 1 })).status).toBe(201);
       expect(await kit.pets('Cut off')).toBe(1);
     });
 
-    test('a service that is killed in the middle of a create leaves one pet or none for the retry, which makes it one', async () => {
+    test('after a service is killed during a create, the retry leaves exactly one pet', async () => {
       await using directory = await temporaryDirectory();
       await kit.database.query(
         `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
@@ -232,18 +233,18 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
         DATABASE_URL: kit.database.url ?? '',
         DEMO: 'false',
       });
-      // It began with what is too old.
+      // The service deletes expired keys at startup.
       await expect.poll(() => kit.keys('at-start')).toBe(0);
       const caller = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
       {
-        await using _stopped = await stopCreates();
+        await using _blocked = await blockCreates();
         const first = kit
           .create('killed', { name: 'Killed', categoryId: 1 }, { base: killed.url, caller })
           .catch(() => 'no reply');
-        await expect.poll(waiting).toHaveLength(1);
+        await expect.poll(blockedPids).toHaveLength(1);
         killed.signal('SIGKILL');
         expect(await first).toBe('no reply');
-        // PostgreSQL still works on it.
+        // PostgreSQL still executes the create.
         expect((await kit.create('killed', { name: 'Killed', categoryId: 1 })).status).toBe(409);
       }
       await expect

@@ -23,7 +23,7 @@ for (const { name, open, tags } of petsDatabases)
     const anyMessage: unknown = expect.any(String);
 
     describe('a retry', () => {
-      test('with the same body gets the first answer again, and makes no second pet', async () => {
+      test('with the same body gets the first response again, and creates no second pet', async () => {
         const body = { name: 'Retried', categoryId: 7, status: 'pending' };
         const first = await kit.create('"8e03978e-40d5-43dd-bc93-6894a57f9324"', body);
         expect(first.status).toBe(201);
@@ -38,7 +38,7 @@ for (const { name, open, tags } of petsDatabases)
         );
       });
 
-      test('answers the same where the pet has been changed or removed since', async () => {
+      test('gets the first response again even if the pet was changed or deleted since', async () => {
         const first = await kit.create('changed', { name: 'Changed', categoryId: 1 });
         await kit.database.query(`UPDATE pets SET status = 'sold' WHERE id = ${idOf(first)}`);
         expect(seen(await kit.create('changed', { name: 'Changed', categoryId: 1 }))).toEqual(seen(first));
@@ -47,7 +47,7 @@ for (const { name, open, tags } of petsDatabases)
         expect(await kit.pets('Changed')).toBe(0);
       });
 
-      test('may write the same content in another way', async () => {
+      test('may write the same content differently', async () => {
         const first = await kit.create('content', { name: 'Same', categoryId: 10 });
         expect(first.status).toBe(201);
         for (const body of [
@@ -61,12 +61,9 @@ for (const { name, open, tags } of petsDatabases)
 
       test.each([
         ['another name', '{"name":"Other","categoryId":9007199254740993}'],
-        [
-          'another category, by one beyond the range of doubles',
-          '{"name":"A","categoryId":9007199254740992}',
-        ],
+        ['another category that is equal as a double', '{"name":"A","categoryId":9007199254740992}'],
         ['another status', '{"name":"A","categoryId":9007199254740993,"status":"sold"}'],
-      ])('with %s is 422, and changes nothing', async (_name, body) => {
+      ])('with %s gets 422 and changes nothing', async (_name, body) => {
         const first = await kit.create('reused', '{"name":"A","categoryId":9007199254740993}');
         expect(first.status).toBe(201);
         const before = await kit.pets();
@@ -79,14 +76,14 @@ for (const { name, open, tags } of petsDatabases)
         );
       });
 
-      test('of a request that was refused for its body is a first request', async () => {
+      test('of a request with a refused body counts as a first request', async () => {
         expect((await kit.create('corrected', { name: 'Corrected' })).status).toBe(400);
         expect((await kit.create('corrected', '{')).status).toBe(400);
         expect(await kit.keys('corrected')).toBe(0);
         expect((await kit.create('corrected', { name: 'Corrected', categoryId: 1 })).status).toBe(201);
       });
 
-      test('of a create that failed inside the database makes the pet: the key is stored with it or not at all', async () => {
+      test('of a create that failed in the database creates the pet: the key is stored only with the pet', async () => {
         await kit.database.query(`ALTER TABLE pets ADD CONSTRAINT odd CHECK (name <> 'Failing')`);
         expect((await kit.create('failing', { name: 'Failing', categoryId: 1 })).status).toBe(500);
         expect(await kit.keys('failing')).toBe(0);
@@ -95,17 +92,17 @@ for (const { name, open, tags } of petsDatabases)
         expect(await kit.pets('Failing')).toBe(1);
       });
 
-      test('sent many times at once makes one pet: every answer is that pet, or 409 with Retry-After', async () => {
+      test('sent 50 times at once creates one pet: every response is that pet, or 409 with Retry-After', async () => {
         const responses = await Promise.all(
           Array.from({ length: 50 }, () => kit.create('at-once', { name: 'At once', categoryId: 1 })),
         );
-        const made = responses.filter(({ status }) => status === 201);
+        const created = responses.filter(({ status }) => status === 201);
         const refused = responses.filter(({ status }) => status === 409);
-        expect(made.length).toBeGreaterThan(0);
-        // The embedded database lets nothing else happen while it works.
+        expect(created.length).toBeGreaterThan(0);
+        // PGlite blocks the event loop, so its creates do not always overlap.
         expect(name === 'PGlite' || refused.length > 0).toBe(true);
-        expect(made.length + refused.length).toBe(50);
-        expect(new Set(made.map(({ text }) => text)).size).toBe(1);
+        expect(created.length + refused.length).toBe(50);
+        expect(new Set(created.map(({ text }) => text)).size).toBe(1);
         for (const response of refused) {
           expect(response.json).toEqual({ code: 'idempotency_key_in_use', message: anyMessage, status: 409 });
           expect(response.header('Retry-After')).toBe('1');
@@ -115,7 +112,7 @@ for (const { name, open, tags } of petsDatabases)
     });
 
     describe('a key', () => {
-      test('is the same with quotes and without', async () => {
+      test('is the same with and without quotes', async () => {
         const first = await kit.create('"with-or-without"', { name: 'Quoted', categoryId: 1 });
         expect(seen(await kit.create('with-or-without', { name: 'Quoted', categoryId: 1 }))).toEqual(
           seen(first),
@@ -131,7 +128,7 @@ for (const { name, open, tags } of petsDatabases)
         ['with a space and a comma in quotes', '"a, b"', 'a, b'],
         ['as Stripe documents it', 'KG5LxwFBepaKHyUD', 'KG5LxwFBepaKHyUD'],
         ['that looks like SQL', "');DROP--", "'');DROP--"],
-      ])('%s is taken', async (_name, header, stored) => {
+      ])('%s is accepted', async (_name, header, stored) => {
         expect((await kit.create(header, { name: 'Taken', categoryId: 1 })).status).toBe(201);
         expect(await kit.keys(stored)).toBe(1);
       });
@@ -153,15 +150,15 @@ for (const { name, open, tags } of petsDatabases)
         ['has a tab in quotes', '"a\tb"', undefined],
         ['is not ASCII', 'käse', undefined],
         ['is not ASCII in quotes', '"k\u00e4se"', undefined],
-      ])('that %s is refused by name, and nothing is stored', async (_name, header, fault) => {
+      ])('that %s gets 400 with the reason, and nothing is stored', async (_name, header, reason) => {
         const before = await kit.pets();
         const raw = await sendRaw(kit.service.port, rawCreate(`Idempotency-Key: ${header}`));
-        const message = `Idempotency-Key ${fault ?? 'must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'}`;
+        const message = `Idempotency-Key ${reason ?? 'must be a string in double quotes, such as "8e03978e-40d5-43dd-bc93-6894a57f9324".'}`;
         expect(parseRaw(raw)).toMatchObject({ status: 400, json: { code: 'invalid_request', message } });
         expect(await kit.pets()).toBe(before);
       });
 
-      test('that is sent twice is refused, even where both are equal', async () => {
+      test('that is sent twice is refused, even if both values are equal', async () => {
         const raw = await sendRaw(
           kit.service.port,
           rawCreate('Idempotency-Key: "a"\r\nidempotency-key: "a"'),
@@ -172,7 +169,7 @@ for (const { name, open, tags } of petsDatabases)
         });
       });
 
-      test('belongs to its caller: to the name and to who vouches for it', async () => {
+      test('belongs to its caller: to the subject and the issuer of the token', async () => {
         const ids = [];
         for (const caller of [
           kit.token,
@@ -188,7 +185,7 @@ for (const { name, open, tags } of petsDatabases)
         expect(await kit.keys('mine')).toBe(4);
       });
 
-      test('is told by no other request than a create, and a create without one leaves no trace', async () => {
+      test('is ignored by other requests, and a create without one stores none', async () => {
         const headers = { 'idempotency-key': '""' };
         expect((await send(`${kit.service.url}/v1/pets`, { key: kit.token, headers })).status).toBe(200);
         const rows = () => kit.database.query('SELECT * FROM idempotency_keys');
@@ -205,7 +202,7 @@ for (const { name, open, tags } of petsDatabases)
     });
 
     describe('after 24 hours', () => {
-      test('a key makes a new pet, and then stands for that one; a second before, it does not', async () => {
+      test('a key creates a new pet and belongs to it from then on, but not 10 s earlier', async () => {
         const body = { name: 'Long ago', categoryId: 1 };
         const first = await kit.create('day', body);
         await kit.age('day', '23 hours 59 minutes 50 seconds');
@@ -221,7 +218,7 @@ for (const { name, open, tags } of petsDatabases)
         ]);
       });
 
-      test('keys are removed, a bounded number at a time, and younger ones stay', async () => {
+      test('keys are deleted in batches, and younger ones stay', async () => {
         await kit.create('young', { name: 'Young', categoryId: 1 });
         await kit.addOldKeys('a', 25);
         expect(await kit.service.store.deleteExpiredKeys(10)).toBe(10);
@@ -231,25 +228,25 @@ for (const { name, open, tags } of petsDatabases)
         expect(await kit.keys('young')).toBe(1);
       });
 
-      test('the service removes them until none is left, and looks again', async () => {
+      test('the service deletes keys until none is left, and checks again', async () => {
         await kit.addOldKeys('b', 25);
-        const stopping = new AbortController();
+        const abortController = new AbortController();
         const log = pino({ level: 'silent' });
-        const forgetting = deleteExpiredKeys(
+        const deletion = deleteExpiredKeys(
           { store: kit.service.store, log, intervalMs: 50, batch: 10, pauseMs: 1 },
-          stopping.signal,
+          abortController.signal,
         );
         await expect.poll(kit.oldKeys).toEqual([]);
         await kit.addOldKeys('c', 5);
         await expect.poll(kit.oldKeys).toEqual([]);
-        stopping.abort();
-        await forgetting;
+        abortController.abort();
+        await deletion;
         await kit.addOldKeys('d', 1);
         await sleep(100);
         expect(await kit.oldKeys()).toHaveLength(1);
       });
 
-      test('they are found on an index', async () => {
+      test('keys are found by an index', async () => {
         await kit.database.query('SET enable_seqscan = off');
         const plan = await kit.database.query(
           `EXPLAIN SELECT ctid FROM idempotency_keys

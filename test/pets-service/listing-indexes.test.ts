@@ -19,8 +19,8 @@ interface PlanNode {
 const pets = 100_000;
 
 /*
- * Where each page is read from an index in its order, from where it begins, it costs the same however many pets there
- * are. So this looks at how PostgreSQL would run what the service really sends.
+ * A page that is read in order from an index costs the same for any number of pets. These tests explain the queries that
+ * the service really sends.
  */
 describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   const token = serviceToken('tests');
@@ -37,7 +37,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     client = new pg.Client(url);
     await client.connect();
     starting.defer(() => client.end());
-    // All pending ones are new, and few are sold: a walk by id past all others would take long to meet them.
+    // Pending pets are the newest and sold ones are rare: a scan by id would pass many others before it finds them.
     await client.query(`
       INSERT INTO pets (name, category_id, status)
       SELECT 'Pet ' || n, n % 100,
@@ -50,7 +50,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
 
   afterAll(() => stack?.disposeAsync());
 
-  /** What a listing sends to the database. */
+  /** Query that a listing sends to the database. */
   async function queryOf(parameters: string): Promise<SqlQuery> {
     queries.length = 0;
     const { status, json } = await send(`${base}/v1/pets?limit=20${parameters}`, { key: token });
@@ -61,47 +61,44 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     return query;
   }
 
-  /** As PostgreSQL would run it: every step, each before those that it takes its rows from. */
+  /** Steps of PostgreSQL's plan for a query, each before its inputs. */
   async function planOf({ sql, args }: SqlQuery): Promise<string[]> {
     const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       `EXPLAIN (FORMAT JSON) ${sql}`,
       args,
     );
     const [row] = rows;
-    if (row === undefined) throw new Error('no plan');
+    if (row === undefined) throw new Error('EXPLAIN returned no plan');
     return stepsOf(row['QUERY PLAN'][0].Plan);
   }
 
   const stepsOf = ({ Plans = [], Filter, ...step }: PlanNode): string[] => [
-    // PostgreSQL 18 knows that the pages come in their order and sorts each by itself.
+    // PostgreSQL 18 sorts each page alone, since the pages are in order.
     [step['Node Type'].replace('Incremental ', ''), step['Index Name'], Filter].filter(Boolean).join(': '),
     ...Plans.flatMap(stepsOf),
   ];
 
-  /** Whatever the page. What is sorted is no more than what was asked for. */
-  const forEachPage = ['Sort', 'Nested Loop', 'Function Scan', 'Limit', 'Limit'];
+  /** Steps of any page. They sort only the rows of the page. */
+  const commonSteps = ['Sort', 'Nested Loop', 'Function Scan', 'Limit', 'Limit'];
 
   const deep = `&cursor=${formatCursor(BigInt(pets * 0.95))}`;
-  const halfWay = `&cursor=${formatCursor(BigInt(pets / 2))}`;
+  const halfway = `&cursor=${formatCursor(BigInt(pets / 2))}`;
   const pages = [
     ['the first page', '', 'pets_pkey'],
     ['a deep page', deep, 'pets_pkey'],
     ['the first page of a status', '&status=available', 'pets_status_id_idx'],
     ['the first page of a rare status', '&status=sold', 'pets_status_id_idx'],
-    ['the first page of a status of the newest', '&status=pending', 'pets_status_id_idx'],
+    ['the first page of a status of the newest pets', '&status=pending', 'pets_status_id_idx'],
     ['a deep page of a status', `&status=pending${deep}`, 'pets_status_id_idx'],
-    ['a deep page of a rare status', `&status=sold${halfWay}`, 'pets_status_id_idx'],
+    ['a deep page of a rare status', `&status=sold${halfway}`, 'pets_status_id_idx'],
   ] as const;
 
-  test.each(pages)(
-    '%s is read in order from an index, and nothing else',
-    async (_page, parameters, index) => {
-      expect(await planOf(await queryOf(parameters))).toEqual([...forEachPage, `Index Scan: ${index}`]);
-    },
-  );
+  test.each(pages)('%s is read in order from an index only', async (_page, parameters, index) => {
+    expect(await planOf(await queryOf(parameters))).toEqual([...commonSteps, `Index Scan: ${index}`]);
+  });
 
-  // What shows that the above would fail: the planner has no other way that is as good.
-  test.each(pages)('%s would be read otherwise without it', async (_page, parameters, index) => {
+  // Shows that the test above can fail: without the index, the planner has no plan as good.
+  test.each(pages)('%s needs the index for this plan', async (_page, parameters, index) => {
     const query = await queryOf(parameters);
     await client.query('BEGIN');
     try {
@@ -109,8 +106,8 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
         index === 'pets_pkey' ? 'ALTER TABLE pets DROP CONSTRAINT pets_pkey' : `DROP INDEX ${index}`,
       );
       const plan = await planOf(query);
-      expect(plan.slice(0, forEachPage.length)).toEqual(forEachPage);
-      expect(plan.slice(forEachPage.length).join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
+      expect(plan.slice(0, commonSteps.length)).toEqual(commonSteps);
+      expect(plan.slice(commonSteps.length).join()).toMatch(/Sort|Seq Scan|pets_pkey: .*status/);
     } finally {
       await client.query('ROLLBACK');
     }

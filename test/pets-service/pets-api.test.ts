@@ -49,7 +49,7 @@ for (const { name, open, tags } of petsDatabases)
     });
 
     describe('createPet', () => {
-      test('stores what it was given and says where it is', async () => {
+      test('stores the pet and returns its Location', async () => {
         const response = await create({ name: 'Rex', categoryId: 7, status: 'pending' });
         expect(response.status).toBe(201);
         const { id } = response.json as { id: number };
@@ -58,7 +58,7 @@ for (const { name, open, tags } of petsDatabases)
         expect((await get(`/v1/pets/${id}`)).json).toEqual(response.json);
       });
 
-      test('an omitted status is available, a name loses white space at its ends, an id has no effect', async () => {
+      test('defaults the status to available, trims the name and ignores an id', async () => {
         const response = await create({ name: '  Żółw 🐢\t', categoryId: 1, id: 4711, extra: {} });
         expect(response.status).toBe(201);
         expect(response.json).toMatchObject({ name: 'Żółw 🐢', status: 'available' });
@@ -71,7 +71,7 @@ for (const { name, open, tags } of petsDatabases)
         '9007199254740993',
         '-9007199254740993',
         '0',
-      ])('the 64-bit integer %s comes back as itself', async (categoryId) => {
+      ])('the 64-bit integer %s is returned exactly', async (categoryId) => {
         const created = await create(`{"name":"Big","categoryId":${categoryId}}`);
         expect(created.status).toBe(201);
         expect(created.text).toContain(`"categoryId":${categoryId},`);
@@ -94,7 +94,7 @@ for (const { name, open, tags } of petsDatabases)
         ['no name', { categoryId: 1 }, 'name is required.'],
         ['no categoryId', { name: 'a' }, 'categoryId is required.'],
         ['neither', {}, 'name is required; categoryId is required.'],
-        ['a name that is no string', { name: 5, categoryId: 1 }, 'name must be a string.'],
+        ['a name that is not a string', { name: 5, categoryId: 1 }, 'name must be a string.'],
         ['an empty name', { name: ' \n ', categoryId: 1 }, 'name must not be empty.'],
         [
           'a name of 256 characters',
@@ -106,23 +106,31 @@ for (const { name, open, tags } of petsDatabases)
           { name: 'a\u0000b', categoryId: 1 },
           'name must not contain control characters.',
         ],
-        ['C1 in the name', { name: 'a\u0085b', categoryId: 1 }, 'name must not contain control characters.'],
-        ['DEL in the name', { name: 'a\u007fb', categoryId: 1 }, 'name must not contain control characters.'],
+        [
+          'a C1 control character in the name',
+          { name: 'a\u0085b', categoryId: 1 },
+          'name must not contain control characters.',
+        ],
+        [
+          'a DEL in the name',
+          { name: 'a\u007fb', categoryId: 1 },
+          'name must not contain control characters.',
+        ],
         ['half a surrogate pair', '{"name":"a\\ud800b","categoryId":1}', 'name must be valid Unicode.'],
         ['a fraction', { name: 'a', categoryId: 1.5 }, 'categoryId must be an integer of 64 bits.'],
-        ['a number as text', { name: 'a', categoryId: '1' }, 'categoryId must be an integer of 64 bits.'],
+        ['a number as a string', { name: 'a', categoryId: '1' }, 'categoryId must be an integer of 64 bits.'],
         [
-          'one more than fits',
+          'one above the maximum',
           '{"name":"a","categoryId":9223372036854775808}',
           'categoryId must be an integer of 64 bits.',
         ],
         [
-          'one less than fits',
+          'one below the minimum',
           '{"name":"a","categoryId":-9223372036854775809}',
           'categoryId must be an integer of 64 bits.',
         ],
         [
-          'an exponent beyond all bounds',
+          'an exponent out of range',
           '{"name":"a","categoryId":1e999999999}',
           'categoryId must be an integer of 64 bits.',
         ],
@@ -139,15 +147,15 @@ for (const { name, open, tags } of petsDatabases)
         ['an array', [], 'The body must be a JSON object.'],
         ['a string', '"pet"', 'The body must be a JSON object.'],
         ['null', 'null', 'The body must be a JSON object.'],
-      ])('%s is refused with what is wrong', async (_name, body, message) => {
+      ])('%s is refused with the reason', async (_name, body, message) => {
         expectError(await create(body), 400, 'invalid_request', message);
       });
 
-      test('255 characters of two code units each are a name', async () => {
+      test('255 characters of two code units each are a valid name', async () => {
         expect((await create({ name: '🐢'.repeat(255), categoryId: 1 })).status).toBe(201);
       });
 
-      test('no body at all is refused', async () => {
+      test('a missing body is refused', async () => {
         const headers = { 'content-type': 'application/json' };
         expectError(
           await send(`${base}/v1/pets`, { method: 'POST', key: token, headers }),
@@ -157,13 +165,13 @@ for (const { name, open, tags } of petsDatabases)
       });
 
       test.each(['{', '{"name": undefined}', "{'name':'a'}", '{"a":1}{', 'NaN'])(
-        '%s is no JSON',
+        '%s is not JSON',
         async (body) => {
           expectError(await create(body), 400, 'invalid_json');
         },
       );
 
-      test('broken UTF-8 is refused and not repaired', async () => {
+      test('invalid UTF-8 is refused, not repaired', async () => {
         const body = Buffer.concat([
           Buffer.from('{"name":"'),
           Buffer.from([0xff, 0xfe]),
@@ -177,7 +185,7 @@ for (const { name, open, tags } of petsDatabases)
         );
       });
 
-      test('a million brackets do no harm', async () => {
+      test('deeply nested JSON causes no server error', async () => {
         expect((await create('['.repeat(500_000) + ']'.repeat(500_000))).status).toBe(400);
         expect(
           (await create(`{"name":"a","categoryId":1,"x":${'{"x":'.repeat(100_000)}1${'}'.repeat(100_001)}`))
@@ -199,7 +207,7 @@ for (const { name, open, tags } of petsDatabases)
         'application/jsonp',
         'application/json; charset=utf-16; v=1',
         '',
-      ])('the content type %j is 415', async (type) => {
+      ])('the content type %j gets 415', async (type) => {
         const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
         const response = await send(`${base}/v1/pets`, {
           method: 'POST',
@@ -223,7 +231,7 @@ for (const { name, open, tags } of petsDatabases)
         },
       );
 
-      test('a compressed body is 415', async () => {
+      test('a compressed body gets 415', async () => {
         const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
         expectError(
           await send(`${base}/v1/pets`, { method: 'POST', key: token, headers, body: 'x' }),
@@ -232,13 +240,13 @@ for (const { name, open, tags } of petsDatabases)
         );
       });
 
-      test('more than 1 MiB is 413', async () => {
+      test('a body over 1 MiB gets 413', async () => {
         expectError(await create(`{"name":"${'a'.repeat(1024 * 1024)}"}`), 413, 'payload_too_large');
       });
     });
 
     describe('listPets', () => {
-      test('pages through all pets by id, whatever limit and status', async () => {
+      test('pages through all pets by id, with any limit and status', async () => {
         for (let index = 0; index < 30; index += 1) {
           await store.create({
             name: `p${index}`,
@@ -272,7 +280,7 @@ for (const { name, open, tags } of petsDatabases)
         }
       });
 
-      test('a cursor fits another limit and another status', async () => {
+      test('a cursor works with another limit and another status', async () => {
         const first = await get('/v1/pets?limit=10');
         const cursor = /cursor=([\w-]+)/.exec(first.header('Link') ?? '')?.[1];
         const rest = (await get(`/v1/pets?limit=3&status=available&cursor=${cursor}`)).json as {
@@ -304,7 +312,7 @@ for (const { name, open, tags } of petsDatabases)
         ['cursor=abc', 'cursor is not one that this API has given out.'],
         ['cursor=AAAAAAAAAAA%3D', 'cursor is not one that this API has given out.'],
         ['cursor=a&cursor=b', 'cursor must be given once only.'],
-      ])('%s is refused by name', async (query, message) => {
+      ])('%s is refused with the name of the parameter', async (query, message) => {
         expectError(await get(`/v1/pets?${query}`), 400, 'invalid_request', message);
       });
 
@@ -331,7 +339,7 @@ for (const { name, open, tags } of petsDatabases)
         expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
       });
 
-      test('says that it is deprecated, until when, and what to use', async () => {
+      test('sends its deprecation, sunset and successor in every response', async () => {
         for (const response of [await get('/v1/pets/1'), await get('/v1/pets/9223372036854775807')]) {
           expect(response.header('Deprecation')).toBe('@1764892800');
           expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
@@ -339,7 +347,7 @@ for (const { name, open, tags } of petsDatabases)
         }
       });
 
-      test('is there until the last moment before the sunset, and gone from then on', async () => {
+      test('works until the sunset and gets 410 from then on', async () => {
         clock = () => Date.UTC(2030, 11, 5) - 1;
         expect((await get('/v1/pets/1')).status).toBe(200);
         clock = () => Date.UTC(2030, 11, 5);
@@ -350,7 +358,7 @@ for (const { name, open, tags } of petsDatabases)
       });
     });
 
-    describe('everything else', () => {
+    describe('all paths', () => {
       test.each([
         '',
         'Bearer',
@@ -358,7 +366,7 @@ for (const { name, open, tags } of petsDatabases)
         `Basic ${token}`,
         `Bearer ${token}x`,
         `Bearer ${token}, ${token}`,
-      ])('the credential %j is refused, whatever is asked for', async (authorization) => {
+      ])('the credential %j is refused on every path', async (authorization) => {
         for (const path of ['/v1/pets', '/v1/pets/1', '/nothing']) {
           const response = await send(`${base}${path}`, { headers: { authorization } });
           expectError(response, 401, 'unauthorized');
@@ -366,12 +374,12 @@ for (const { name, open, tags } of petsDatabases)
         }
       });
 
-      test('health needs no token', async () => {
+      test('health checks need no token', async () => {
         expect((await send(`${base}/livez`)).json).toEqual({ status: 'ok' });
         expect((await send(`${base}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
       });
 
-      test('unknown paths and methods have the Error shape', async () => {
+      test('unknown paths and methods get errors in the Error shape', async () => {
         expectError(await get('/v1/dogs'), 404, 'not_found');
         expectError(await get('/v1/pets/'), 404, 'not_found');
         expectError(await get('/v1/PETS'), 404, 'not_found');
@@ -390,7 +398,7 @@ for (const { name, open, tags } of petsDatabases)
         expect(Number(response.header('Content-Length'))).toBeGreaterThan(100);
       });
 
-      test('a condition on entity tags, of which there are none, is met by anything or by nothing', async () => {
+      test('If-None-Match matches only *, since there are no entity tags', async () => {
         expect(await get('/v1/pets', { 'If-None-Match': '*' })).toMatchObject({ status: 304, text: '' });
         const page = await get('/v1/pets', { 'If-None-Match': '"tag"' });
         expect(page).toMatchObject({ status: 200, text: (await get('/v1/pets')).text });

@@ -7,7 +7,7 @@ import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
 import { createDatabase } from '../support/stores/stores.ts';
 
 describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
-  test('that are all busy make who waits for one get 503 and Retry-After, before those are free again', async () => {
+  test('while all are busy, a request that waits for one gets 503 and Retry-After', async () => {
     await using stack = new AsyncDisposableStack();
     const url = await createDatabase();
     const { adapter } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
@@ -23,11 +23,11 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
     stack.defer(() => watching.end());
 
     await locking.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
-    let busyResponded = 0;
-    // Of different pages, lest they share a query.
+    let busyResponses = 0;
+    // Different pages, so that the requests do not share a query.
     const busy = [1, 2].map(async (limit) => {
       const response = await list(limit);
-      busyResponded += 1;
+      busyResponses += 1;
       return response;
     });
     await expect
@@ -38,11 +38,11 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
         return rows.length;
       })
       .toBe(2);
-    const waited = await list(3);
-    expect(waited.status).toBe(503);
-    expect(waited.json).toMatchObject({ code: 'service_unavailable', status: 503 });
-    expect(waited.header('Retry-After')).toBe('1');
-    expect(busyResponded).toBe(0);
+    const waiting = await list(3);
+    expect(waiting.status).toBe(503);
+    expect(waiting.json).toMatchObject({ code: 'service_unavailable', status: 503 });
+    expect(waiting.header('Retry-After')).toBe('1');
+    expect(busyResponses).toBe(0);
 
     await locking.query('ROLLBACK');
     for (const response of await Promise.all(busy)) expect(response.status).toBe(200);

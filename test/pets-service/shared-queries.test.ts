@@ -6,9 +6,9 @@ import { migrate } from '../../prisma/migrate.ts';
 import { petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
 import { recordQueries } from '../support/stores/recorded-queries.ts';
 
-/** Requests that arrive together share queries. What each of them is told must be what it would be told alone. */
+/** Concurrent requests share queries. Each must get the result that it would get alone. */
 for (const { open, name, tags } of petsDatabases)
-  describe(`requests that arrive together, on ${name}`, { tags }, () => {
+  describe(`concurrent requests on ${name}`, { tags }, () => {
     const queries: SqlQuery[] = [];
     let database: PetsDatabase;
     let store: PetStore;
@@ -38,19 +38,19 @@ for (const { open, name, tags } of petsDatabases)
       pet('NULL', 2n ** 63n - 1n),
     ];
 
-    test.each([1, 2, 100])('create one pet each by one statement: %d times', async (times) => {
-      const wanted = Array.from({ length: times }, () => different).flat();
+    test.each([1, 2, 100])('create one pet each with a single statement: %d times', async (times) => {
+      const newPets = Array.from({ length: times }, () => different).flat();
       queries.length = 0;
-      const created = await Promise.all(wanted.map((one) => store.create(one)));
+      const created = await Promise.all(newPets.map((one) => store.create(one)));
       expect(queries).toHaveLength(1);
-      expect(created.map(({ id: _id, ...content }) => content)).toEqual(wanted);
-      // In the order in which they came, each once.
+      expect(created.map(({ id: _id, ...content }) => content)).toEqual(newPets);
+      // Ids follow the order of the requests.
       const ids = created.map(({ id }) => id);
       expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => Number(a - b)));
       for (const one of created.slice(0, 10)) expect(await store.find(one.id)).toEqual(one);
     });
 
-    /** Runs before each pet is stored, which is NEW. */
+    /** Runs the step with a trigger on each insert. @param body PL/pgSQL that sees the pet as NEW */
     async function withTrigger(body: string, step: () => Promise<void>): Promise<void> {
       await database.query(
         `CREATE FUNCTION before_pet() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN ${body} RETURN NEW; END'`,
@@ -66,24 +66,24 @@ for (const { open, name, tags } of petsDatabases)
     }
 
     const refusals = [
-      { how: 'its constraint', body: "IF NEW.name = ''Cat'' THEN NEW.name = NULL; END IF;" },
-      { how: 'what a trigger raises', body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats''; END IF;" },
+      { how: 'a constraint', body: "IF NEW.name = ''Cat'' THEN NEW.name = NULL; END IF;" },
+      { how: 'an exception of a trigger', body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats''; END IF;" },
       {
         how: 'a permission',
         body: "IF NEW.name = ''Cat'' THEN RAISE ''no cats'' USING ERRCODE = ''42501''; END IF;",
       },
-      { how: 'a trigger that leaves it out', body: "IF NEW.name = ''Cat'' THEN RETURN NULL; END IF;" },
+      { how: 'a trigger that skips it', body: "IF NEW.name = ''Cat'' THEN RETURN NULL; END IF;" },
     ];
 
-    test.each(refusals)('create the others, where one is refused by $how', async ({ body }) => {
+    test.each(refusals)('create the other pets if one is refused by $how', async ({ body }) => {
       const { id: afterId } = await store.create(pet('First'));
       await withTrigger(body, async () => {
-        const named = ['Rex', 'Mia', 'Cat', 'Tom', 'Cat', 'Kim', 'Bob'];
-        const outcomes = await Promise.allSettled(named.map((name) => store.create(pet(name))));
+        const requested = ['Rex', 'Mia', 'Cat', 'Tom', 'Cat', 'Kim', 'Bob'];
+        const outcomes = await Promise.allSettled(requested.map((name) => store.create(pet(name))));
         const names = outcomes.map((outcome) =>
           outcome.status === 'fulfilled' ? outcome.value.name : 'Cat',
         );
-        expect(names).toEqual(named);
+        expect(names).toEqual(requested);
         const { pets } = await store.list({ ...all, afterId });
         const created = outcomes.flatMap((outcome) =>
           outcome.status === 'fulfilled' ? [outcome.value] : [],
@@ -92,14 +92,14 @@ for (const { open, name, tags } of petsDatabases)
       });
     });
 
-    test('are told what was stored, where a trigger changes it', async () => {
+    test('return the stored pet if a trigger changes it', async () => {
       await withTrigger('NEW.name = upper(NEW.name);', async () => {
         const [rex, mia] = await Promise.all(['Rex', 'Mia'].map((name) => store.create(pet(name))));
         expect([rex?.name, mia?.name]).toEqual(['REX', 'MIA']);
       });
     });
 
-    test('find one pet each, or none, by one statement', async () => {
+    test('find one pet each, or none, with a single statement', async () => {
       const [rex, mia] = [await store.create(pet('Rex')), await store.create(pet('Mia'))];
       queries.length = 0;
       const found = await Promise.all([mia.id, 4711n, rex.id, mia.id].map((id) => store.find(id)));
@@ -107,7 +107,7 @@ for (const { open, name, tags } of petsDatabases)
       expect(found).toEqual([mia, undefined, rex, mia]);
     });
 
-    test('list pages by one statement, the same page once, and those of a status by another', async () => {
+    test('list pages with one statement, equal pages once, and pages of a status with another statement', async () => {
       await Promise.all(different.map((one) => store.create(one)));
       queries.length = 0;
       const [page, same, one, sold, pending] = await Promise.all([
@@ -128,7 +128,7 @@ for (const { open, name, tags } of petsDatabases)
       expect(pending).toEqual({ pets: [], more: false });
     });
 
-    test('list many pages by some statements, and each is the one that was asked for', async () => {
+    test('list 50 pages with three statements, each the requested one', async () => {
       await Promise.all(Array.from({ length: 50 }, (_, index) => store.create(pet(`Pet ${index}`))));
       const { pets } = await store.list(all);
       queries.length = 0;
@@ -141,14 +141,14 @@ for (const { open, name, tags } of petsDatabases)
       );
     });
 
-    test('see what was stored before they came, even while an older list is under way', async () => {
+    test('see pets that were stored before them, even while an older listing is in flight', async () => {
       const older = store.list(all);
       const created = await store.create(pet('Seen'));
       expect((await store.list({ ...all, afterId: created.id - 1n })).pets).toEqual([created]);
       expect((await older).pets.length).toBeGreaterThan(0);
     });
 
-    test('find their pets although one beside them can’t be read', async () => {
+    test('find their pets even if another pet in the batch cannot be read', async () => {
       const [rex, mia] = await Promise.all([store.create(pet('Rex')), store.create(pet('Mia'))]);
       await database.query(`ALTER TYPE "PetStatus" ADD VALUE 'reserved'`);
       await database.query(`UPDATE pets SET status = 'reserved' WHERE id = ${rex.id}`);

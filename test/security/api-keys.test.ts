@@ -3,7 +3,7 @@ import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
-describe('somebody without a key of their own', () => {
+describe('an attacker', () => {
   let kit: GatewayKit;
 
   beforeAll(async () => {
@@ -18,7 +18,7 @@ describe('somebody without a key of their own', () => {
   const from = (address: string, key: string, path = '/v1/pets') =>
     send(kit.gateway.url + path, { key, headers: { 'x-forwarded-for': address } });
 
-  test('who guesses well-formed keys is told nothing more after 60 of them, and nobody else notices', async () => {
+  test('who guesses well-formed keys gets 429 after 60 guesses, without an effect on other clients', async () => {
     const { key } = await kit.issue();
     const codes = [];
     for (let guess = 0; guess < 80; guess += 1) {
@@ -27,39 +27,39 @@ describe('somebody without a key of their own', () => {
     }
     const unknown = Array<string>(60).fill('unknown_api_key');
     expect(codes).toEqual([...unknown, ...Array<string>(20).fill('rate_limit_exceeded')]);
-    // A customer behind the same address, and a guesser behind another.
+    // A valid key still works from that address, and another address has its own limit.
     expect((await from('203.0.113.50', key)).status).toBe(200);
     expect((await from('203.0.113.51', generateApiKey())).status).toBe(401);
     expect(kit.upstream.seen).toHaveLength(1);
   });
 
-  test('who claims a new address in each request draws on the limit of the one that the proxy saw', async () => {
+  test('who claims a new address in each request is limited by the address that the proxy saw', async () => {
     const statuses = [];
     for (let guess = 0; guess < 62; guess += 1) {
-      // What a client writes into the header stands left of what the trusted proxy adds.
+      // The client's own value is on the left; the trusted proxy appends the real address.
       const response = await from(`198.51.100.${guess}, 203.0.113.60`, generateApiKey());
       statuses.push(response.status);
     }
     expect(statuses).toEqual([...Array<number>(60).fill(401), 429, 429]);
   });
 
-  test('cannot tell a key that exists from one that does not by a part of it', async () => {
+  test('cannot find out with a part of a key whether it exists', async () => {
     const { key } = await kit.issue();
-    const nearly = [
+    const partialKeys = [
       key.slice(0, -1),
       key.toLowerCase(),
       key.slice(0, 20),
       `${key.slice(0, 9)}${'a'.repeat(34)}`,
     ];
     const codes = [];
-    for (const [index, part] of nearly.entries()) {
-      codes.push((await from(`192.0.2.${index}`, part)).json);
+    for (const [index, partialKey] of partialKeys.entries()) {
+      codes.push((await from(`192.0.2.${index}`, partialKey)).json);
     }
     const malformed: unknown = expect.objectContaining({ code: 'malformed_api_key', status: 401 });
-    expect(codes).toEqual(nearly.map(() => malformed));
+    expect(codes).toEqual(partialKeys.map(() => malformed));
   });
 
-  test("sees one's own usage only, whatever one asks for", async () => {
+  test('with a valid key sees the usage of that key only', async () => {
     const mine = await kit.issue({ minute: 11, day: 111 });
     const theirs = await kit.issue({ minute: 22, day: 222 });
     await from('192.0.2.100', theirs.key);
@@ -72,7 +72,7 @@ describe('somebody without a key of their own', () => {
     for (const path of [`/v1/usage/${theirs.id}`, `/v1/keys/${theirs.id}`]) {
       expect((await send(kit.gateway.url + path, { key: mine.key })).status).toBe(404);
     }
-    // In a header of the wrong name, a key is none.
+    // A key in another header is ignored.
     expect((await send(`${kit.gateway.url}/v1/usage`, { headers: { 'x-api-key': mine.key } })).status).toBe(
       401,
     );

@@ -3,7 +3,7 @@ import { alarmsOf } from '../support/checks/alarms.ts';
 import { fuzz } from '../support/http/fuzz.ts';
 import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
-/* Another seed each time; FUZZ_SEED repeats a run. */
+/* The seed is new in each run; FUZZ_SEED repeats a run. */
 
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 2 ** 32);
 let both: BothServices;
@@ -19,16 +19,16 @@ afterAll(async () => {
 test('100,000 malformed requests to the gateway get an Error body, a success or a clean close', async () => {
   const credential = `Bearer ${both.key}`;
   const statuses = await fuzz({ service: both.gateway, credential, cases: 100_000, seed });
-  console.info('answers by status', Object.fromEntries(statuses));
+  console.info('responses by status', Object.fromEntries(statuses));
   for (const status of [200, 201, 204, 400, 401, 404, 405]) expect(statuses.get(status)).toBeGreaterThan(100);
-  // What was behind the gateway meanwhile has come to no harm either.
+  // The pets service behind the gateway has logged no error either.
   expect(alarmsOf(both.petsService)).toEqual([]);
 }, 240_000);
 
-test('10,000 malformed requests to the pets service do, too', async () => {
+test('10,000 malformed requests to the pets service get an Error body, a success or a clean close', async () => {
   const credential = `Bearer ${both.token}`;
-  // A hundred creates at once keep a small database busy for longer than the gateway takes for most answers.
+  // 100 concurrent creates keep a small database busy for longer than the default quietMs.
   const statuses = await fuzz({ service: both.petsService, credential, cases: 10_000, seed, quietMs: 250 });
-  console.info('answers by status', Object.fromEntries(statuses));
+  console.info('responses by status', Object.fromEntries(statuses));
   for (const status of [200, 201, 400, 401, 404]) expect(statuses.get(status)).toBeGreaterThan(10);
 }, 120_000);

@@ -27,7 +27,7 @@ const raw = (lines: string[], method = 'GET', body = '') =>
     ),
   );
 
-/** What the upstream is told where a client sends these lines beside a valid key. */
+/** The request that reaches the upstream when a client sends these headers with a valid key. */
 async function forwarded(lines: string[], method = 'GET', body = ''): Promise<SeenRequest> {
   const before = kit.upstream.seen.length;
   const response = await raw(['Host: api.example', `Authorization: Bearer ${key}`, ...lines], method, body);
@@ -41,7 +41,7 @@ async function forwarded(lines: string[], method = 'GET', body = ''): Promise<Se
 const namesOf = ({ rawHeaders }: SeenRequest) =>
   rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
 
-const always = [
+const gatewayHeaders = [
   'authorization',
   'connection',
   'host',
@@ -51,8 +51,8 @@ const always = [
   'x-request-id',
 ];
 
-describe('what a client says of its origin', () => {
-  const claims = [
+describe('forwarding headers of a client', () => {
+  const forwardingHeaders = [
     ['Forwarded', 'for=10.0.0.1;host=evil.example;proto=https'],
     ['X-Forwarded-For', '10.0.0.1'],
     ['X-Forwarded-Host', 'evil.example'],
@@ -63,9 +63,9 @@ describe('what a client says of its origin', () => {
     ['X-Real-IP', '10.0.0.1'],
   ];
 
-  test.each(claims)('in %s is replaced', async (name, value) => {
+  test.each(forwardingHeaders)('are replaced: %s', async (name, value) => {
     const seen = await forwarded([`${name}: ${value}`]);
-    expect(namesOf(seen).toSorted()).toEqual(always);
+    expect(namesOf(seen).toSorted()).toEqual(gatewayHeaders);
     expect(seen.headers).toMatchObject({
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-host': 'api.example',
@@ -73,16 +73,20 @@ describe('what a client says of its origin', () => {
     });
   });
 
-  test.each(claims)(
-    'in %s, with underscores, in other letters and more than once, is too',
+  test.each(forwardingHeaders)(
+    'are replaced if they have underscores, another case or are repeated: %s',
     async (name, value) => {
-      const odd = name.replaceAll('-', '_');
-      const lines = [`${odd}: ${value}`, `${odd.toUpperCase()}: ${value}`, `${name.toLowerCase()}: ${value}`];
-      expect(namesOf(await forwarded(lines)).toSorted()).toEqual(always);
+      const withUnderscores = name.replaceAll('-', '_');
+      const lines = [
+        `${withUnderscores}: ${value}`,
+        `${withUnderscores.toUpperCase()}: ${value}`,
+        `${name.toLowerCase()}: ${value}`,
+      ];
+      expect(namesOf(await forwarded(lines)).toSorted()).toEqual(gatewayHeaders);
     },
   );
 
-  test('has no effect on the limit of its address', async () => {
+  test('do not change the address that is limited', async () => {
     const remaining = [];
     for (const address of ['192.0.2.1', '192.0.2.2']) {
       const response = await send(pets, { headers: { 'x-forwarded-for': address, 'x-real-ip': address } });
@@ -92,7 +96,7 @@ describe('what a client says of its origin', () => {
   });
 });
 
-describe('what the gateway says of a client', () => {
+describe('headers that the gateway sets', () => {
   test.each([
     'Authorization',
     'X-Request-Id',
@@ -102,14 +106,14 @@ describe('what the gateway says of a client', () => {
     'Host',
     'Content-Length',
     'Transfer-Encoding',
-  ])('stays, though Connection names %s', async (name) => {
+  ])('stay if Connection names %s', async (name) => {
     const seen = await forwarded([`Connection: ${name}`, 'Content-Length: 2'], 'POST', '{}');
-    expect(namesOf(seen).toSorted()).toEqual([...always, 'content-length'].toSorted());
+    expect(namesOf(seen).toSorted()).toEqual([...gatewayHeaders, 'content-length'].toSorted());
     expect(seen.headers.authorization).toMatch(/^Bearer eyJ/);
     expect(seen.body).toBe('{}');
   });
 
-  test('is not mixed with what a client calls itself', async () => {
+  test('are not mixed with similar headers of the client', async () => {
     const seen = await forwarded([
       'X-Request-Id: mine',
       'x_request_id: yours',
@@ -118,14 +122,14 @@ describe('what the gateway says of a client', () => {
       'Transfer_Encoding: chunked',
       'HTTP2-Settings: x',
     ]);
-    expect(namesOf(seen).toSorted()).toEqual([...always, 'http2-settings'].toSorted());
+    expect(namesOf(seen).toSorted()).toEqual([...gatewayHeaders, 'http2-settings'].toSorted());
     expect(seen.headers['x-request-id']).toBe('mine');
     expect(seen.headers.authorization).toMatch(/^Bearer eyJhbGciOiJFUzI1NiI/);
   });
 });
 
 describe('a credential', () => {
-  /** Nothing of it reaches the upstream. */
+  /** Also expects that nothing reaches the upstream. */
   async function expectRefusal(lines: string[], code: string): Promise<void> {
     const before = kit.upstream.seen.length;
     const response = parseRaw(await raw(['Host: x', ...lines]));
@@ -136,21 +140,21 @@ describe('a credential', () => {
   const valid = () => `Authorization: Bearer ${key}`;
 
   test.each<[string, () => string[]]>([
-    ['twice the same', () => [valid(), valid()]],
-    ['with another before', () => ['Authorization: Bearer x', valid()]],
-    ['with another behind', () => [valid(), 'authorization: Basic eDp5']],
-    ['with an empty one behind', () => [valid(), 'AUTHORIZATION:']],
-    ['with another after a comma', () => [`${valid()}, Bearer x`]],
+    ['sent twice', () => [valid(), valid()]],
+    ['after another one', () => ['Authorization: Bearer x', valid()]],
+    ['before another one', () => [valid(), 'authorization: Basic eDp5']],
+    ['before an empty one', () => [valid(), 'AUTHORIZATION:']],
+    ['with another one after a comma', () => [`${valid()}, Bearer x`]],
     ['in quotes', () => [`Authorization: Bearer "${key}"`]],
-    ['behind a tab', () => [`Authorization: Bearer\t${key}`]],
-    ['behind a no-break space', () => [`Authorization: Bearer\xa0${key}`]],
-    ['with a byte beyond ASCII behind', () => [`${valid()}\xff`]],
-    ['in letters that look alike', () => [`Authorization: Bearer ${key.replace('pets', 'p\xe9ts')}`]],
+    ['after a tab', () => [`Authorization: Bearer\t${key}`]],
+    ['after a no-break space', () => [`Authorization: Bearer\xa0${key}`]],
+    ['with a non-ASCII byte at its end', () => [`${valid()}\xff`]],
+    ['with a letter that looks similar', () => [`Authorization: Bearer ${key.replace('pets', 'p\xe9ts')}`]],
     ['of another scheme', () => [`Authorization: Basic ${Buffer.from(`${key}:`).toString('base64')}`]],
     ['of 60 kB', () => [`Authorization: Bearer ${'a'.repeat(60_000)}`]],
-    ['of a key and 60 kB', () => [`${valid()}${'a'.repeat(60_000)}`]],
+    ['of a key and 60 kB after it', () => [`${valid()}${'a'.repeat(60_000)}`]],
     ['that is an internal token', () => ['Authorization: Bearer eyJhbGciOiJub25lIn0.e30.']],
-  ])('%s is malformed', async (_name, lines) => {
+  ])('%s gets malformed_api_key', async (_name, lines) => {
     await expectRefusal(lines(), 'malformed_api_key');
   });
 
@@ -158,19 +162,19 @@ describe('a credential', () => {
     ['in another header', () => [`X-Api-Key: ${key}`, `Proxy-Authorization: Bearer ${key}`]],
     ['in a cookie', () => [`Cookie: Authorization=Bearer ${key}`]],
     [
-      'under a name with an underscore',
+      'in a header with a similar name',
       () => [`_Authorization: Bearer ${key}`, `X-Authorization: Bearer ${key}`],
     ],
-  ])('%s is none', async (_name, lines) => {
+  ])('%s gets missing_api_key', async (_name, lines) => {
     await expectRefusal(lines(), 'missing_api_key');
   });
 
-  test('of 64 kB and more is too large', async () => {
+  test('over the header limit of 64 kB gets 431', async () => {
     const response = parseRaw(await raw(['Host: x', `Authorization: Bearer ${'a'.repeat(70_000)}`]));
     expect(response.json).toMatchObject({ code: 'headers_too_large', status: 431 });
   });
 
-  test('in a target, a header or a body is not in the logs', async () => {
+  test('in a method, a target or another header is not logged', async () => {
     await sendRaw(
       kit.gateway.port,
       `GET /v1/${key}?key=${key} HTTP/1.1\r\nHost: ${key}\r\nX-Request-Id: ${key}\r\nReferer: ${key}\r\nConnection: close\r\n\r\n`,
@@ -181,7 +185,7 @@ describe('a credential', () => {
   });
 });
 
-test('a request id is no way into the log', async () => {
+test('an invalid request id is replaced, and cannot break the log format', async () => {
   for (const id of ['a"b', 'a b', '{"level":60}', '\u0085x', 'x'.repeat(129), 'a%0d%0ab']) {
     const response = parseRaw(await raw(['Host: x', `X-Request-Id: ${id}`]));
     expect(response.headers).toMatch(/^X-Request-Id: [0-9a-f-]{36}$/m);

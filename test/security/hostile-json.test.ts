@@ -13,7 +13,7 @@ afterAll(async () => {
   await both[Symbol.asyncDispose]();
 });
 
-/** Through the gateway, and straight to the pets service: what both answer has to be the same. */
+/** Sends it through the gateway and directly to the pets service, and expects the same response. */
 async function create(body: string | Buffer, type = 'application/json'): Promise<ClientResponse> {
   const headers = { 'content-type': type };
   const [response, direct] = await Promise.all([
@@ -33,12 +33,12 @@ function expectRefusal(response: ClientResponse, status: number, code: string): 
 const nested = (open: string, close: string, depth: number) => open.repeat(depth) + close.repeat(depth);
 const petWith = (field: string) => `{"name":"Rex","categoryId":1,"x":${field}}`;
 
-describe('keys that mean something to JavaScript', () => {
+describe('property names that are special in JavaScript', () => {
   test.each([
     '{"__proto__":{"name":"Rex","categoryId":1}}',
     '{"constructor":{"prototype":{"name":"Rex","categoryId":1}}}',
     '{"prototype":{"name":"Rex","categoryId":1}}',
-  ])('%s brings no fields with it', async (body) => {
+  ])('%s sets no fields of the pet', async (body) => {
     expectRefusal(await create(body), 400, 'invalid_request');
   });
 
@@ -51,7 +51,7 @@ describe('keys that mean something to JavaScript', () => {
     'toJSON',
     'then',
     '$where',
-  ])('%s beside good fields is ignored, and leaves nothing behind', async (name) => {
+  ])('%s beside valid fields is ignored, and pollutes no object', async (name) => {
     const body = `{"name":"Rex","categoryId":1,"${name}":{"status":"sold","polluted":true,"limit":"1"}}`;
     const response = await create(body);
     expect(response.status).toBe(201);
@@ -63,21 +63,21 @@ describe('keys that mean something to JavaScript', () => {
   });
 });
 
-describe('depth', () => {
+describe('deep nesting', () => {
   test.each([
     ['brackets', nested('[', ']', 500_000)],
-    ['brackets that nobody closes', '['.repeat(1_000_000)],
+    ['unclosed brackets', '['.repeat(1_000_000)],
     ['objects', nested('{"a":', '}', 170_000).replace('}', '1}')],
-    ['objects that nobody closes', '{"a":'.repeat(200_000)],
+    ['unclosed objects', '{"a":'.repeat(200_000)],
     ['brackets in an unknown field', petWith(nested('[', ']', 500_000))],
-  ])('a megabyte of %s is 400 and no crash', async (_name, body) => {
+  ])('a megabyte of %s gets 400 without a crash', async (_name, body) => {
     const response = await create(body);
     expect(response.status).toBe(400);
     expect((response.json as { code: string }).code).toMatch(/^invalid_/);
   });
 });
 
-describe('quantity', () => {
+describe('many values', () => {
   test.each([
     ['numbers', petWith(`[${'1,'.repeat(500_000)}1]`)],
     ['objects', petWith(`[${'{},'.repeat(300_000)}{}]`)],
@@ -88,7 +88,7 @@ describe('quantity', () => {
     expect(response.json).toMatchObject({ message: 'The request body holds too many values.' });
   });
 
-  test('what looks like values in a string is none', async () => {
+  test('separators in a string do not count as values', async () => {
     const text = '\\\\",[{'.replace('"', '\\"').repeat(20_000);
     expect((await create(petWith(`"${text}"`))).status).toBe(201);
   });
@@ -108,7 +108,7 @@ describe('numbers', () => {
     '-9223372036854775809',
     '0.5',
     '1e19',
-  ])('%.40s is no category', async (number) => {
+  ])('%.40s is not a valid category', async (number) => {
     expectRefusal(await create(`{"name":"Rex","categoryId":${number}}`), 400, 'invalid_request');
   });
 
@@ -116,14 +116,14 @@ describe('numbers', () => {
     ['0e999999999', 0],
     ['-0', 0],
     [`1.${'0'.repeat(1_000_000)}`, 1],
-  ])('%.40s is one by its value', async (number, value) => {
+  ])('%.40s is a valid category', async (number, value) => {
     const response = await create(`{"name":"Rex","categoryId":${number}}`);
     expect(response.status).toBe(201);
     expect(response.json).toMatchObject({ categoryId: value });
   });
 
   test.each(['NaN', 'Infinity', '0x10', '+1', '01', '1.', '.5', '1_000', '١'])(
-    '%s is no JSON',
+    '%s is not valid JSON',
     async (number) => {
       expectRefusal(await create(`{"name":"Rex","categoryId":${number}}`), 400, 'invalid_json');
     },
@@ -132,12 +132,12 @@ describe('numbers', () => {
 
 describe('text', () => {
   test.each([
-    ['a byte that no character begins with', [0xff]],
+    ['a byte that cannot start a character', [0xff]],
     ['half a character', [0xc3]],
     ['an overlong slash', [0xc0, 0xaf]],
     ['a surrogate in UTF-8', [0xed, 0xa0, 0x80]],
     ['a character beyond Unicode', [0xf4, 0x90, 0x80, 0x80]],
-  ])('%s is no UTF-8', async (_name, bytes) => {
+  ])('%s is not valid UTF-8', async (_name, bytes) => {
     const body = Buffer.concat([
       Buffer.from('{"name":"'),
       Buffer.from(bytes),
@@ -152,14 +152,14 @@ describe('text', () => {
     ['surrogates in the wrong order', '\\udc00\\ud800'],
     ['a NUL', 'a\\u0000b'],
     ['an escape sequence', 'a\\u001b[2Jb'],
-    ['C1', 'a\\u0085b'],
+    ['a C1 control character', 'a\\u0085b'],
     ['a megabyte', 'a'.repeat(1_000_000)],
-    ['white space alone', '\\u2003\\u00a0\\ufeff'],
+    ['only white space', '\\u2003\\u00a0\\ufeff'],
   ])('%s in a name is refused', async (_name, text) => {
     expectRefusal(await create(`{"name":"${text}","categoryId":1}`), 400, 'invalid_request');
   });
 
-  test('a pair of surrogates is one character', async () => {
+  test('a surrogate pair is one character', async () => {
     expect((await create('{"name":"\\ud83d\\udc22","categoryId":1}')).json).toMatchObject({ name: '🐢' });
   });
 
@@ -179,7 +179,7 @@ describe('text', () => {
     },
   );
 
-  test('of a key that comes twice, the last counts; nobody but the pets service reads it', async () => {
+  test('the last value of a repeated property counts', async () => {
     const response = await create(
       '{"name":"Rex","categoryId":1,"name":"Max","status":"sold","status":"pending"}',
     );
@@ -199,14 +199,14 @@ describe('query parameters', () => {
     '__proto__[limit]=1',
     'constructor=1',
     'LIMIT=1',
-  ])('%s is an unknown parameter', async (query) => {
+  ])('%s is ignored as unknown', async (query) => {
     const response = await list(query);
     expect(response.status).toBe(200);
     expect((response.json as unknown[]).length).toBeGreaterThan(1);
   });
 
   test.each(['limit=1&limit=2', 'limit=1&limit[]=2&limit=1', 'status=sold&status=sold', 'cursor=a&cursor=b'])(
-    '%s is a parameter that comes twice',
+    '%s is refused as repeated',
     async (query) => {
       expectRefusal(await list(query), 400, 'invalid_request');
     },
@@ -226,16 +226,16 @@ describe('query parameters', () => {
     'status=__proto__',
     'cursor=%00',
     `cursor=${'A'.repeat(8000)}`,
-  ])('%.40s is a bad value', async (query) => {
+  ])('%.40s is refused as invalid', async (query) => {
     expectRefusal(await list(query), 400, 'invalid_request');
   });
 
-  test('thousands of parameters are no way past the one that counts', async () => {
+  test('an invalid parameter after thousands of others is refused', async () => {
     const many = Array.from({ length: 2000 }, (_, index) => `${index}=`).join('&');
     expectRefusal(await list(`${many}&limit=0`), 400, 'invalid_request');
   });
 });
 
-test('nothing went wrong inside', () => {
+test('no service has logged an error', () => {
   for (const service of [both.gateway, both.petsService]) expect(alarmsOf(service)).toEqual([]);
 });

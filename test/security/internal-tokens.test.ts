@@ -8,9 +8,9 @@ import { send, sendRaw } from '../support/http/http.ts';
 import { startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
-const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const own = makeKeys();
-const foreign = makeKeys();
+const createKeyPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const own = createKeyPair();
+const foreign = createKeyPair();
 
 const nowSeconds = Math.floor(Date.now() / 1000);
 const caller = {
@@ -34,17 +34,17 @@ const claims = decode(body);
 const without = (claim: string) =>
   Object.fromEntries(Object.entries(claims).filter(([name]) => name !== claim));
 
-/** A signature as ES256 makes it, over a header and claims of the test's choice. */
+/** A token with any header and claims, and a valid ES256 signature. */
 function signed(headerPart: unknown, claimsPart: unknown, privateKey: KeyObject = own.privateKey): string {
   const text = `${encode(headerPart)}.${encode(claimsPart)}`;
-  const made = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${text}.${made.toString('base64url')}`;
+  const bytes = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${text}.${bytes.toString('base64url')}`;
 }
 
 const withClaims = (changes: object) => signed(header, { ...claims, ...changes });
 const withHeader = (changes: object) => signed({ ...header, ...changes }, claims);
 
-/** The oldest trick: the public key, known to everybody, as the secret of a symmetric signature. */
+/** Algorithm confusion: the public key serves as the secret of an HMAC signature. */
 function hmac(alg: string, secret: string | Buffer): string {
   const text = `${encode({ ...header, alg })}.${encode(claims)}`;
   return `${text}.${createHmac(alg.replace('HS', 'sha'), secret).update(text).digest('base64url')}`;
@@ -59,7 +59,7 @@ const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
 const signedBy = (algorithm: jwt.Algorithm, key: KeyObject) =>
   jwt.sign(claims, key, { algorithm, keyid: header.kid });
 
-describe('the pets service as a process', () => {
+describe('internal token verification of the pets service', () => {
   let directory: TemporaryDirectory;
   let petsService: Service;
 
@@ -78,10 +78,11 @@ describe('the pets service as a process', () => {
     await directory[Symbol.asyncDispose]();
   });
 
-  const ask = (authorization: string) => send(`${petsService.url}/v1/pets`, { headers: { authorization } });
+  const requestPets = (authorization: string) =>
+    send(`${petsService.url}/v1/pets`, { headers: { authorization } });
 
   async function expectRefused(authorization: string): Promise<void> {
-    const response = await ask(authorization);
+    const response = await requestPets(authorization);
     expect(response.status).toBe(401);
     expect(response.json).toEqual({
       code: 'unauthorized',
@@ -92,11 +93,11 @@ describe('the pets service as a process', () => {
   }
 
   test.each([
-    ['as the gateway makes it', () => valid],
-    ['signed anew by the same key', () => withClaims({})],
-    ['issued by a clock that is 50 s ahead', () => withClaims({ iat: nowSeconds + 50 })],
+    ['as the gateway signs it', () => valid],
+    ['signed again with the same key', () => withClaims({})],
+    ['issued by a clock 50 s ahead', () => withClaims({ iat: nowSeconds + 50 })],
   ])('a token %s is accepted', async (_name, token) => {
-    expect((await ask(`Bearer ${token()}`)).status).toBe(200);
+    expect((await requestPets(`Bearer ${token()}`)).status).toBe(200);
   });
 
   test.each([
@@ -107,83 +108,80 @@ describe('the pets service as a process', () => {
     ],
     ['alg NONE', `${encode({ ...header, alg: 'NONE' })}.${body}.`],
     ['no alg', withHeader({ alg: undefined })],
-    ['HS256 with the public key as PEM for a secret', hmac('HS256', publicPem)],
-    ['HS256 with that PEM without its last line break', hmac('HS256', publicPem.toString().trim())],
-    ['HS384 with that PEM', hmac('HS384', publicPem)],
-    ['HS512 with that PEM', hmac('HS512', publicPem)],
-    ['HS256 with the public key as DER', hmac('HS256', publicDer)],
-    ['HS256 with the public key as JWK', hmac('HS256', JSON.stringify(publicJwk))],
-    ['HS256 with an empty secret', hmac('HS256', '')],
-    ['HS256 with its kid as the secret', hmac('HS256', header.kid)],
+    ['HS256 and the public key in PEM format as its secret', hmac('HS256', publicPem)],
+    ['HS256 and that PEM without its last line break', hmac('HS256', publicPem.toString().trim())],
+    ['HS384 and that PEM', hmac('HS384', publicPem)],
+    ['HS512 and that PEM', hmac('HS512', publicPem)],
+    ['HS256 and the public key in DER format', hmac('HS256', publicDer)],
+    ['HS256 and the public key in JWK format', hmac('HS256', JSON.stringify(publicJwk))],
+    ['HS256 and an empty secret', hmac('HS256', '')],
+    ['HS256 and its kid as the secret', hmac('HS256', header.kid)],
     ['RS256', signedBy('RS256', rsa.privateKey)],
     ['PS256', signedBy('PS256', rsa.privateKey)],
     ['ES384', signedBy('ES384', p384.privateKey)],
-    ['our signature under the name of another algorithm', withHeader({ alg: 'ES384' })],
-    ['our kid, signed with another key', signed(header, claims, foreign.privateKey)],
-    ['another key and its own kid', tokenOf(foreign.privateKey)],
+    ['a valid signature and another algorithm in its header', withHeader({ alg: 'ES384' })],
+    ['the valid kid and the signature of another key', signed(header, claims, foreign.privateKey)],
+    ['the kid and the signature of another key', tokenOf(foreign.privateKey)],
     ['another kid', withHeader({ kid: 'other' })],
     ['no kid', withHeader({ kid: undefined })],
     ['an empty kid', withHeader({ kid: '' })],
     ['a kid that is a number', withHeader({ kid: 1 })],
     ['a kid that is a list', withHeader({ kid: [header.kid] })],
     ['a kid that is a path', withHeader({ kid: '../../../../dev/null' })],
-    ['a kid that is a file of keys', withHeader({ kid: 'file:///etc/ssl/private/key.pem' })],
+    ['a kid that is a file URL', withHeader({ kid: 'file:///etc/ssl/private/key.pem' })],
     ['a kid that is SQL', withHeader({ kid: "' UNION SELECT 'key' -- " })],
-    ['a kid that is a command', withHeader({ kid: '| sleep 5' })],
-    ['a kid that every object has', withHeader({ kid: '__proto__' })],
-    ['a key of its own as jwk', signed({ ...header, jwk: foreignJwk }, claims, foreign.privateKey)],
+    ['a kid that is a shell command', withHeader({ kid: '| sleep 5' })],
+    ['a kid that every JavaScript object has', withHeader({ kid: '__proto__' })],
+    ['its own key as jwk', signed({ ...header, jwk: foreignJwk }, claims, foreign.privateKey)],
     [
-      'a key of its own as jwk and no kid',
+      'its own key as jwk and no kid',
       signed({ alg: 'ES256', typ: 'JWT', jwk: foreignJwk }, claims, foreign.privateKey),
     ],
+    ['its own jku', signed({ ...header, jku: 'http://127.0.0.1:1/keys.json' }, claims, foreign.privateKey)],
+    ['its own x5u', signed({ ...header, x5u: 'http://127.0.0.1:1/x' }, claims, foreign.privateKey)],
+    ['a required extension (crit)', withHeader({ crit: ['exp'] })],
     [
-      'a jku of its own',
-      signed({ ...header, jku: 'http://127.0.0.1:1/keys.json' }, claims, foreign.privateKey),
+      'an unknown required extension',
+      withHeader({ crit: ['https://x.example/e'], 'https://x.example/e': true }),
     ],
-    ['an x5u of its own', signed({ ...header, x5u: 'http://127.0.0.1:1/x' }, claims, foreign.privateKey)],
-    ['requires an extension', withHeader({ crit: ['exp'] })],
-    ['an unknown one of those', withHeader({ crit: ['https://x.example/e'], 'https://x.example/e': true })],
-    ['an empty list of those', withHeader({ crit: [] })],
+    ['an empty list of required extensions', withHeader({ crit: [] })],
     ['another audience', withClaims({ aud: 'orders-service' })],
-    ['an audience that only begins like ours', withClaims({ aud: 'pets-service.evil.example' })],
+    ['an audience that only starts with the valid one', withClaims({ aud: 'pets-service.evil.example' })],
     ['no audience', signed(header, without('aud'))],
     ['another issuer', withClaims({ iss: 'pets-service' })],
     ['a list of issuers', withClaims({ iss: ['gateway', 'evil'] })],
     ['no issuer', signed(header, without('iss'))],
     ['no subject', signed(header, without('sub'))],
     ['a subject that is a number', withClaims({ sub: 1 })],
-    ['an expiry that is over', withClaims({ exp: nowSeconds - 60 })],
-    ['an expiry that is over, as a text', withClaims({ exp: String(nowSeconds + 60) })],
+    ['an expiry in the past', withClaims({ exp: nowSeconds - 60 })],
+    ['an expiry that is a string', withClaims({ exp: String(nowSeconds + 60) })],
     ['no expiry', signed(header, without('exp'))],
-    ['a beginning that is to come', withClaims({ nbf: nowSeconds + 120 })],
-    ['a time of issue that is to come', withClaims({ iat: nowSeconds + 600, exp: nowSeconds + 900 })],
-    ['no time of issue', signed(header, without('iat'))],
+    ['an nbf in the future', withClaims({ nbf: nowSeconds + 120 })],
+    ['an iat in the future', withClaims({ iat: nowSeconds + 600, exp: nowSeconds + 900 })],
+    ['no iat', signed(header, without('iat'))],
     ['claims that are a list', signed(header, [claims])],
-    ['claims that are a text', signed(header, 'gateway')],
-    [
-      'another subject under the same signature',
-      `${head}.${encode({ ...claims, sub: 'key_2' })}.${signature}`,
-    ],
-    ['another header under the same signature', `${encode({ ...header, x: 1 })}.${body}.${signature}`],
+    ['claims that are a string', signed(header, 'gateway')],
+    ['another subject and the old signature', `${head}.${encode({ ...claims, sub: 'key_2' })}.${signature}`],
+    ['another header and the old signature', `${encode({ ...header, x: 1 })}.${body}.${signature}`],
     ['no signature', `${head}.${body}.`],
     ['two parts', `${head}.${body}`],
     ['four parts', `${valid}.${signature}`],
     ['half a signature', `${head}.${body}.${signature.slice(0, 43)}`],
     ['a signature without its last byte', `${head}.${body}.${signature.slice(0, -2)}`],
-    ['a signature with a byte more', `${head}.${body}.${signature}AA`],
-    ['its signature twice', `${head}.${body}.${signature}${signature}`],
+    ['a signature with an extra byte', `${head}.${body}.${signature}AA`],
+    ['its signature twice in a row', `${head}.${body}.${signature}${signature}`],
     ['a signature of zeros', `${head}.${body}.${Buffer.alloc(64).toString('base64url')}`],
     [
-      'a signature as DER',
+      'a signature in DER format',
       `${head}.${body}.${sign('sha256', Buffer.from(`${head}.${body}`), own.privateKey).toString('base64url')}`,
     ],
-    ['a line of padding', `${valid}====`],
+    ['padding at its end', `${valid}====`],
   ])('a token with %s is refused', async (_name, token) => {
     await expectRefused(`Bearer ${token}`);
   });
 
   test.each([
-    ['nothing', ''],
+    ['an empty value', ''],
     ['the token without its scheme', valid],
     ['another scheme', `Basic ${valid}`],
     ['the token twice', `Bearer ${valid} ${valid}`],
@@ -207,19 +205,19 @@ describe('the pets service as a process', () => {
     expect(raw).toMatch(/^HTTP\/1\.1 401 /);
   });
 
-  test('a token in the query, in a cookie or in a body counts for nothing', async () => {
+  test('a token in the query or in a cookie is ignored', async () => {
     const url = `${petsService.url}/v1/pets?access_token=${valid}&token=${valid}`;
     const cookie = `token=${valid}; Authorization=Bearer ${valid}`;
     expect((await send(url, { headers: { cookie } })).status).toBe(401);
   });
 
-  test('a token of 64 kB is none, a larger one is not even read, and the service goes on', async () => {
-    expect((await ask(`Bearer ${'A'.repeat(64 * 1024)}`)).status).toBe(401);
-    expect((await ask(`Bearer ${'A'.repeat(96 * 1024)}`)).status).toBe(431);
-    expect((await ask(`Bearer ${valid}`)).status).toBe(200);
+  test('a token of 64 kB gets 401, one over the header limit 431, and the service keeps working', async () => {
+    expect((await requestPets(`Bearer ${'A'.repeat(64 * 1024)}`)).status).toBe(401);
+    expect((await requestPets(`Bearer ${'A'.repeat(96 * 1024)}`)).status).toBe(431);
+    expect((await requestPets(`Bearer ${valid}`)).status).toBe(200);
   });
 
-  test('of a refused token the log has the reason, and nothing else', () => {
+  test('the log has the reason why a token was refused, and not the token', () => {
     expect(petsService.output()).not.toContain(signature);
     expect(petsService.output()).not.toContain(body);
     expect(petsService.output()).toMatch(/"status":401,"tokenRefusal":"expired \d+ s ago/);

@@ -9,20 +9,20 @@ import type { Service } from '../support/kits/service.ts';
 import { startRawUpstream, type RawUpstream } from '../support/upstreams/raw-upstream.ts';
 
 /*
- * Every attack goes to three places: to the gateway before the real pets service, to a gateway before a stand-in that
- * keeps each byte it is sent, and to the pets service itself. What comes out is read by a parser that forgives nothing.
+ * Every attack is sent to the gateway in front of the real pets service, to a gateway in front of a stand-in that
+ * records every byte, and to the pets service itself. A strict parser reads the responses.
  */
 
 interface Outcome {
   expected: number[];
   gateway: Message[];
-  beforeRaw: Message[];
+  rawGateway: Message[];
   petsService: Message[];
 }
 
-/** What the gateway deals with alone, or the pets service has for itself: nothing to agree on. */
-const ownMatters = new Set([
-  'lines with Expect of something else, and a hidden request',
+/** Attacks that only one of the services handles, so the two are not compared. */
+const notCompared = new Set([
+  'lines with an unsupported Expect and a hidden request',
   'a start line with asterisk form of OPTIONS',
   'a start line with the target /livez',
   'a start line with the target /readyz',
@@ -30,23 +30,23 @@ const ownMatters = new Set([
 
 let both: BothServices;
 let raw: RawUpstream;
-let beforeRaw: Service;
+let rawGateway: Service;
 const outcomes = new Map<string, Outcome>();
 
 beforeAll(async () => {
   raw = await startRawUpstream();
   both = await startBothServices(impatient);
-  beforeRaw = await both.addGateway({ PETS_SERVICE_URL: raw.url });
+  rawGateway = await both.addGateway({ PETS_SERVICE_URL: raw.url });
   const direct = makeAttacks(`Bearer ${both.token}`);
   await Promise.all(
     makeAttacks(`Bearer ${both.key}`).map(async (attack, index) => {
-      const [gateway, gatewayBeforeRaw, petsService] = await Promise.all([
+      const [gateway, rawGatewayResponses, petsService] = await Promise.all([
         responsesTo(both.gateway, attack),
-        responsesTo(beforeRaw, attack),
+        responsesTo(rawGateway, attack),
         responsesTo(both.petsService, direct[index]),
       ]);
       const { name, expected } = attack;
-      outcomes.set(name, { expected, gateway, beforeRaw: gatewayBeforeRaw, petsService });
+      outcomes.set(name, { expected, gateway, rawGateway: rawGatewayResponses, petsService });
     }),
   );
 });
@@ -56,7 +56,7 @@ afterAll(async () => {
   await raw[Symbol.asyncDispose]();
 });
 
-/** All answers on a connection of its own, until the server closes it; fails where they are not well-formed. */
+/** All responses on a new connection until the server closes it. Fails if one is malformed. */
 async function responsesTo({ port }: Service, attack: Attack | undefined): Promise<Message[]> {
   const received = await sendRaw(port, Buffer.from(attack?.bytes ?? '', 'latin1'));
   const { messages, rest, broken } = parseMessages(received, 'responses');
@@ -66,7 +66,7 @@ async function responsesTo({ port }: Service, attack: Attack | undefined): Promi
 
 const petsCodes = new Set(errorCodes.filter((code) => /^(invalid|pet)_/.test(code)));
 
-/** Whether the pets service gave this answer: a success, or an error that the gateway does not know. */
+/** Whether the pets service sent this response: a success, or an error that the gateway does not have. */
 function decidedUpstream(message: Message): boolean {
   const status = statusOf(message);
   if (status < 400) return status !== 204;
@@ -85,38 +85,43 @@ function expectErrorBody(message: Message): void {
 describe.each(Object.entries(attackGroups))('%s', (group, rows) => {
   test.each(rows.map(([name]) => name))('%s', (name) => {
     const outcome = outcomes.get(`${group} ${name}`);
-    const { expected, gateway, beforeRaw: second, petsService } = outcome ?? raise(`${name} was not sent`);
+    const {
+      expected,
+      gateway,
+      rawGateway: rawGatewayMessages,
+      petsService,
+    } = outcome ?? raise(`${name} was not sent`);
     expect(gateway.map(statusOf)).toEqual(expected);
-    // The stand-in says yes to all that gets through to it.
-    expect(second.map(statusOf)).toEqual(
+    // The stand-in responds 200 to every request that reaches it.
+    expect(rawGatewayMessages.map(statusOf)).toEqual(
       gateway.map((message) => (decidedUpstream(message) ? 200 : statusOf(message))),
     );
-    for (const message of [...gateway, ...second, ...petsService]) {
+    for (const message of [...gateway, ...rawGatewayMessages, ...petsService]) {
       if (statusOf(message) >= 400) expectErrorBody(message);
     }
-    if (ownMatters.has(`${group} ${name}`)) return;
+    if (notCompared.has(`${group} ${name}`)) return;
     const accepted = (messages: Message[]) => messages.map((message) => statusOf(message) < 400);
     expect(accepted(petsService)).toEqual(accepted(gateway));
   });
 });
 
 describe('behind the gateway', () => {
-  test('every byte belongs to exactly one well-formed request, which somebody asked for and was answered', () => {
+  test('every byte belongs to exactly one well-formed request, whose client got the response', () => {
     const requests = raw.received.flatMap((bytes) => {
       const { messages, rest, broken } = parseMessages(bytes, 'requests');
       expect({ rest, broken }).toEqual({ rest: '' });
-      // Not the gateway's own probes, which come with nothing of any client's.
+      // Without the readiness probes of the gateway, which have no request id.
       return messages.filter(
         ({ start, headers }) =>
           start !== 'GET /readyz HTTP/1.1' || valuesOf(headers, 'x-request-id').length > 0,
       );
     });
     const targets = requests.map(({ start }) => start.split(' ')[1] ?? '');
-    const answered = [...outcomes.values()]
-      .flatMap(({ beforeRaw: messages }) => messages)
+    const respondedTargets = [...outcomes.values()]
+      .flatMap(({ rawGateway: messages }) => messages)
       .filter((message) => statusOf(message) === 200)
       .map(({ body }) => (JSON.parse(body) as { target: string }).target);
-    expect(targets.toSorted()).toEqual(answered.toSorted());
+    expect(targets.toSorted()).toEqual(respondedTargets.toSorted());
     expect(targets.length).toBeGreaterThan(20);
     expect(targets.filter((target) => target.includes('smuggled'))).toEqual([]);
     for (const { headers } of requests) {
@@ -127,8 +132,8 @@ describe('behind the gateway', () => {
     }
   });
 
-  test('each answer reaches the one who asked', () => {
-    for (const [name, { beforeRaw: messages }] of outcomes) {
+  test('each response reaches the client of its request', () => {
+    for (const [name, { rawGateway: messages }] of outcomes) {
       const marks = messages
         .filter((message) => statusOf(message) === 200)
         .map(({ body }) => /mark=(m\d+-\d+-)/.exec(body)?.[1]);
@@ -136,7 +141,7 @@ describe('behind the gateway', () => {
     }
   });
 
-  test('no smuggled pet was created, and none that is not accounted for', async () => {
+  test('no smuggled pet was created, and each created pet has a response', async () => {
     const names: string[] = [];
     let next: string | undefined = '/v1/pets?limit=100';
     while (next !== undefined) {
@@ -152,14 +157,14 @@ describe('behind the gateway', () => {
     expect(names).toHaveLength(demoPets + created.length);
   });
 
-  test('the pets service takes all headers that the largest setting lets pass', async () => {
+  test('the pets service accepts headers up to the largest MAX_HEADER_BYTES', async () => {
     const wide = await both.addGateway({ MAX_HEADER_BYTES: '65536' });
     const response = await send(`${wide.url}/v1/pets`, { key: both.key, headers: { x: 'a'.repeat(65_000) } });
     expect(response.status).toBe(200);
   });
 
-  test('nothing went wrong inside', () => {
-    for (const service of [both.gateway, beforeRaw, both.petsService]) {
+  test('no service has logged an error', () => {
+    for (const service of [both.gateway, rawGateway, both.petsService]) {
       expect(alarmsOf(service)).toEqual([]);
     }
   });

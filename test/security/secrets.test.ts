@@ -15,26 +15,26 @@ interface IssuedByOps {
   id: string;
 }
 
-/** The commands and environments of a process and of all that it has started. */
-async function processes(pid: number): Promise<string> {
+/** Command lines and environments of a process and its descendants. */
+async function describeProcesses(pid: number): Promise<string> {
   const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
   const children = (await read(`task/${pid}/children`)).split(' ').filter((child) => child !== '');
-  const ofChildren = await Promise.all(children.map((child) => processes(Number(child))));
+  const ofChildren = await Promise.all(children.map((child) => describeProcesses(Number(child))));
   return [await read('comm'), await read('cmdline'), await read('environ'), ...ofChildren].join('\n');
 }
 
-async function endRedis(url: string): Promise<void> {
+async function shutDownRedis(url: string): Promise<void> {
   const redis = new Redis(url, { retryStrategy: () => null });
   await redis.shutdown('NOSAVE').catch(() => {});
   redis.disconnect();
 }
 
-describe('after all kinds of use, an API key in clear or a token is found', () => {
+describe('API keys and tokens after requests and ops commands of all kinds', () => {
   let kit: OpsKit;
   let secrets: string[];
   let find: (text: string) => string[];
-  /** What operators are told who give a key in place of its id. */
-  let mistakes = '';
+  /** Output of ops commands that were given a key instead of its id. */
+  let rejections = '';
 
   beforeAll(async () => {
     kit = await startOpsKit();
@@ -52,16 +52,19 @@ describe('after all kinds of use, an API key in clear or a token is found', () =
     const { key: rotated } = await kit.json<{ key: string }>('keys', 'rotate', id, '--grace', '1h');
     const unknown = generateApiKey();
     const typo = `${key.slice(0, -1)}!`;
-    for (const sent of [key, issued, rotated, unknown, typo]) {
-      for (let request = 0; request < 5; request += 1) await kit.pets(sent);
-      await postJson(`${kit.gateway.url}/v1/pets`, sent, '{');
-      await send(`${kit.gateway.url}/v1/nothing`, { key: sent });
-      await send(`${kit.gateway.url}/v1/usage`, { key: sent });
-      await send(`${kit.gateway.url}/v1/pets`, { headers: { authorization: `Basic ${sent}` } });
-      await send(`${kit.gateway.url}/v1/pets`, { headers: { authorization: sent } });
-      await sendRaw(kit.gateway.port, `GET /v1/pets HTTP/1.1\r\nAuthorization: Bearer ${sent}\r\nA\r\n\r\n`);
+    for (const usedKey of [key, issued, rotated, unknown, typo]) {
+      for (let request = 0; request < 5; request += 1) await kit.pets(usedKey);
+      await postJson(`${kit.gateway.url}/v1/pets`, usedKey, '{');
+      await send(`${kit.gateway.url}/v1/nothing`, { key: usedKey });
+      await send(`${kit.gateway.url}/v1/usage`, { key: usedKey });
+      await send(`${kit.gateway.url}/v1/pets`, { headers: { authorization: `Basic ${usedKey}` } });
+      await send(`${kit.gateway.url}/v1/pets`, { headers: { authorization: usedKey } });
+      await sendRaw(
+        kit.gateway.port,
+        `GET /v1/pets HTTP/1.1\r\nAuthorization: Bearer ${usedKey}\r\nA\r\n\r\n`,
+      );
     }
-    // Operators paste the wrong thing, too.
+    // An operator may paste a key instead of its id.
     for (const command of [
       ['keys', 'show', key],
       ['keys', 'list', '--after', key],
@@ -69,7 +72,7 @@ describe('after all kinds of use, an API key in clear or a token is found', () =
     ]) {
       const { code, stdout, stderr } = await kit.run(...command);
       expect(code).toBe(2);
-      mistakes += stdout + stderr;
+      rejections += stdout + stderr;
     }
     await kit.json('keys', 'revoke', id);
     const tokens = kit.upstream.seen.map(({ headers }) =>
@@ -82,54 +85,54 @@ describe('after all kinds of use, an API key in clear or a token is found', () =
 
   afterAll(() => kit[Symbol.asyncDispose]());
 
-  test('wherever there is one', () => {
+  test('are found by the secret finder', () => {
     expect(secrets.length).toBeGreaterThanOrEqual(6);
     for (const secret of secrets) expect(find(`x=${secret};`)).toHaveLength(1);
   });
 
-  test('nowhere in Redis', async () => {
+  test('are not in Redis', async () => {
     const content = await contents(kit.redis);
     expect(content.length).toBeGreaterThan(10);
     expect(find(JSON.stringify(content))).toEqual([]);
   });
 
-  test('nowhere in the files and the slow log of Redis', { tags: ['redis-server'] }, async () => {
-    const slow = await kit.redis.slowlog('GET', -1);
-    expect(JSON.stringify(slow)).toMatch(/evalsha/i);
-    expect(find(JSON.stringify(slow))).toEqual([]);
+  test('are not in the files or the slow log of Redis', { tags: ['redis-server'] }, async () => {
+    const slowLog = await kit.redis.slowlog('GET', -1);
+    expect(JSON.stringify(slowLog)).toMatch(/evalsha/i);
+    expect(find(JSON.stringify(slowLog))).toEqual([]);
     const [, directory = ''] = await kit.redis.config('GET', 'dir');
     const files = await readdir(directory, { recursive: true, withFileTypes: true });
-    const written = files.filter((file) => file.isFile());
-    expect(written.map(({ name }) => name).join()).toContain('aof');
-    for (const { parentPath, name } of written) {
+    const regularFiles = files.filter((file) => file.isFile());
+    expect(regularFiles.map(({ name }) => name).join()).toContain('aof');
+    for (const { parentPath, name } of regularFiles) {
       expect(find(name)).toEqual([]);
       expect(find(await readFile(join(parentPath, name), 'latin1'))).toEqual([]);
     }
   });
 
-  test('upstream as a token alone: no header, no path and no body has a key', () => {
-    const keys = createSecretFinder(secrets.filter((secret) => secret.startsWith('pets_')));
+  test('reach the upstream as tokens only, and no request to it contains a key', () => {
+    const findKeys = createSecretFinder(secrets.filter((secret) => secret.startsWith('pets_')));
     const { seen } = kit.upstream;
     expect(seen.length).toBeGreaterThan(10);
-    expect(keys(JSON.stringify(seen))).toEqual([]);
+    expect(findKeys(JSON.stringify(seen))).toEqual([]);
     expect(seen.filter(({ headers }) => headers.authorization?.startsWith('Bearer eyJ') !== true)).toEqual(
       [],
     );
   });
 
-  test('nowhere in what operators are told who give a key in place of its id', () => {
-    expect(mistakes).toContain('that is an API key itself');
-    expect(find(mistakes)).toEqual([]);
+  test('are not in the errors for ops commands that were given a key', () => {
+    expect(rejections).toContain('that is an API key itself');
+    expect(find(rejections)).toEqual([]);
   });
 
-  test('nowhere in what the gateway says of itself', async () => {
+  test('are not in the logs, the metrics or the readiness of the gateway', async () => {
     const metrics = await send(`${kit.gateway.adminUrl}/metrics`);
     const ready = await send(`${kit.gateway.adminUrl}/readyz`);
     expect(find(kit.gateway.output() + metrics.text + ready.text)).toEqual([]);
   });
 });
 
-describe('a gateway with stores of its own', () => {
+describe('a gateway with embedded stores', () => {
   let directory: TemporaryDirectory;
   let gateway: Service;
   let key: string;
@@ -141,7 +144,7 @@ describe('a gateway with stores of its own', () => {
       DEMO: 'true',
       PETS_SERVICE_URL: 'http://127.0.0.1:9',
       PATH: process.env['PATH'] ?? '',
-      // Something goes wrong that nobody has thought of.
+      // Makes SIGUSR2 an uncaught exception.
       NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('crash'))})`,
     });
     key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
@@ -151,21 +154,21 @@ describe('a gateway with stores of its own', () => {
 
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
-    // A gateway that crashes leaves its redis-server to the next start.
-    if (hasRedisServer) await endRedis(await readFile(join(directory.path, 'redis.url'), 'utf8'));
+    // After a crash, redis-server keeps running for the next start.
+    if (hasRedisServer) await shutDownRedis(await readFile(join(directory.path, 'redis.url'), 'utf8'));
     await directory[Symbol.asyncDispose]();
   });
 
-  test('shows neither a key nor its private key in the processes that it consists of', async () => {
+  test('has no API key and no private key in the command lines and environments of its processes', async () => {
     const privateKey = await readFile(join(directory.path, 'internal-token', 'private.pem'), 'utf8');
-    const shown = await processes(gateway.pid);
-    expect(shown).toContain('gateway/server.ts');
-    expect(/(redis|valkey)-server/.test(shown)).toBe(hasRedisServer);
-    expect(createSecretFinder([key])(shown)).toEqual([]);
-    for (const line of privateKey.split('\n').filter(Boolean)) expect(shown).not.toContain(line);
+    const processInfo = await describeProcesses(gateway.pid);
+    expect(processInfo).toContain('gateway/server.ts');
+    expect(/(redis|valkey)-server/.test(processInfo)).toBe(hasRedisServer);
+    expect(createSecretFinder([key])(processInfo)).toEqual([]);
+    for (const line of privateKey.split('\n').filter(Boolean)) expect(processInfo).not.toContain(line);
   });
 
-  test('names no file after a secret, and keeps those that hold one from others', async () => {
+  test('has no secret in its file names, and only the owner can read files with a secret', async () => {
     const files = await readdir(directory.path, { recursive: true });
     expect(createSecretFinder([key])(files.join('\n'))).toEqual([]);
     for (const file of ['demo-api-key', 'internal-token/private.pem']) {
@@ -173,8 +176,8 @@ describe('a gateway with stores of its own', () => {
     }
   });
 
-  test('that crashes in the middle of a request tells where, and nothing of the request', async () => {
-    // Half a request: its headers are read, its body never comes.
+  test('logs the error of a crash during a request, and nothing of the request', async () => {
+    // The gateway reads the headers, and the body never arrives.
     const response = sendRaw(
       gateway.port,
       `POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 9\r\n\r\n`,

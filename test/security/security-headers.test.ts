@@ -12,8 +12,8 @@ const expected = {
   'x-content-type-options': 'nosniff',
 };
 
-/** A header that is sent twice would be a list here. */
-const ofSecurity = (headers: Headers) =>
+/** A repeated header has a list as its value, and so differs from the expected one. */
+const securityHeadersOf = (headers: Headers) =>
   Object.fromEntries(
     Object.entries(headers).filter(
       ([name]) =>
@@ -54,36 +54,36 @@ describe('security headers of the gateway', () => {
     ['401', 401, () => send(pets())],
     ['404 of the gateway', 404, () => send(`${kit.gateway.url}/nothing`)],
     ['405', 405, () => send(pets(), { method: 'PUT', key })],
-  ])('an answer to %s has each once', async (_name, status, ask) => {
-    const response = await ask();
+  ])('are sent once: %s', async (_name, status, request) => {
+    const response = await request();
     expect(response.status).toBe(status);
-    expect(ofSecurity(response.headers)).toEqual(expected);
+    expect(securityHeadersOf(response.headers)).toEqual(expected);
   });
 
-  test('429 and a ban have them too', async () => {
+  test('are sent with 429 and during a ban', async () => {
     const { key: limited, keyHash } = await kit.issue({ minute: 1 });
     await send(pets(), { key: limited });
     const refused = await send(pets(), { key: limited });
     expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
-    expect(ofSecurity(refused.headers)).toEqual(expected);
+    expect(securityHeadersOf(refused.headers)).toEqual(expected);
     await kit.redis.set(`gw:ban:{${keyHash}}`, 'by-hand', 'EX', 60);
     const banned = await send(pets(), { key: limited });
     expect(banned.json).toMatchObject({ code: 'api_key_banned' });
-    expect(ofSecurity(banned.headers)).toEqual(expected);
+    expect(securityHeadersOf(banned.headers)).toEqual(expected);
   });
 
   test.each([
-    ['no HTTP at all', 'NONSENSE\r\n\r\n', 400],
-    ['headers too large', `GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+    ['invalid HTTP', 'NONSENSE\r\n\r\n', 400],
+    ['oversized headers', `GET /v1/pets HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
     ['CONNECT', 'CONNECT example.org:443 HTTP/1.1\r\nHost: example.org:443\r\n\r\n', 405],
-  ])('the answer to %s has them', async (_name, bytes, status) => {
+  ])('are sent in response to %s', async (_name, bytes, status) => {
     const raw = await sendRaw(kit.gateway.port, bytes);
     expect(raw).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
-    expect(ofSecurity(rawHeaders(raw))).toEqual(expected);
+    expect(securityHeadersOf(rawHeaders(raw))).toEqual(expected);
   });
 
-  test("those of the upstream are replaced, and so is what it says of other sites' browsers", async () => {
-    const standard = kit.upstream.response;
+  test('replace those of the upstream, and its CORS headers are removed', async () => {
+    const defaultResponse = kit.upstream.response;
     kit.upstream.response = (_req, res) => {
       res
         .writeHead(200, {
@@ -98,21 +98,21 @@ describe('security headers of the gateway', () => {
         .end('[]');
     };
     const response = await send(pets(), { key });
-    kit.upstream.response = standard;
+    kit.upstream.response = defaultResponse;
     expect(response.status).toBe(200);
-    expect(ofSecurity(response.headers)).toEqual(expected);
+    expect(securityHeadersOf(response.headers)).toEqual(expected);
   });
 
-  test('an upstream that breaks off makes an error that has them', async () => {
-    const standard = kit.upstream.response;
+  test('are sent with 502 when the upstream closes the connection', async () => {
+    const defaultResponse = kit.upstream.response;
     kit.upstream.response = (req) => req.socket.destroy();
     const response = await send(pets(), { key });
-    kit.upstream.response = standard;
+    kit.upstream.response = defaultResponse;
     expect(response.status).toBe(502);
-    expect(ofSecurity(response.headers)).toEqual(expected);
+    expect(securityHeadersOf(response.headers)).toEqual(expected);
   });
 
-  test('a page of another site in a browser is told nothing: no CORS headers on a preflight, nor on the answer', async () => {
+  test('include no CORS headers, in response to a preflight or to a cross-origin request', async () => {
     const origin = { origin: 'https://shop.example' };
     const preflight = await send(pets(), {
       method: 'OPTIONS',
@@ -123,21 +123,24 @@ describe('security headers of the gateway', () => {
       },
     });
     expect(preflight.status).toBe(204);
-    expect(ofSecurity(preflight.headers)).toEqual(expected);
-    expect(ofSecurity((await send(pets(), { key, headers: origin })).headers)).toEqual(expected);
+    expect(securityHeadersOf(preflight.headers)).toEqual(expected);
+    expect(securityHeadersOf((await send(pets(), { key, headers: origin })).headers)).toEqual(expected);
   });
 
-  test('the OpenAPI document may be kept for five minutes', async () => {
+  test('allow caching of the OpenAPI document for five minutes', async () => {
     const response = await send(`${kit.gateway.url}/openapi.json`);
-    expect(ofSecurity(response.headers)).toEqual({ ...expected, 'cache-control': 'public, max-age=300' });
-    // Not what is none of it: the same path, refused.
+    expect(securityHeadersOf(response.headers)).toEqual({
+      ...expected,
+      'cache-control': 'public, max-age=300',
+    });
+    // An error at the same path is not cached.
     const refused = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
-    expect(ofSecurity(refused.headers)).toEqual(expected);
+    expect(securityHeadersOf(refused.headers)).toEqual(expected);
   });
 
-  test('a client that says itself that it came by https is not believed', async () => {
+  test('ignore X-Forwarded-Proto of an untrusted client', async () => {
     const response = await send(pets(), { key, headers: { 'x-forwarded-proto': 'https' } });
-    expect(ofSecurity(response.headers)).toEqual(expected);
+    expect(securityHeadersOf(response.headers)).toEqual(expected);
   });
 });
 
@@ -152,17 +155,17 @@ describe('Strict-Transport-Security behind a trusted proxy', () => {
     await kit[Symbol.asyncDispose]();
   });
 
-  const over = async (protocol: string, path: string) =>
+  const headerOver = async (protocol: string, path: string) =>
     (await send(kit.gateway.url + path, { headers: { 'x-forwarded-proto': protocol } })).header(
       'Strict-Transport-Security',
     );
 
-  test.each(['/v1/pets', '/openapi.json', '/nothing'])('%s over https has it', async (path) => {
-    expect(await over('https', path)).toBe('max-age=31536000');
+  test.each(['/v1/pets', '/openapi.json', '/nothing'])('is sent for %s over https', async (path) => {
+    expect(await headerOver('https', path)).toBe('max-age=31536000');
   });
 
-  test('over http it has not', async () => {
-    expect(await over('http', '/v1/pets')).toBeUndefined();
+  test('is not sent over http', async () => {
+    expect(await headerOver('http', '/v1/pets')).toBeUndefined();
   });
 });
 
@@ -180,19 +183,22 @@ describe('security headers of the pets service', () => {
     await directory[Symbol.asyncDispose]();
   });
 
-  const { 'cache-control': kept, 'x-content-type-options': sniffed } = expected;
+  const { 'cache-control': cacheControl, 'x-content-type-options': contentTypeOptions } = expected;
 
-  test.each(['/v1/pets', '/livez', '/nothing'])('%s may not be kept', async (path) => {
+  test.each(['/v1/pets', '/livez', '/nothing'])('forbid caching of %s', async (path) => {
     const response = await send(petsService.url + path);
-    expect(ofSecurity(response.headers)).toEqual({
-      'cache-control': kept,
-      'x-content-type-options': sniffed,
+    expect(securityHeadersOf(response.headers)).toEqual({
+      'cache-control': cacheControl,
+      'x-content-type-options': contentTypeOptions,
     });
   });
 
-  test('what is no HTTP neither', async () => {
+  test('forbid caching of the response to invalid HTTP', async () => {
     const raw = await sendRaw(petsService.port, 'NONSENSE\r\n\r\n');
     expect(raw).toMatch(/^HTTP\/1\.1 400 /);
-    expect(ofSecurity(rawHeaders(raw))).toEqual({ 'cache-control': kept, 'x-content-type-options': sniffed });
+    expect(securityHeadersOf(rawHeaders(raw))).toEqual({
+      'cache-control': cacheControl,
+      'x-content-type-options': contentTypeOptions,
+    });
   });
 });

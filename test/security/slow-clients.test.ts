@@ -68,11 +68,11 @@ const metrics = async (gateway: Service) => (await send(`${gateway.adminUrl}/met
 const postHead = (length: number) =>
   `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-describe('bodies that take their time', () => {
-  // What a test leaves behind when it fails would take the slots of the next.
+describe('slow request bodies', () => {
+  // Connections of a failed test would occupy slots in the next one.
   afterEach(closeAll);
 
-  test('keep no connection to the upstream busy; the others are served, and in the end so are they', async () => {
+  test('occupy no upstream connection: other requests are served, and the slow ones once they are complete', async () => {
     const before = kit.upstream.seen.length;
     const slow = await openMany(20, kit.gateway.port, `${postHead(4)}{`);
     for (let index = 0; index < 5; index += 1) {
@@ -85,58 +85,58 @@ describe('bodies that take their time', () => {
     expect(kit.upstream.seen.length - before).toBe(30);
   });
 
-  test('are few where they are large, of one key and in all; one more is 503, small ones are not concerned', async () => {
+  test('are limited per key and in total if they are large: one more gets 503, small ones are served', async () => {
     const size = 40_000;
-    const halfOf = (owner: string) =>
+    const halfRequest = (owner: string) =>
       `POST /v1/pets HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${owner}\r\nContent-Type: application/json\r\n` +
       `Content-Length: ${size}\r\n\r\n${' '.repeat(size / 2)}`;
     const body = ' '.repeat(size);
-    const oneMore = (owner: string) => postJson(`${kit.gateway.url}/v1/pets`, owner, body);
+    const postLarge = (owner: string) => postJson(`${kit.gateway.url}/v1/pets`, owner, body);
     const owners = await Promise.all(Array.from({ length: 9 }, () => kit.issue({ plan: 'business' })));
-    const [own = '', ...others] = owners.map((issued) => issued.key);
-    const last = others.at(-1) ?? '';
+    const [firstKey = '', ...others] = owners.map((issued) => issued.key);
+    const lastKey = others.at(-1) ?? '';
 
     const slow: { owner: string; connection: Connection }[] = [];
-    const hold = async (owner: string) => ({
+    const openSlow = async (owner: string) => ({
       owner,
-      connection: await open(kit.gateway.port, { bytes: halfOf(owner) }),
+      connection: await open(kit.gateway.port, { bytes: halfRequest(owner) }),
     });
-    const oneMoreOrFull = async (prober: string) => {
-      const { status } = await oneMore(prober);
-      // One that the prober was quicker than, and took the slot of, comes again.
+    const probe = async (prober: string) => {
+      const { status } = await postLarge(prober);
+      // A slow request that lost its slot to the probe is sent again.
       for (const [index, { owner, connection }] of slow.entries())
-        if (connection.received() !== '') slow[index] = await hold(owner);
+        if (connection.received() !== '') slow[index] = await openSlow(owner);
       return status;
     };
 
-    slow.push(...(await Promise.all(Array.from({ length: 8 }, () => hold(own)))));
-    await expect.poll(() => oneMoreOrFull(own), { timeout: 10_000 }).toBe(503);
-    const refused = await oneMore(own);
+    slow.push(...(await Promise.all(Array.from({ length: 8 }, () => openSlow(firstKey)))));
+    await expect.poll(() => probe(firstKey), { timeout: 10_000 }).toBe(503);
+    const refused = await postLarge(firstKey);
     expect(refused.json).toMatchObject({ code: 'service_unavailable', status: 503 });
     expect(refused.header('Retry-After')).toBe('1');
-    expect((await postJson(`${kit.gateway.url}/v1/pets`, own, {})).status).toBe(200);
+    expect((await postJson(`${kit.gateway.url}/v1/pets`, firstKey, {})).status).toBe(200);
 
-    // Others have slots of their own, as long as there are any.
-    expect((await oneMore(last)).status).toBe(200);
+    // Each key has its own slots, up to the total limit.
+    expect((await postLarge(lastKey)).status).toBe(200);
     for (const other of others.slice(0, 7))
-      slow.push(...(await Promise.all(Array.from({ length: 8 }, () => hold(other)))));
-    await expect.poll(() => oneMoreOrFull(last), { timeout: 10_000 }).toBe(503);
+      slow.push(...(await Promise.all(Array.from({ length: 8 }, () => openSlow(other)))));
+    await expect.poll(() => probe(lastKey), { timeout: 10_000 }).toBe(503);
 
-    const [finishes, givesUp] = slow;
-    finishes?.connection.socket.write(' '.repeat(size / 2));
-    await expect.poll(() => finishes?.connection.received()).toMatch(/^HTTP\/1\.1 200 /);
-    givesUp?.connection.socket.destroy();
-    await expect.poll(async () => (await oneMore(own)).status).toBe(200);
+    const [completed, aborted] = slow;
+    completed?.connection.socket.write(' '.repeat(size / 2));
+    await expect.poll(() => completed?.connection.received()).toMatch(/^HTTP\/1\.1 200 /);
+    aborted?.connection.socket.destroy();
+    await expect.poll(async () => (await postLarge(firstKey)).status).toBe(200);
   });
 
-  test('take no more memory sent byte by byte than at once', { tags: ['linux'] }, async () => {
+  test('take no more memory if they are sent byte by byte', { tags: ['linux'] }, async () => {
     const size = 300_000;
     const residentMiB = () => residentBytes(kit.gateway.pid) / 1024 / 1024;
     const before = residentMiB();
     const chunked = `POST /v1/pets HTTP/1.1\r\n${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const slow = await openMany(4, kit.gateway.port, chunked + '1\r\nx\r\n'.repeat(size));
     await sleep(1500);
-    // Kept as chunks they took half a gigabyte and more.
+    // Buffered as separate chunks, they would take more than 500 MB.
     expect(residentMiB() - before).toBeLessThan(200);
     for (const { socket } of slow) socket.write('0\r\n\r\n');
     for (const { received } of slow) await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
@@ -144,8 +144,8 @@ describe('bodies that take their time', () => {
   });
 });
 
-describe('an answer that nobody reads', () => {
-  test('is not fetched whole, and is cut off after a while, at the upstream too', async () => {
+describe('a response to a slow reader', () => {
+  test('is not read from the upstream if the client stops reading, and both connections are closed', async () => {
     let written = 0;
     let upstreamClosed = false;
     kit.upstream.response = (req, res) => {
@@ -169,7 +169,7 @@ describe('an answer that nobody reads', () => {
     const { socket } = await open(kit.gateway.port, { bytes: `GET /v1/pets HTTP/1.1\r\n${head}\r\n` });
     socket.pause();
     await expect.poll(() => upstreamClosed).toBe(true);
-    // What is on its way in the buffers of two connections.
+    // Only the socket buffers of both connections are filled.
     expect(written).toBeLessThan(64 * 1024 * 1024);
     await expect
       .poll(() => metrics(kit.gateway))
@@ -178,7 +178,7 @@ describe('an answer that nobody reads', () => {
       );
   });
 
-  test('and is read slowly, but read, arrives whole', async () => {
+  test('arrives complete if the client keeps reading', async () => {
     const length = 24 * 1024 * 1024;
     kit.upstream.response = (_req, res) => {
       res.writeHead(200, { 'content-type': 'application/json' });
@@ -186,7 +186,7 @@ describe('an answer that nobody reads', () => {
     };
     const bytes = `GET /v1/pets HTTP/1.1\r\n${head}Connection: close\r\n\r\n`;
     const { socket, received, closed } = await open(kit.gateway.port, { bytes });
-    // Longer in all than the limit is, but no byte waits that long.
+    // Takes longer than the timeout in total, but never pauses that long.
     socket.on('data', () => {
       socket.pause();
       setTimeout(() => socket.resume(), 5);
@@ -201,13 +201,13 @@ describe('an answer that nobody reads', () => {
 describe('a connection', () => {
   const get = () => `GET /v1/pets HTTP/1.1\r\n${head}\r\n`;
 
-  test('is closed when nothing comes any more', async () => {
+  test('is closed after the keep-alive timeout', async () => {
     const { received, closed } = await open(kit.gateway.port, { bytes: get() });
     await expect.poll(closed).toBe(true);
     expect(received().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200']);
   });
 
-  test('is closed after so many requests, the last answer of which says so', async () => {
+  test('is closed after the maximum number of requests, as the last response announces', async () => {
     const before = kit.upstream.seen.length;
     const responses = await sendRaw(kit.gateway.port, get().repeat(5));
     expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(Array(3).fill('HTTP/1.1 200'));
@@ -225,7 +225,7 @@ describe.concurrent('connections', () => {
     startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, ...env });
   const get = () => `GET /v1/pets HTTP/1.1\r\nConnection: close\r\n${head}\r\n`;
 
-  test('beyond the limit are told so, and closed; room is for the next', async ({ expect }) => {
+  test('over the limit get 503 until another one closes', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '5' });
     const [first] = await openMany(5, gateway.port);
     const refused = parseRaw(await sendRaw(gateway.port, get()));
@@ -237,7 +237,7 @@ describe.concurrent('connections', () => {
     expect(refused.headers).toMatch(/^Retry-After: 1$/m);
     expect(refused.headers).toMatch(/^Connection: close$/m);
     expect(refused.headers).toMatch(/^X-RateLimit-Limit: 60$/m);
-    // One that says nothing is told nothing, and is not kept.
+    // A connection without a request is closed without a response.
     expect(await sendRaw(gateway.port, '')).toBe('');
     const text = await metrics(gateway);
     expect(text).toContain('gateway_connections 5');
@@ -246,17 +246,17 @@ describe.concurrent('connections', () => {
     await expect.poll(async () => parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
   });
 
-  test('that come in masses beyond the limit cost nothing: most are closed at once', async ({ expect }) => {
+  test('far over the limit are all closed, and the one within it is served', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '1' });
     const [served] = await openMany(1, gateway.port);
-    const masses = await openMany(500, gateway.port);
-    await expect.poll(() => masses.filter(({ closed }) => closed()).length).toBe(500);
+    const flood = await openMany(500, gateway.port);
+    await expect.poll(() => flood.filter(({ closed }) => closed()).length).toBe(500);
     served?.socket.write(get());
     await expect.poll(() => served?.received()).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="total"} 500');
   });
 
-  test('of one address are limited, and other addresses are not concerned', async ({ expect }) => {
+  test('of one address are limited, and other addresses are served', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3' });
     await openMany(3, gateway.port);
     const refused = parseRaw(await sendRaw(gateway.port, get()));
@@ -269,48 +269,48 @@ describe.concurrent('connections', () => {
     const other = await open(gateway.port, { bytes: get(), localAddress: '127.0.0.2' });
     await expect.poll(other.received).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="address"} 1');
-    const told = gateway
+    const warnings = gateway
       .output()
       .split('\n')
       .filter((line) => line.includes('MAX_CONNECTIONS_PER_ADDRESS'));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toContain('"address":"127.0.0.1"');
-    const toHead = await sendRaw(gateway.port, get().replace('GET', 'HEAD'));
-    expect(toHead).toMatch(/^HTTP\/1\.1 429 [^]*\r\n\r\n$/);
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('"address":"127.0.0.1"');
+    const headResponse = await sendRaw(gateway.port, get().replace('GET', 'HEAD'));
+    expect(headResponse).toMatch(/^HTTP\/1\.1 429 [^]*\r\n\r\n$/);
   });
 
   test(
-    'are no more than the system allows, and the log says so at the start',
+    'are limited by the open files that the system allows, with a warning at startup',
     { tags: ['linux'] },
     async ({ expect }) => {
       const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, MAX_CONNECTIONS: '2000' };
       await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 180 });
-      const lowered = gateway
+      const warnings = gateway
         .output()
         .split('\n')
         .filter((line) => line.includes('ulimit -n'));
-      expect(lowered).toHaveLength(1);
-      expect(lowered[0]).toContain(
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]).toContain(
         '"maxConnections":70,"wanted":2000,"openFiles":180,"upstreamConnections":10',
       );
       await openMany(150, gateway.port);
-      // The admin port is reached all the same, and who is refused is told.
+      // The admin port still works, and a refused client gets a response.
       expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
       expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(503);
     },
   );
 
-  test('of our own proxies are not limited by address', async ({ expect }) => {
+  test('of trusted proxies are not limited per address', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS_PER_ADDRESS: '3', TRUST_PROXY: '127.0.0.1' });
     await openMany(10, gateway.port);
     expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
   });
 
-  test('may bring as many bytes of headers as is set', async ({ expect }) => {
+  test('accept headers up to MAX_HEADER_BYTES', async ({ expect }) => {
     await using gateway = await start({ MAX_HEADER_BYTES: '2048' });
-    const sized = async (bytes: number) =>
+    const statusWithHeader = async (bytes: number) =>
       parseRaw(await sendRaw(gateway.port, `${get().slice(0, -2)}X: ${'a'.repeat(bytes)}\r\n\r\n`)).status;
-    expect(await sized(1500)).toBe(200);
-    expect(await sized(2048)).toBe(431);
+    expect(await statusWithHeader(1500)).toBe(200);
+    expect(await statusWithHeader(2048)).toBe(431);
   });
 });

@@ -15,7 +15,7 @@ afterAll(async () => {
   await both[Symbol.asyncDispose]();
 });
 
-/** Sends it and resets the connection, sooner or later. */
+/** Sends the bytes and resets the connection after the delay. */
 async function sendAndVanish(port: number, bytes: string, afterMs: number): Promise<void> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});
@@ -30,28 +30,28 @@ describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) 
   const get = () => `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${credentials()}\r\n`;
   const post = () =>
     `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${credentials()}Content-Type: application/json\r\n`;
-  const tunnel = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
+  const connectRequest = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 
   test.each<[string, () => string]>([
     ['a request', get],
     ['many requests', () => get().repeat(20)],
     ['half a request', () => get().slice(0, 40)],
     ['half a body', () => `${post()}Content-Length: 100\r\n\r\n{`],
-    ['a body that it holds back', () => `${post()}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`],
-    ['a broken body', () => `${post()}Transfer-Encoding: chunked\r\n\r\nx\r\n`],
-    ['a request for a tunnel', () => tunnel],
-    ['a request for a tunnel, behind another', () => get() + tunnel],
     [
-      'a request for a tunnel, behind one that closes the connection',
-      () => get().replace('Host', 'Connection: close\r\nHost') + tunnel,
+      'a body that waits for 100 Continue',
+      () => `${post()}Content-Length: 100\r\nExpect: 100-continue\r\n\r\n`,
     ],
-    ['requests for tunnels, behind refused ones', () => `NONSENSE\r\n\r\n${tunnel}${tunnel}`],
+    ['an invalid chunk', () => `${post()}Transfer-Encoding: chunked\r\n\r\nx\r\n`],
+    ['CONNECT', () => connectRequest],
+    ['CONNECT after another request', () => get() + connectRequest],
     [
-      'a request to upgrade',
-      () => get().replace('Host', 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost'),
+      'CONNECT after a request that closes the connection',
+      () => get().replace('Host', 'Connection: close\r\nHost') + connectRequest,
     ],
-    ['noise', () => '\x16\x03\x01\x00'],
-  ])('that sends %s and vanishes harms nobody', async (_name, make) => {
+    ['CONNECT twice after an invalid request', () => `NONSENSE\r\n\r\n${connectRequest}${connectRequest}`],
+    ['an Upgrade', () => get().replace('Host', 'Connection: Upgrade\r\nUpgrade: websocket\r\nHost')],
+    ['a TLS handshake', () => '\x16\x03\x01\x00'],
+  ])('that sends %s and resets the connection does no harm', async (_name, make) => {
     const service = both[name];
     const rounds = Array.from({ length: 60 }, (_, index) => sendAndVanish(service.port, make(), index % 4));
     await Promise.all(rounds);
@@ -61,7 +61,7 @@ describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) 
   });
 });
 
-test('a request for a tunnel is refused after the answers to those before it', async () => {
+test('CONNECT is refused after the responses to earlier requests', async () => {
   const get = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${both.key}\r\n\r\n`;
   const responses = await sendRaw(both.gateway.port, `${get}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n${get}`);
   expect(responses.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 405']);

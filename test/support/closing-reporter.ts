@@ -2,8 +2,8 @@ import type { Reporter, TestCase, TestModule } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
- * Ends the output of a run with a line for each test that passed only when it was retried, and one that says how many
- * tests were skipped for want of what.
+ * Ends the output of a run with a line for each retried test, and a line with the number of skipped tests and what they
+ * are missing.
  */
 export class ClosingReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {

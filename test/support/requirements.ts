@@ -3,11 +3,11 @@ import { networkInterfaces } from 'node:os';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
-/** Something that not every machine has. Tests that need it have its name as a tag, and are skipped without it. */
+/** A program or feature that not every machine has. Tests that need it have its name as a tag. */
 export interface Requirement {
   name: string;
   description: string;
-  /** Vitest applies the options of a tag to the tests that have it. */
+  /** Whether the tests are skipped: Vitest applies the options of a tag to all tests that have it. */
   skip: boolean;
 }
 

@@ -5,14 +5,14 @@ import { findPostgres, startPostgresServer } from './stores/postgres-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Address of an empty database, to be followed by names of more; undefined where PostgreSQL is missing. */
+    /** URL of a database from which others are created; undefined if PostgreSQL is not installed. */
     postgresAdminUrl: string | undefined;
-    /** Where everything that services write is kept until the end (evidence.ts). */
+    /** Directory for everything that services write (evidence.ts). */
     evidenceDirectory: string;
   }
 }
 
-/** What all files share. One PostgreSQL, since making one takes seconds; files that kill theirs start their own. */
+/** Starts one PostgreSQL for all files, because a start takes seconds. Files that kill it start their own. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   await using stack = new AsyncDisposableStack();
   const evidence = stack.use(await temporaryDirectory());

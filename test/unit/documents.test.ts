@@ -9,7 +9,7 @@ import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 
-/** Length of each document in lines; its reader has one question, and does not read on forever. */
+/** Maximum number of lines. */
 const maxLines = 200;
 const documents = {
   'README.md': 120,
@@ -37,7 +37,7 @@ function section(path: string, heading: string): string {
   return lines.slice(start + 1, end === -1 ? undefined : end).join('\n');
 }
 
-/** First cells of the table rows. */
+/** Code in the first cell of each table row. */
 const firstCells = (text: string) => Array.from(text.matchAll(/^\| `([^`]+)`/gm), ([, cell = '']) => cell);
 
 test('OPERATIONS.md lists every setting, and no other', () => {
@@ -91,7 +91,7 @@ test.each(Object.entries(documents))('%s has at most %d lines', (path, limit) =>
   expect(read(path).trimEnd().split('\n').length).toBeLessThanOrEqual(limit);
 });
 
-test.each(Object.keys(documents))('the links of %s lead to files and headings', (path) => {
+test.each(Object.keys(documents))('the links of %s lead to existing files and headings', (path) => {
   const links = Array.from(read(path).matchAll(/\]\(([^)\s]+)\)/g), ([, target = '']) => target);
   const broken = links.filter((link) => {
     if (/^https?:/.test(link)) return false;
@@ -107,7 +107,7 @@ test.each(Object.keys(documents))('the links of %s lead to files and headings', 
   expect(broken).toEqual([]);
 });
 
-/** Anchors of the headings, as GitHub makes them. */
+/** Anchors that GitHub generates for the headings. */
 function anchorsOf(markdown: string): string[] {
   return Array.from(markdown.matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
     heading

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Lints a tree that has nothing but these files. @returns messages by file */
+/** Lints a tree that contains only these files. @returns messages by file */
 async function lint(imports: readonly { file: string; imported: string }[]): Promise<Map<string, string>> {
   await using directory = await temporaryDirectory();
   cpSync(join(root, '.oxlintrc.json'), join(directory.path, '.oxlintrc.json'));
@@ -30,8 +30,8 @@ async function lint(imports: readonly { file: string; imported: string }[]): Pro
   );
 }
 
-/** One import each against a direction of gateway/README.md, section Folders. */
-const uphill = [
+/** Each import breaks a direction of gateway/README.md, section Folders. */
+const forbiddenImports = [
   { file: 'gateway/server.ts', imported: './operations/api-key-store.ts' },
   { file: 'gateway/instance.ts', imported: './journey/authenticate.ts' },
   { file: 'gateway/journey/authenticate.ts', imported: '../operations/api-key-store.ts' },
@@ -55,7 +55,7 @@ const uphill = [
   { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },
 ];
 
-const downhill = [
+const allowedImports = [
   { file: 'gateway/app.ts', imported: './journey/authenticate.ts' },
   { file: 'gateway/journey/authenticate.ts', imported: '../api-keys/api-key-cache.ts' },
   { file: 'gateway/quota/quota.ts', imported: '../plans/plans.ts' },
@@ -64,12 +64,12 @@ const downhill = [
   { file: 'pets-service/server.ts', imported: '../prisma/migrate.ts' },
 ];
 
-test('an import against the direction of the folders is refused by lint', async () => {
-  const refused = await lint(uphill);
-  expect([...refused.keys()].toSorted()).toEqual(uphill.map(({ file }) => file).toSorted());
+test('lint refuses an import against the direction of the folders', async () => {
+  const refused = await lint(forbiddenImports);
+  expect([...refused.keys()].toSorted()).toEqual(forbiddenImports.map(({ file }) => file).toSorted());
   expect(refused.get('gateway/journey/authenticate.ts')).toContain('gateway/README.md, Folders');
 });
 
-test('an import in the direction of the folders is accepted', async () => {
-  expect(await lint(downhill)).toEqual(new Map());
+test('lint accepts an import in the direction of the folders', async () => {
+  expect(await lint(allowedImports)).toEqual(new Map());
 });

@@ -5,10 +5,7 @@ const folder = (service: string) => new URL(`../../${service}/runtime/`, import.
 const names = (service: string) => readdirSync(folder(service)).toSorted();
 const read = (service: string, name: string) => readFileSync(new URL(name, folder(service)), 'utf8');
 
-test.each(names('pets-service'))(
-  '%s is the same to the byte in both services, which share no code',
-  (name) => {
-    expect(names('gateway')).toContain(name);
-    expect(read('pets-service', name)).toBe(read('gateway', name));
-  },
-);
+test.each(names('pets-service'))('%s is identical in both services', (name) => {
+  expect(names('gateway')).toContain(name);
+  expect(read('pets-service', name)).toBe(read('gateway', name));
+});

@@ -1,10 +1,10 @@
 import type { Service } from '../kits/service.ts';
 
 const alarm = /"level":[56]0|internal_error|Uncaught|Unhandled|DeprecationWarning|MaxListeners/;
-/** On a machine that is so busy that Redis seems to be away for a moment. */
+/** Logged on a machine that is so busy that Redis times out for a moment. */
 const busyMachine = /"msg":"Redis is unavailable; known keys/;
 
-/** What a service has written that somebody should look into. */
+/** Output lines of a service that point to a bug. */
 export function alarmsOf({ output }: Pick<Service, 'output'>): string[] {
   return output()
     .split('\n')

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { inject } from 'vitest';
 
 /*
- * All that services have written while the tests ran, and all secrets that were theirs to keep. Both are compared
- * when everything else is over (test/afterwards/).
+ * Records what the services write, and the secrets that they must not expose. test/afterwards/ searches for the secrets.
  */
 
 /**
  * - output: logs and metrics
- * - refusals: answers of 400 and above, with their headers
+ * - refusals: responses with a status of 400 or above, and their headers
  * - upstream: requests as the stand-in for the pets service received them
  * - secrets: API keys and signed tokens
  */
@@ -22,28 +21,28 @@ function append(kind: EvidenceKind, text: string): void {
   appendFileSync(join(inject('evidenceDirectory'), `${kind}-${process.pid}`), text);
 }
 
-/** Notes what a service has logged or told in its metrics. */
+/** Records logs or metrics of a service. */
 export function keepOutput(text: string): void {
   append('output', text);
 }
 
-/** Notes the answer to a request that was refused. */
+/** Records the response to a refused request. */
 export function keepRefusal(status: number, response: string): void {
   if (status >= 400) append('refusals', `${response}\n`);
 }
 
-/** Notes what the upstream was told. */
+/** Records requests that the upstream received. */
 export function keepUpstreamRequests(requests: readonly string[]): void {
   if (requests.length > 0) append('upstream', `${requests.join('\n')}\n`);
 }
 
-/** Notes the secrets in a text that is meant to hold some: the answer of `keys issue`, a header for the upstream. */
+/** Records the secrets in a text that may contain some, such as the output of `keys issue`. */
 export function keepSecrets(text: string): void {
   const secrets = text.match(secretPattern) ?? [];
   if (secrets.length > 0) append('secrets', `${secrets.join('\n')}\n`);
 }
 
-/** All of one kind, a file at a time: together they may be longer than a string can be. */
+/** Reads one kind file by file, because all of it may exceed the maximum length of a string. */
 export async function* readEvidence(kind: EvidenceKind): AsyncGenerator<string> {
   const directory = inject('evidenceDirectory');
   const names = (await readdir(directory)).filter((name) => name.startsWith(`${kind}-`));
@@ -52,18 +51,15 @@ export async function* readEvidence(kind: EvidenceKind): AsyncGenerator<string> 
 
 const partLength = 21;
 
-/**
- * A part of a secret that gives it away: of a key none of the nine characters that identify it to people, of a token
- * its signature, since all else of one is no secret.
- */
-function tellingPart(secret: string): string {
+/** The part to search for: of a key after the nine characters that may be shown, of a token its signature. */
+function secretPart(secret: string): string {
   const [, , signature] = secret.split('.');
   return signature === undefined ? secret.slice(9, 9 + partLength) : signature.slice(0, partLength);
 }
 
-/** Finds secrets in texts, each read once however many secrets there are. */
+/** Finds secrets in texts. Reads each text once, for any number of secrets. */
 export function createSecretFinder(secrets: Iterable<string>): (text: string) => string[] {
-  const parts = new Set(Array.from(secrets, tellingPart));
+  const parts = new Set(Array.from(secrets, secretPart));
   return function findSecrets(text) {
     const found = new Set<string>();
     for (const [run] of text.matchAll(/[\w-]{21,}/g)) {

@@ -2,8 +2,8 @@ import type { Limits } from '../../../gateway/plans/limits.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 
 /*
- * What quotas and bans are meant to do, written down a second time and without Redis: the script is held against it.
- * Times are those of the test, which moves its own clock; the day is a number that the test gives.
+ * A second implementation of quotas and bans, without Redis, which the script is compared with. The test passes the
+ * time and the number of the day.
  */
 
 export type Expected =
@@ -19,18 +19,18 @@ export interface ExpectedUsage {
   violations: number;
 }
 
-/** What a counter holds that was edited into a list. */
+/** Stands for the content of a counter that was edited into a list. */
 export const aList = '(a list)';
 
 interface Expiring {
-  /** Undefined: without an expiry, as only somebody who edits by hand leaves it. */
+  /** Undefined without an expiry, which only a manual edit can cause. */
   endsAtMs: number | undefined;
 }
 
 const minuteMs = 60_000;
 
-/** A counter that is no whole number counts as empty. */
-const counted = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ?? '') ? Number(text) : 0);
+/** A counter that is not a positive integer counts as zero. */
+const parseCount = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ?? '') ? Number(text) : 0);
 
 const integer = /^(0|-?[1-9]\d*)$/;
 
@@ -39,8 +39,8 @@ export class QuotaModel {
   minute: (Expiring & { text: string }) | undefined;
   days = new Map<number, string>();
   ban: Expiring | undefined;
-  refusals: number[] = [];
-  bansInRow = 0;
+  violations: number[] = [];
+  consecutiveBans = 0;
   lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
 
   private readonly policy: BanPolicy;
@@ -49,7 +49,7 @@ export class QuotaModel {
     this.policy = policy;
   }
 
-  /** @param rev that the caller knows, undefined to take the record as it is */
+  /** @param rev the rev in the caller's cache; undefined accepts any */
   request(nowMs: number, day: number, limits: Limits, rev: number | undefined): Expected {
     if (rev !== undefined && rev !== this.rev) return { outcome: 'stale' };
     const { ban, policy } = this;
@@ -58,10 +58,10 @@ export class QuotaModel {
       if (nowMs < ban.endsAtMs) return { outcome: 'banned', remainingMs: ban.endsAtMs - nowMs, isNew: false };
     }
     const { minuteUsed, minuteLeftMs } = this.openMinute(nowMs);
-    const dayUsed = counted(this.days.get(day));
+    const dayUsed = parseCount(this.days.get(day));
     if (this.minute !== undefined && minuteUsed > 0) this.minute.endsAtMs ??= nowMs + minuteMs;
     if (minuteUsed >= limits.minute || dayUsed >= limits.day) {
-      return this.refuse(nowMs) ?? { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsed };
+      return this.recordViolation(nowMs) ?? { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsed };
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
     this.minute = { text: String(minuteUsed + 1), endsAtMs };
@@ -74,13 +74,13 @@ export class QuotaModel {
     const banEndsAtMs = ban && (ban.endsAtMs ?? nowMs + policy.maxBanSeconds * 1000);
     return {
       ...this.openMinute(nowMs),
-      dayUsed: counted(this.days.get(day)),
+      dayUsed: parseCount(this.days.get(day)),
       banMs: Math.max(0, (banEndsAtMs ?? nowMs) - nowMs),
-      violations: this.recentRefusals(nowMs).length,
+      violations: this.recentViolations(nowMs).length,
     };
   }
 
-  /** @returns whether the counter can be added to */
+  /** @returns false if the counter is not an integer */
   addToDay(day: number, requests: number): boolean {
     const text = this.days.get(day) ?? '0';
     if (!integer.test(text)) return false;
@@ -88,45 +88,45 @@ export class QuotaModel {
     return true;
   }
 
-  forgetRefusals(): void {
-    this.refusals = [];
-    this.bansInRow = 0;
+  clearViolations(): void {
+    this.violations = [];
+    this.consecutiveBans = 0;
     this.lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Moments at which an answer changes. So close to one nobody can say which side a request is on. */
-  turningPoints(): number[] {
-    const { refusals, minute, ban, policy, lastBanEndsAtMs } = this;
+  /** Times at which a decision changes. The decision on a request close to one is unpredictable. */
+  transitionTimes(): number[] {
+    const { violations, minute, ban, policy, lastBanEndsAtMs } = this;
     return [
       minute?.endsAtMs,
       ban?.endsAtMs,
       lastBanEndsAtMs + policy.resetSeconds * 1000,
-      ...refusals.flatMap((atMs) => [atMs + 1000, atMs + policy.windowSeconds * 1000]),
+      ...violations.flatMap((atMs) => [atMs + 1000, atMs + policy.windowSeconds * 1000]),
     ].filter((atMs) => atMs !== undefined);
   }
 
   private openMinute(nowMs: number): { minuteUsed: number; minuteLeftMs: number } {
     const { text, endsAtMs = nowMs + minuteMs } = this.minute ?? {};
-    const minuteUsed = nowMs < endsAtMs ? counted(text) : 0;
+    const minuteUsed = nowMs < endsAtMs ? parseCount(text) : 0;
     return { minuteUsed, minuteLeftMs: minuteUsed === 0 ? minuteMs : endsAtMs - nowMs };
   }
 
-  private recentRefusals(nowMs: number): number[] {
-    return this.refusals.filter((atMs) => atMs > nowMs - this.policy.windowSeconds * 1000);
+  private recentViolations(nowMs: number): number[] {
+    return this.violations.filter((atMs) => atMs > nowMs - this.policy.windowSeconds * 1000);
   }
 
-  /** @returns the ban that this refusal leads to, if it does */
-  private refuse(nowMs: number): Expected | undefined {
+  /** @returns the ban that this violation leads to, if any */
+  private recordViolation(nowMs: number): Expected | undefined {
     const { policy } = this;
-    if (!policy.enabled || nowMs - (this.refusals.at(-1) ?? 0) < 1000) return undefined;
-    this.refusals = [...this.recentRefusals(nowMs), nowMs];
-    if (this.refusals.length < policy.violations) return undefined;
-    if (nowMs >= this.lastBanEndsAtMs + policy.resetSeconds * 1000) this.bansInRow = 0;
-    const remainingMs = Math.min(policy.banSeconds * 2 ** this.bansInRow, policy.maxBanSeconds) * 1000;
+    if (!policy.enabled || nowMs - (this.violations.at(-1) ?? 0) < 1000) return undefined;
+    this.violations = [...this.recentViolations(nowMs), nowMs];
+    if (this.violations.length < policy.violations) return undefined;
+    if (nowMs >= this.lastBanEndsAtMs + policy.resetSeconds * 1000) this.consecutiveBans = 0;
+    const remainingMs = Math.min(policy.banSeconds * 2 ** this.consecutiveBans, policy.maxBanSeconds) * 1000;
     this.ban = { endsAtMs: nowMs + remainingMs };
     this.lastBanEndsAtMs = nowMs + remainingMs;
-    this.bansInRow += 1;
-    this.refusals = [];
+    this.consecutiveBans += 1;
+    this.violations = [];
     return { outcome: 'banned', remainingMs, isNew: true };
   }
 }

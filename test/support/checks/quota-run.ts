@@ -14,21 +14,21 @@ import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { aList, QuotaModel, type Expected } from './quota-model.ts';
 
-/** What may happen to one API key. */
+/** A step of a scenario for one API key. */
 type Step =
-  | { does: 'request'; rev: 'right' | 'old' | 'any' }
+  | { does: 'request'; rev: 'current' | 'stale' | 'any' }
   | { does: 'burst'; requests: number }
-  /** Asked again and again, a little less or more than a second apart. */
-  | { does: 'hammer'; times: number; everyMs: number }
-  | { does: 'outlast ban' }
-  /** A request is refused, and repeated once its Retry-After is over. */
-  | { does: 'wait as told' }
+  /** Requests slightly less or more than a second apart. */
+  | { does: 'send repeatedly'; times: number; everyMs: number }
+  | { does: 'wait for end of ban' }
+  /** A request that is retried after its Retry-After if it is refused. */
+  | { does: 'heed Retry-After' }
   | { does: 'advance'; ms: number }
   | { does: 'set limits'; limits: Limits }
   | { does: 'raise rev' }
-  | { does: 'change record'; base: 'right' | 'old' }
-  | { does: 'ban by hand'; ms: number | undefined }
-  | { does: 'lift ban'; forget: boolean }
+  | { does: 'change record'; base: 'current' | 'stale' }
+  | { does: 'ban manually'; ms: number | undefined }
+  | { does: 'lift ban'; clearViolations: boolean }
   | { does: 'report day usage'; requests: number; daysAgo: 0 | 1 }
   | { does: 'edit counter'; window: 'minute' | 'day'; text: string; keepExpiry: boolean }
   | { does: 'edit violations'; field: 'recent' | 'bans' | 'bannedUntil'; text: string }
@@ -42,10 +42,23 @@ const ms = fc.oneof(
   fc.integer({ min: 1, max: 3 * dayMs }),
 );
 const limits = fc.record({ minute: fc.integer({ min: 1, max: 8 }), day: fc.integer({ min: 1, max: 40 }) });
-const nonsense = fc.constantFrom('', 'x', '-3', '2.5', '1e3', '0x10', 'nan', 'inf', '-inf', ' 7', '007', '0');
-const counter = fc.oneof(
+const invalidNumber = fc.constantFrom(
+  '',
+  'x',
+  '-3',
+  '2.5',
+  '1e3',
+  '0x10',
+  'nan',
+  'inf',
+  '-inf',
+  ' 7',
+  '007',
+  '0',
+);
+const counterText = fc.oneof(
   fc.integer({ min: 1, max: 50 }).map(String),
-  nonsense,
+  invalidNumber,
   fc.constantFrom('1'.repeat(15), '1'.repeat(16), '9'.repeat(18), aList),
 );
 
@@ -54,7 +67,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({
       does: fc.constant('request' as const),
-      rev: fc.constantFrom('right' as const, 'right', 'right', 'any', 'old'),
+      rev: fc.constantFrom('current' as const, 'current', 'current', 'any', 'stale'),
     }),
   },
   {
@@ -64,13 +77,13 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 5,
     arbitrary: fc.record({
-      does: fc.constant('hammer' as const),
+      does: fc.constant('send repeatedly' as const),
       times: fc.integer({ min: 1, max: 6 }),
       everyMs: fc.constantFrom(600, 1100, 1700),
     }),
   },
-  { weight: 3, arbitrary: fc.record({ does: fc.constant('wait as told' as const) }) },
-  { weight: 5, arbitrary: fc.record({ does: fc.constant('outlast ban' as const) }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('heed Retry-After' as const) }) },
+  { weight: 5, arbitrary: fc.record({ does: fc.constant('wait for end of ban' as const) }) },
   { weight: 8, arbitrary: fc.record({ does: fc.constant('advance' as const), ms }) },
   { weight: 2, arbitrary: fc.record({ does: fc.constant('set limits' as const), limits }) },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('raise rev' as const) }) },
@@ -78,17 +91,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       does: fc.constant('change record' as const),
-      base: fc.constantFrom('right' as const, 'old' as const),
+      base: fc.constantFrom('current' as const, 'stale' as const),
     }),
   },
   {
     weight: 1,
     arbitrary: fc.record({
-      does: fc.constant('ban by hand' as const),
+      does: fc.constant('ban manually' as const),
       ms: fc.option(fc.integer({ min: 1000, max: 100_000 }), { nil: undefined }),
     }),
   },
-  { weight: 1, arbitrary: fc.record({ does: fc.constant('lift ban' as const), forget: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ does: fc.constant('lift ban' as const), clearViolations: fc.boolean() }),
+  },
   {
     weight: 1,
     arbitrary: fc.record({
@@ -102,7 +118,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       does: fc.constant('edit counter' as const),
       window: fc.constantFrom('minute' as const, 'day' as const),
-      text: counter,
+      text: counterText,
       keepExpiry: fc.boolean(),
     }),
   },
@@ -111,7 +127,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       does: fc.constant('edit violations' as const),
       field: fc.constantFrom('recent' as const, 'bans' as const, 'bannedUntil' as const),
-      text: nonsense,
+      text: invalidNumber,
     }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('replace violations' as const) }) },
@@ -127,7 +143,7 @@ const policy: fc.Arbitrary<BanPolicy> = fc
     resetSeconds: fc.integer({ min: 1, max: 7200 }),
   })
   .map(({ doublings, enabled, violations, windowSeconds, banSeconds, resetSeconds }) => {
-    // Not a power of two of the first one, so that the longest cuts a doubling short.
+    // Not the first length times a power of two, so that the maximum cuts a doubling short.
     const maxBanSeconds = Math.ceil(banSeconds * 2 ** doublings * 1.25);
     return { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds };
   });
@@ -145,10 +161,10 @@ export const quotaStory: fc.Arbitrary<QuotaStory> = fc.record({
 });
 
 /**
- * Lets time pass for one API key: what is left of each expiry, and each moment that is written down, moves into the
- * past; what would have expired meanwhile is gone. A server's clock can't be set, and this comes to the same.
+ * Moves the keys of one API key into the past, because the clock of the server cannot be set: shortens each expiry,
+ * shifts each stored time, and deletes expired keys.
  */
-const letTimePass = `
+const advanceTimeScript = `
 local passed = tonumber(ARGV[1])
 for index = 1, 3 do
   local left = redis.call('PTTL', KEYS[index])
@@ -169,7 +185,7 @@ if redis.call('TYPE', KEYS[3]).ok == 'hash' then
     end
   end
 end
--- Today's counter becomes that of the day before; those of days before that are gone by then.
+-- Today's counter becomes yesterday's; older ones would have expired.
 if ARGV[2] ~= '0' then
   if ARGV[2] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then
     redis.call('RENAME', KEYS[4], KEYS[5])
@@ -179,19 +195,19 @@ if ARGV[2] ~= '0' then
 end
 `;
 
-/** Between the clock of the script and that of an expiry, which are read one after another. */
+/** The script reads its clock and an expiry one after the other. */
 const toleranceMs = 200;
-/** No request is made closer than this to a moment at which its answer changes. */
+/** Minimum distance between a request and a time at which the decision changes. */
 const clearanceMs = 250;
-/** One that was decided on later than this after it had been looked for such a moment shows nothing. */
+/** Maximum time between that check and the decision. Any later decision proves nothing. */
 const stallMs = 150;
 
-/** The machine was too busy for the story to be told. Nothing is wrong with it. */
+/** The machine was too busy to run the scenario, which is then discarded. */
 class Stalled extends Error {}
 
-/** Tells a story to Redis and to the model, and fails where they disagree. To be used within a property. */
-export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<void> {
-  const { policy, steps } = story;
+/** Runs a scenario on Redis and on the model, and fails if they disagree. For use in a property. */
+export async function tellStory(redis: RedisClient, scenario: QuotaStory): Promise<void> {
+  const { policy, steps } = scenario;
   const keyHash = randomBytes(32).toString('hex');
   const [recordKey, minuteKey, banKey, violationsKey] = [
     redisKeys.apiKey(keyHash),
@@ -199,49 +215,49 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
     redisKeys.ban(keyHash),
     redisKeys.violations(keyHash),
   ];
-  /** What has no expiry because somebody took it away. */
+  /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
-  let limits = story.limits;
-  /** How far the key's own time is ahead of the server's. */
+  let limits = scenario.limits;
+  /** Difference between the time of the scenario and that of the server. */
   let aheadMs = 0;
-  /** How many midnights have passed in it. */
+  /** Number of midnights that have passed in the scenario. */
   let midnights = 0;
   const serverMs = async () => {
     const [seconds, micros] = await redis.time();
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
   };
-  /** Days of the model, which goes on where Redis only ever knows today. */
-  const dayOf = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
+  /** Day of the model, which advances with the scenario. In Redis it is always today. */
+  const modelDay = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
   const dayKey = (serverNowMs: number, daysAgo = 0) =>
     redisKeys.day(keyHash, utcDate(dayNumberOf(serverNowMs) - daysAgo));
 
-  async function pass(passedMs: number): Promise<void> {
+  async function advance(passedMs: number): Promise<void> {
     const nowMs = await serverMs();
     const crossed = dayNumberOf(nowMs + aheadMs + passedMs) - dayNumberOf(nowMs + aheadMs);
     const keys = [minuteKey, banKey, violationsKey, dayKey(nowMs), dayKey(nowMs, 1)];
-    await redis.eval(letTimePass, keys.length, ...keys, passedMs, Math.min(crossed, 2));
+    await redis.eval(advanceTimeScript, keys.length, ...keys, passedMs, Math.min(crossed, 2));
     aheadMs += passedMs;
     midnights += crossed;
   }
 
-  let clearAtMs = 0;
+  let checkedAtMs = 0;
 
-  async function keepClear(): Promise<void> {
+  async function avoidTransitions(): Promise<void> {
     const isClose = (nowMs: number) =>
-      model.turningPoints().some((atMs) => Math.abs(atMs - nowMs) < clearanceMs);
-    clearAtMs = await serverMs();
-    while (isClose(clearAtMs + aheadMs)) {
-      await pass(clearanceMs);
-      clearAtMs = await serverMs();
+      model.transitionTimes().some((atMs) => Math.abs(atMs - nowMs) < clearanceMs);
+    checkedAtMs = await serverMs();
+    while (isClose(checkedAtMs + aheadMs)) {
+      await advance(clearanceMs);
+      checkedAtMs = await serverMs();
     }
   }
 
   function assertNoStall(serverNowMs: number): void {
-    if (serverNowMs - clearAtMs > stallMs) throw new Stalled();
+    if (serverNowMs - checkedAtMs > stallMs) throw new Stalled();
   }
 
-  // Without a time limit: a machine that is busy is no outage here.
+  // No timeout: a busy machine does not count as an outage here.
   const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
 
   const consume = (rev: number) => {
@@ -253,36 +269,36 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
-    const expected = model.request(nowMs + aheadMs, dayOf(nowMs), limits, known);
-    expect(withoutTimes(decision)).toEqual(inWords(expected, limits, nowMs));
-    for (const [actual, wanted] of times(decision, expected, nowMs)) {
+    const expected = model.request(nowMs + aheadMs, modelDay(nowMs), limits, known);
+    expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs));
+    for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);
     }
   }
 
   async function request(rev = model.rev): Promise<QuotaDecision> {
-    await keepClear();
+    await avoidTransitions();
     const decision = await consume(rev);
     compare(decision, rev);
     return decision;
   }
 
   async function burst(requests: number): Promise<void> {
-    await keepClear();
+    await avoidTransitions();
     const decisions = await Promise.all(Array.from({ length: requests }, () => consume(model.rev)));
     for (const decision of decisions) compare(decision, model.rev);
   }
 
-  async function waitAsTold(): Promise<void> {
+  async function heedRetryAfter(): Promise<void> {
     const decision = await request();
     if (decision.outcome !== 'limited') return;
-    // With the day used up as well, only midnight helps.
+    // If the day is used up as well, the request is still refused after the minute.
     if (decision.violated === 'minute' && decision.day.remaining === 0) return;
     const seconds = Number(retryAfter(decision[decision.violated].resetMs)['Retry-After']);
     const midnightMs = dayMs - ((decision.nowMs + aheadMs) % dayMs);
-    await pass(decision.violated === 'minute' ? seconds * 1000 : midnightMs);
-    // At the very moment at which the window ends, or just after it: the one side that is promised.
-    clearAtMs = await serverMs();
+    await advance(decision.violated === 'minute' ? seconds * 1000 : midnightMs);
+    // No avoidTransitions(): a request at the exact end of the window has to be allowed.
+    checkedAtMs = await serverMs();
     const again = await consume(model.rev);
     compare(again, model.rev);
     expect(again.outcome).toBe('allowed');
@@ -308,9 +324,9 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
         requests,
         (dayNumberOf(nowMs) - daysAgo + 2) * (dayMs / 1000),
       );
-    if (model.addToDay(dayOf(nowMs) - daysAgo, requests)) {
+    if (model.addToDay(modelDay(nowMs) - daysAgo, requests)) {
       expect(await report()).toBe(1);
-      // Sent again, since its answer was lost.
+      // A report is sent again if its reply was lost.
       expect(await report()).toBe(0);
     } else {
       await expect(report()).rejects.toThrow(/not an integer|WRONGTYPE/);
@@ -318,7 +334,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
   }
 
   async function editCounter(window: 'minute' | 'day', text: string, keepExpiry: boolean): Promise<void> {
-    await keepClear();
+    await avoidTransitions();
     const nowMs = await serverMs();
     const key = window === 'minute' ? minuteKey : dayKey(nowMs);
     const open = (model.minute?.endsAtMs ?? 0) > nowMs + aheadMs ? model.minute?.endsAtMs : undefined;
@@ -333,41 +349,41 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
     if (window === 'minute') {
       model.minute = { text, endsAtMs: keepExpiry && text !== aList ? open : undefined };
     } else {
-      model.days.set(dayOf(nowMs), text);
+      model.days.set(modelDay(nowMs), text);
     }
   }
 
   async function editViolations(field: 'recent' | 'bans' | 'bannedUntil', text: string): Promise<void> {
-    await keepClear();
-    // Digits in it would be moments.
+    await avoidTransitions();
+    // Digits in it would count as times.
     const written = field === 'recent' ? text.replaceAll(/\d/g, '') : text;
     edited.add(violationsKey);
     if ((await redis.type(violationsKey)) === 'string') await redis.del(violationsKey);
     await redis.hset(violationsKey, field, written);
-    if (field === 'recent') model.refusals = [];
-    else model.bansInRow = 0;
+    if (field === 'recent') model.violations = [];
+    else model.consecutiveBans = 0;
     if (field === 'bannedUntil') model.lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  async function take(step: Step): Promise<void> {
+  async function runStep(step: Step): Promise<void> {
     switch (step.does) {
       case 'request':
-        await request({ right: model.rev, old: model.rev - 1, any: anyRev }[step.rev]);
+        await request({ current: model.rev, stale: model.rev - 1, any: anyRev }[step.rev]);
         return;
       case 'burst':
         return burst(step.requests);
-      case 'hammer':
+      case 'send repeatedly':
         for (let time = 0; time < step.times; time += 1) {
           await request();
-          await pass(step.everyMs);
+          await advance(step.everyMs);
         }
         return;
-      case 'wait as told':
-        return waitAsTold();
-      case 'outlast ban':
-        return pass(Math.max(1, Math.ceil((model.ban?.endsAtMs ?? 0) - (await serverMs()) - aheadMs)));
+      case 'heed Retry-After':
+        return heedRetryAfter();
+      case 'wait for end of ban':
+        return advance(Math.max(1, Math.ceil((model.ban?.endsAtMs ?? 0) - (await serverMs()) - aheadMs)));
       case 'advance':
-        return pass(step.ms);
+        return advance(step.ms);
       case 'set limits':
         ({ limits } = step);
         return;
@@ -376,18 +392,18 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
         await redis.hincrby(recordKey, 'rev', 1);
         return;
       case 'change record':
-        return changeRecord(step.base === 'right' ? model.rev : model.rev - 1);
-      case 'ban by hand':
+        return changeRecord(step.base === 'current' ? model.rev : model.rev - 1);
+      case 'ban manually':
         if (step.ms === undefined) edited.add(banKey);
-        clearAtMs = await serverMs();
+        checkedAtMs = await serverMs();
         await redis.call('SET', banKey, 'by-hand', ...(step.ms === undefined ? [] : ['PX', step.ms]));
         assertNoStall(await serverMs());
-        model.ban = { endsAtMs: step.ms === undefined ? undefined : clearAtMs + aheadMs + step.ms };
+        model.ban = { endsAtMs: step.ms === undefined ? undefined : checkedAtMs + aheadMs + step.ms };
         return;
       case 'lift ban':
-        await redis.del(banKey, ...(step.forget ? [violationsKey] : []));
+        await redis.del(banKey, ...(step.clearViolations ? [violationsKey] : []));
         model.ban = undefined;
-        if (step.forget) model.forgetRefusals();
+        if (step.clearViolations) model.clearViolations();
         return;
       case 'report day usage':
         return reportDayUsage(step.requests, step.daysAgo);
@@ -398,19 +414,19 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
       case 'replace violations':
         edited.add(violationsKey);
         await redis.set(violationsKey, 'not a hash');
-        model.forgetRefusals();
+        model.clearViolations();
         return;
     }
   }
 
   async function compareUsage(): Promise<void> {
-    await keepClear();
+    await avoidTransitions();
     const usage = await readUsage(redis, { keyHash, rev: model.rev, limits, banPolicy: policy });
     expect(usage).toBeDefined();
     if (usage === undefined) return;
     const { nowMs, minute, day } = usage;
     assertNoStall(nowMs);
-    const expected = model.usage(nowMs + aheadMs, dayOf(nowMs));
+    const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
     const { minuteUsed, dayUsed, violations } = expected;
     expect({
       minuteUsed: minute.used,
@@ -424,7 +440,7 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
   await redis.hset(recordKey, { id: 'k', plan: 'p', rev: String(model.rev) });
   for (const [index, step] of steps.entries()) {
     try {
-      await take(step);
+      await runStep(step);
       await compareUsage();
     } catch (error) {
       if (error instanceof Stalled) fc.pre(false);
@@ -432,13 +448,13 @@ export async function tellStory(redis: RedisClient, story: QuotaStory): Promise<
     }
   }
   for (const key of await redis.keys(`*${keyHash}*`)) {
-    // One that has none is told by -1; one that ends in this very moment by 0 or -2.
+    // -1 means no expiry; 0 or -2 means that the key expires at this moment.
     if (!edited.has(key)) expect(await redis.pttl(key), `${key} never expires`).not.toBe(-1);
   }
   await redis.del(recordKey);
 }
 
-/** All of a decision but what depends on the clock. */
+/** The decision without the values that depend on the clock. */
 function withoutTimes(decision: QuotaDecision): object {
   switch (decision.outcome) {
     case 'stale':
@@ -458,7 +474,7 @@ function withoutTimes(decision: QuotaDecision): object {
   }
 }
 
-function inWords(expected: Expected, limits: Limits, nowMs: number): object {
+function expectedDecision(expected: Expected, limits: Limits, nowMs: number): object {
   switch (expected.outcome) {
     case 'stale':
       return { outcome: 'stale' };
@@ -477,8 +493,8 @@ function inWords(expected: Expected, limits: Limits, nowMs: number): object {
   }
 }
 
-/** What depends on the clock, as pairs of what was answered and what should have been. */
-function times(decision: QuotaDecision, expected: Expected, nowMs: number): [number, number][] {
+/** The values that depend on the clock, as pairs of actual and expected. */
+function timePairs(decision: QuotaDecision, expected: Expected, nowMs: number): [number, number][] {
   if (decision.outcome === 'stale' || expected.outcome === 'stale') return [];
   if (decision.outcome === 'banned') {
     return expected.outcome === 'banned' ? [[decision.remainingMs, expected.remainingMs]] : [];

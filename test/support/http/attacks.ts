@@ -1,20 +1,20 @@
 /*
- * Requests that are made so that two servers might disagree: on where they end, on what they ask for, on who sends
- * them. Each is given a mark for its own target; where a request hides in it, that one's target says smuggled.
+ * Requests that two servers may understand differently: where they end, what they request, or who sends them. Each has
+ * a mark in its target; the target of a hidden request contains `smuggled`.
  */
 
 export interface Attack {
   name: string;
-  /** Latin1, one character a byte. */
+  /** Latin1, one character per byte. */
   bytes: string;
-  /** Statuses of the answers, in order. */
+  /** Statuses of the responses, in order. */
   expected: number[];
 }
 
 export interface Disguise {
   /** Value of Authorization. */
   credential: string;
-  /** Told apart from all others. */
+  /** Unique among all attacks. */
   mark: string;
 }
 
@@ -23,7 +23,7 @@ type Row = [name: string, make: Make, ...expected: number[]];
 
 const head = ({ credential }: Disguise) => `Host: x\r\nAuthorization: ${credential}\r\n`;
 
-/** What would be carried out if a server took the end of a body for a request. */
+/** A hidden request, which is executed if a server takes the end of a body for a request. */
 export const smuggled = (disguise: Disguise) => {
   const pet = JSON.stringify({ name: `smuggled-${disguise.mark}`, categoryId: 1 });
   return `POST /v1/pets?smuggled=${disguise.mark} HTTP/1.1\r\n${head(disguise)}Content-Type: application/json\r\nContent-Length: ${pet.length}\r\n\r\n${pet}`;
@@ -31,19 +31,19 @@ export const smuggled = (disguise: Disguise) => {
 
 const pet = '{"name":"Rex","categoryId":1}';
 
-/** A create with these lines of framing, and these bytes behind its headers. */
+/** A create with these framing headers, and these bytes after its headers. */
 const post =
   (lines: string, body: string | Make, version = '1.1'): Make =>
   (disguise) =>
     `POST /v1/pets?mark=${disguise.mark} HTTP/${version}\r\n${head(disguise)}Content-Type: application/json\r\n${lines}\r\n\r\n${typeof body === 'string' ? body : body(disguise)}`;
 
-/** A listing with these header lines. */
+/** A list request with these header lines. */
 const get =
   (lines: string, after: string | Make = ''): Make =>
   (disguise) =>
     `GET /v1/pets?mark=${disguise.mark} HTTP/1.1\r\n${head(disguise)}${lines}\r\n\r\n${typeof after === 'string' ? after : after(disguise)}`;
 
-/** A request line, with good headers. */
+/** A request line with valid headers. */
 const line =
   (start: string | Make): Make =>
   (disguise) =>
@@ -77,14 +77,14 @@ const lengths: Row[] = [
   ['a length in a folded line', post('Content-Length:\r\n 29', pet), 400],
   ['a length after a bare LF', post('X: y\nContent-Length: 29', pet), 400],
   ['a length after a bare CR', post('X: y\rContent-Length: 29', pet), 400],
-  ['a length behind a NUL', post('Content-Length\0: 29', pet), 400],
-  ['a length under another name', get('Content_Length: 400'), 200],
+  ['a length with a NUL in its name', post('Content-Length\0: 29', pet), 400],
+  ['a length with an underscore in its name', get('Content_Length: 400'), 200],
   ['no length at all', post('X: y', get('Y: z')), 400, 200],
 ];
 
 const codings: Row[] = [
-  ['in other letters', post('tRANSFER-eNCODING: ChUnKeD', chunked), 201],
-  ['behind a tab', post('Transfer-Encoding:\tchunked', chunked), 201],
+  ['in mixed case', post('tRANSFER-eNCODING: ChUnKeD', chunked), 201],
+  ['after a tab', post('Transfer-Encoding:\tchunked', chunked), 201],
   ...(
     [
       ['that is unknown', 'Transfer-Encoding: xchunked'],
@@ -98,14 +98,14 @@ const codings: Row[] = [
       ['another in the first of two lines', `Transfer-Encoding: x\r\n${te}`],
       ['in quotes', 'Transfer-Encoding: "chunked"'],
       ['with a parameter', 'Transfer-Encoding: chunked;q=1'],
-      ['with an empty element before', 'Transfer-Encoding: ,chunked'],
-      ['with an empty element behind', 'Transfer-Encoding: chunked,'],
+      ['with an empty element before it', 'Transfer-Encoding: ,chunked'],
+      ['with an empty element after it', 'Transfer-Encoding: chunked,'],
       ['that is empty', 'Transfer-Encoding:'],
-      ['with a vertical tab before', 'Transfer-Encoding:\x0bchunked'],
-      ['with a vertical tab behind', 'Transfer-Encoding: chunked\x0b'],
-      ['with a form feed before', 'Transfer-Encoding:\x0cchunked'],
-      ['with a no-break space before', 'Transfer-Encoding:\xa0chunked'],
-      ['with a NUL behind', 'Transfer-Encoding: chunked\0'],
+      ['with a vertical tab before it', 'Transfer-Encoding:\x0bchunked'],
+      ['with a vertical tab after it', 'Transfer-Encoding: chunked\x0b'],
+      ['with a form feed before it', 'Transfer-Encoding:\x0cchunked'],
+      ['with a no-break space before it', 'Transfer-Encoding:\xa0chunked'],
+      ['with a NUL after it', 'Transfer-Encoding: chunked\0'],
       ['in a folded line', 'Transfer-Encoding:\r\n chunked'],
       ['in a line folded with a tab', 'Transfer-Encoding:\r\n\tchunked'],
       ['folded in the middle', 'Transfer-Encoding: chun\r\n ked'],
@@ -116,7 +116,7 @@ const codings: Row[] = [
       ['after a bare CR', `X: y\r${te}`],
       ['before a bare CR', `${te}\rX: y`],
       ['whose name ends with a NUL', 'Transfer-Encoding\0: chunked'],
-      ['whose name ends with another byte', 'Transfer-Encoding\xff: chunked'],
+      ['whose name ends with a non-ASCII byte', 'Transfer-Encoding\xff: chunked'],
     ] satisfies [string, string][]
   ).map(([name, lines]): Row => [name, post(lines, emptyThenSmuggled), 400]),
   ['chunked in HTTP/1.0', post(te, emptyThenSmuggled, '1.0'), 400],
@@ -125,7 +125,7 @@ const codings: Row[] = [
     post(`${te}\r\nConnection: keep-alive`, emptyThenSmuggled, '1.0'),
     400,
   ],
-  ['under another name, and no length', get('Transfer_Encoding: chunked'), 200],
+  ['with an underscore in its name, and no length', get('Transfer_Encoding: chunked'), 200],
   ['named in Connection', post(`${te}\r\nConnection: transfer-encoding`, chunked), 201],
   [
     'a length named in Connection',
@@ -149,8 +149,8 @@ const chunks: Row[] = [
   ['a size with 0x', inChunks((d) => `0x1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
   ['a signed size', inChunks((d) => `+1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
   ['a negative size', inChunks((d) => `-1\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size with a space before', inChunks((d) => ` 1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size with a space behind', inChunks((d) => `1d \r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
+  ['a size after a space', inChunks((d) => ` 1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
+  ['a size before a space', inChunks((d) => `1d \r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
   ['a size with an underscore', inChunks((d) => `1_d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
   ['an empty size', inChunks((d) => `\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
   ['a size of 2^64', inChunks((d) => `10000000000000000\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
@@ -161,12 +161,12 @@ const chunks: Row[] = [
   ['a last chunk that ends with bare LFs', inChunks((d) => `1d\r\n${pet}\r\n0\n\n${smuggled(d)}`), 400],
   ['a last chunk of many zeros', inChunks(`1d\r\n${pet}\r\n00000\r\n\r\n`), 201],
   [
-    'trailers that would frame',
+    'trailers with framing headers',
     inChunks(`1d\r\n${pet}\r\n0\r\nContent-Length: 5\r\nTransfer-Encoding: x\r\n\r\n`),
     400,
   ],
   [
-    'trailers that would authenticate',
+    'trailers with Authorization and Host',
     inChunks(`1d\r\n${pet}\r\n0\r\nAuthorization: x\r\nHost: evil\r\n\r\n`),
     201,
   ],
@@ -190,8 +190,8 @@ const lines: Row[] = [
   ['a NUL in a value', get('X: a\0b'), 400],
   ['a DEL in a value', get('X: a\x7fb'), 400],
   ['an escape in a value', get('X: a\x1b[2Jb'), 400],
-  ['other bytes than ASCII in a value', get('X: \xc3\xa4\xff'), 200],
-  ['other bytes than ASCII in a name', get('X\xe4: y'), 400],
+  ['non-ASCII bytes in a value', get('X: \xc3\xa4\xff'), 200],
+  ['non-ASCII bytes in a name', get('X\xe4: y'), 400],
   ['an empty name', get(': y'), 400],
   ['a header without a colon', get('X'), 400],
   ['a space in a name', get('X y: z'), 400],
@@ -202,7 +202,7 @@ const lines: Row[] = [
     431,
   ],
   ['headers of 100 kB', get(`X: ${'a'.repeat(100_000)}`), 431],
-  ['line ends before the request', (d) => `\r\n\r\n${get('X: y')(d)}`, 200],
+  ['line breaks before the request', (d) => `\r\n\r\n${get('X: y')(d)}`, 200],
   [
     'a request line that ends with a bare LF',
     (d) => `GET /v1/pets?mark=${d.mark} HTTP/1.1\n${head(d)}\r\n`,
@@ -220,7 +220,7 @@ const lines: Row[] = [
       `GET /v1/pets?mark=${mark} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${credential}\r\n\r\n`,
     400,
   ]),
-  ['Expect of something else, and a hidden request', post('Expect: magic\r\nContent-Length: 29', pet), 417],
+  ['an unsupported Expect and a hidden request', post('Expect: magic\r\nContent-Length: 29', pet), 417],
   [
     'Upgrade with a hidden request',
     get('Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 29', pet),
@@ -245,9 +245,9 @@ const startLines: Row[] = [
   ['absolute form without a path', line((d) => `GET http://x?mark=${d.mark} HTTP/1.1`), 404],
   ['absolute form of another scheme', line('GET ftp://x/v1/pets HTTP/1.1'), 400],
   ['absolute form with two slashes', line('GET http:////v1/pets HTTP/1.1'), 404],
-  ['a scheme and half a host', line('GET p://[/v1/pets HTTP/1.1'), 400],
-  ['absolute form with half a host', line((d) => `GET http://[/v1/pets?mark=${d.mark} HTTP/1.1`), 200],
-  ['absolute form with a host and no port', line((d) => `GET http://a:b?mark=${d.mark} HTTP/1.1`), 404],
+  ['an unknown scheme with an incomplete host', line('GET p://[/v1/pets HTTP/1.1'), 400],
+  ['absolute form with an incomplete host', line((d) => `GET http://[/v1/pets?mark=${d.mark} HTTP/1.1`), 200],
+  ['absolute form with an invalid port', line((d) => `GET http://a:b?mark=${d.mark} HTTP/1.1`), 404],
   ['authority form', line('GET x:80 HTTP/1.1'), 400],
   ['asterisk form of a GET', line('GET * HTTP/1.1'), 400],
   ['asterisk form of OPTIONS', line('OPTIONS * HTTP/1.1'), 204],
@@ -308,22 +308,22 @@ const startLines: Row[] = [
   ['a tab in the target', line('GET /v1/\tpets HTTP/1.1'), 400],
   ['a NUL in the target', line('GET /v1/pets\0 HTTP/1.1'), 400],
   ['a DEL in the target', line('GET /v1/pets\x7f HTTP/1.1'), 400],
-  ['other bytes than ASCII in the target', line('GET /v1/p\xe4ts HTTP/1.1'), 400],
-  ['other bytes than ASCII in the query', line((d) => `GET /v1/pets?mark=${d.mark}&\xe4 HTTP/1.1`), 400],
+  ['non-ASCII bytes in the target', line('GET /v1/p\xe4ts HTTP/1.1'), 400],
+  ['non-ASCII bytes in the query', line((d) => `GET /v1/pets?mark=${d.mark}&\xe4 HTTP/1.1`), 400],
   ['a bare CR in the target', line((d) => `GET /v1/pets?mark=${d.mark}\rX: HTTP/1.1`), 400],
   ['a bare LF in the target', line((d) => `GET /v1/pets?mark=${d.mark}\nX: HTTP/1.1`), 400],
   ['quotes and braces in the query', line((d) => `GET /v1/pets?mark=${d.mark}&"<{|}>^\` HTTP/1.1`), 200],
   ['two spaces before the target', line((d) => `GET  /v1/pets?mark=${d.mark} HTTP/1.1`), 200],
-  ['two spaces behind the target', line((d) => `GET /v1/pets?mark=${d.mark}  HTTP/1.1`), 200],
+  ['two spaces after the target', line((d) => `GET /v1/pets?mark=${d.mark}  HTTP/1.1`), 200],
   ['HTTP/0.9', () => 'GET /v1/pets\r\n\r\n', 401],
   ['HTTP/1.2', line('GET /v1/pets HTTP/1.2'), 400],
   ['HTTP/2.0', line('GET /v1/pets HTTP/2.0'), 400],
-  ['HTTP/1.1 in small letters', line('GET /v1/pets http/1.1'), 400],
+  ['HTTP/1.1 in lower case', line('GET /v1/pets http/1.1'), 400],
   ['HTTP/01.1', line('GET /v1/pets HTTP/01.1'), 400],
   ['ICE/1.0', line('GET /v1/pets ICE/1.0'), 400],
   ['RTSP/1.0', line('DESCRIBE /v1/pets RTSP/1.0'), 405],
-  ['a method in small letters', line('get /v1/pets HTTP/1.1'), 400],
-  ['a method that nobody knows', line('SMUGGLE /v1/pets HTTP/1.1'), 400],
+  ['a method in lower case', line('get /v1/pets HTTP/1.1'), 400],
+  ['an unknown method', line('SMUGGLE /v1/pets HTTP/1.1'), 400],
   ['a method with a NUL', line('GE\0T /v1/pets HTTP/1.1'), 400],
   ['TRACE', line('TRACE /v1/pets HTTP/1.1'), 405],
   ['PURGE', line('PURGE /v1/pets HTTP/1.1'), 405],
@@ -340,7 +340,7 @@ export const attackGroups = {
   'a start line with': startLines,
 };
 
-/** Every attack, with a mark of its own. */
+/** Every attack, each with its own mark. */
 export function makeAttacks(credential: string): Attack[] {
   return Object.entries(attackGroups).flatMap(([group, rows], groupIndex) =>
     rows.map(([name, make, ...expected], index) => ({

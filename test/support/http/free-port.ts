@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * A port of the loopback interface that nobody uses at this moment. Not one of those that Linux gives to connections
- * (net.ipv4.ip_local_port_range): what listens on it may be stopped and started again, and find it taken by one meanwhile.
+ * Finds an unused port of the loopback interface. It is outside of net.ipv4.ip_local_port_range, so that no outgoing
+ * connection takes it while a server restarts.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

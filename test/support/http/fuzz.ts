@@ -9,23 +9,23 @@ import { parseMessages } from './strict-http.ts';
 
 interface FuzzOptions {
   service: Service;
-  /** What the service accepts as Authorization. */
+  /** Valid value of Authorization. */
   credential: string;
   cases: number;
   seed: number;
-  /** After this long without an answer, what ends the request is sent, which ends what waits for an answer, too. */
+  /** Time without data after which the terminator is sent. */
   quietMs?: number;
 }
 
-const inParallel = 100;
-/** Ends whatever is unfinished: no parser takes it for the beginning of a request. */
+const concurrency = 100;
+/** Ends any unfinished request. No parser accepts it as the start of another one. */
 const terminator = '\r\n\r\n\0\r\n\r\n';
-/** After this long without an answer to the terminator, our side of the connection is closed. */
-const moreQuietMs = 250;
+/** Time without data after the terminator until the client closes its side of the connection. */
+const quietAfterTerminatorMs = 250;
 
 /**
- * Sends malformed requests, each on a connection of its own, and fails with the first to which the answer is no
- * success, no client error with an Error body and no clean close, cut down to what it takes.
+ * Sends malformed requests, each on its own connection. Each must get a success, a client error with an Error body or a
+ * clean close. The first that does not is shortened and reported.
  */
 export async function fuzz({
   service,
@@ -35,49 +35,49 @@ export async function fuzz({
   quietMs = 25,
 }: FuzzOptions): Promise<Map<number, number>> {
   const attacks = makeAttacks(credential).filter(({ bytes }) => bytes.length < 4000);
-  const good = attacks.filter(({ expected: [status = 0] }) => status < 400);
-  // What is nearly good gets furthest.
-  const corpus = attacks.concat(good, good, good).map(({ bytes }) => bytes);
+  const valid = attacks.filter(({ expected: [status = 0] }) => status < 400);
+  // Mutations of valid requests get furthest.
+  const corpus = attacks.concat(valid, valid, valid).map(({ bytes }) => bytes);
   const next = createMutations(seed, corpus);
   const statuses = new Map<number, number>();
   let sent = 0;
   let memoryBefore = 0;
 
-  async function work(): Promise<void> {
+  async function runWorker(): Promise<void> {
     while (sent < cases) {
       sent += 1;
       if (sent === Math.ceil(cases / 4)) memoryBefore = residentBytes(service.pid);
       const input = next();
-      const outcome = judge(await exchange(service.port, input, quietMs));
-      if ('fault' in outcome) {
+      const outcome = judge(await sendAndReceive(service.port, input, quietMs));
+      if ('problem' in outcome) {
         const shortest = await minimise(service.port, input, quietMs);
-        throw new Error(`seed ${seed}: ${outcome.fault}\nto ${JSON.stringify(shortest)}`);
+        throw new Error(`seed ${seed}: ${outcome.problem}\nrequest: ${JSON.stringify(shortest)}`);
       }
       for (const status of outcome.statuses) statuses.set(status, (statuses.get(status) ?? 0) + 1);
     }
   }
 
   console.info(`fuzzing with seed ${seed}`);
-  await Promise.all(Array.from({ length: inParallel }, work));
-  expectUnharmed(service, memoryBefore);
+  await Promise.all(Array.from({ length: concurrency }, runWorker));
+  expectHealthy(service, memoryBefore);
   return statuses;
 }
 
 const maxGrowthBytes = 150 * 1024 * 1024;
 
-function expectUnharmed(service: Service, memoryBefore: number): void {
+function expectHealthy(service: Service, memoryBefore: number): void {
   expect(() => process.kill(service.pid, 0), service.output().slice(-2000)).not.toThrow();
   expect(alarmsOf(service)).toEqual([]);
   expect(residentBytes(service.pid) - memoryBefore).toBeLessThan(maxGrowthBytes);
 }
 
-interface Exchange {
+interface Received {
   received: string;
-  /** The server was not the one to end it. */
+  /** The server did not end the connection cleanly. */
   cutShort: boolean;
 }
 
-function exchange(port: number, input: string, quietMs: number): Promise<Exchange> {
+function sendAndReceive(port: number, input: string, quietMs: number): Promise<Received> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
@@ -87,13 +87,13 @@ function exchange(port: number, input: string, quietMs: number): Promise<Exchang
       quiet = setTimeout(() => {
         cutShort = true;
         socket.end();
-      }, moreQuietMs);
+      }, quietAfterTerminatorMs);
     }, quietMs);
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
       quiet.refresh();
     });
-    // A reset: bytes of ours were still on their way when the server had closed.
+    // A reset: the server closed the connection before it received all bytes.
     socket.on('error', () => {
       cutShort = true;
     });
@@ -105,16 +105,17 @@ function exchange(port: number, input: string, quietMs: number): Promise<Exchang
   });
 }
 
-function judge({ received, cutShort }: Exchange): { statuses: number[] } | { fault: string } {
+function judge({ received, cutShort }: Received): { statuses: number[] } | { problem: string } {
   const { messages, rest, broken } = parseMessages(received, 'responses');
   const shown = JSON.stringify(received.slice(-2000));
-  if (broken !== undefined) return { fault: `a broken answer, ${broken}: ${shown}` };
-  if (rest !== '' && !cutShort) return { fault: `half an answer: ${shown}` };
+  if (broken !== undefined) return { problem: `malformed response, ${broken}: ${shown}` };
+  if (rest !== '' && !cutShort) return { problem: `incomplete response: ${shown}` };
   const statuses = messages.map(({ start }) => Number(start.split(' ')[1]));
   for (const [index, { body }] of messages.entries()) {
     const status = statuses[index] ?? 0;
-    if (status >= 500) return { fault: `a server error: ${shown}` };
-    if (status >= 400 && !isErrorBody(body, status)) return { fault: `no Error body: ${shown}` };
+    if (status >= 500) return { problem: `server error: ${shown}` };
+    if (status >= 400 && !isErrorBody(body, status))
+      return { problem: `client error without an Error body: ${shown}` };
   }
   return { statuses };
 }
@@ -130,13 +131,13 @@ function isErrorBody(text: string, status: number): boolean {
   );
 }
 
-/** The shortest that still fails, found by leaving out ever smaller parts. */
+/** Shortens a failing request by removing ever smaller parts. */
 async function minimise(port: number, input: string, quietMs: number): Promise<string> {
   let shortest = input;
   for (let size = Math.ceil(input.length / 2); size >= 1; size = Math.floor(size / 2)) {
     for (let at = 0; at < shortest.length; at += size) {
       const shorter = shortest.slice(0, at) + shortest.slice(at + size);
-      if ('fault' in judge(await exchange(port, shorter, quietMs))) shortest = shorter;
+      if ('problem' in judge(await sendAndReceive(port, shorter, quietMs))) shortest = shorter;
     }
   }
   return shortest;

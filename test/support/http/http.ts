@@ -5,7 +5,7 @@ import { keepRefusal } from '../checks/evidence.ts';
 export interface ClientResponse {
   status: number;
   headers: Record<string, string | string[] | undefined>;
-  /** A header that is sent once; fails where it is sent twice. */
+  /** Value of a header. Throws if the header is repeated. */
   header(name: string): string | undefined;
   text: string;
   json: unknown;
@@ -20,7 +20,7 @@ interface SendOptions {
 
 const agent = new Agent({ keepAliveTimeout: 1000 });
 
-/** One request over HTTP, with its answer read to the end. */
+/** Sends a request over HTTP and reads the complete response. */
 export async function send(
   url: string,
   { method = 'GET', key, headers = {}, body }: SendOptions = {},
@@ -55,18 +55,18 @@ export function postJson(
   headers: Record<string, string> = {},
 ): Promise<ClientResponse> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
-  const ofBody = { 'content-type': 'application/json' };
-  return send(url, { method: 'POST', key, headers: { ...ofBody, ...headers }, body: text });
+  const contentType = { 'content-type': 'application/json' };
+  return send(url, { method: 'POST', key, headers: { ...contentType, ...headers }, body: text });
 }
 
-/** Sends bytes as they are and returns all that comes back until the server closes the connection. */
+/** Sends raw bytes and returns everything received until the server closes the connection. */
 export function sendRaw(port: number, bytes: string | Buffer, timeoutMs = 10_000): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1');
     let received = '';
     const timer = setTimeout(() => {
       socket.destroy();
-      reject(new Error(`the connection was not closed; received so far: ${received}`));
+      reject(new Error(`the server did not close the connection; received so far: ${received}`));
     }, timeoutMs);
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1');
@@ -81,7 +81,7 @@ export function sendRaw(port: number, bytes: string | Buffer, timeoutMs = 10_000
   });
 }
 
-/** Parts of a raw answer. */
+/** Parses a raw response. */
 export function parseRaw(raw: string): { status: number; headers: string; json: unknown } {
   const [head = '', body = ''] = raw.split('\r\n\r\n');
   return {

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+/** Random numbers from 0 to 1, determined by the seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,7 +9,7 @@ function createRandom(seed: number): () => number {
   };
 }
 
-/** What parsers of HTTP and JSON stumble over. */
+/** Tokens that often break parsers of HTTP and JSON. */
 const tokens = [
   '\r\n',
   '\n',
@@ -74,20 +74,20 @@ const tokens = [
 ];
 
 /**
- * Makes requests out of others: what is good or an attack is cut, doubled, spliced and changed in places.
- * @param corpus latin1, one character a byte
- * @returns makes the next one; the same sequence for the same seed
+ * Mutates requests: cuts, repeats, splices and changes parts of them at random.
+ * @param corpus latin1, one character per byte
+ * @returns a function that returns the next mutation; the seed determines the sequence
  */
 export function createMutations(seed: number, corpus: readonly string[]): () => string {
   const random = createRandom(seed);
-  const below = (limit: number) => Math.floor(random() * limit);
-  const pick = (list: readonly string[]) => list[below(list.length)] ?? '';
-  const byte = () => String.fromCharCode(below(256));
+  const randomBelow = (limit: number) => Math.floor(random() * limit);
+  const pick = (list: readonly string[]) => list[randomBelow(list.length)] ?? '';
+  const randomByte = () => String.fromCharCode(randomBelow(256));
 
   const mutations: ((text: string, at: number, length: number) => string)[] = [
-    (text, at) => text.slice(0, at) + byte() + text.slice(at + 1),
+    (text, at) => text.slice(0, at) + randomByte() + text.slice(at + 1),
     (text, at) => text.slice(0, at) + flipBit(text, at) + text.slice(at + 1),
-    (text, at) => text.slice(0, at) + byte() + text.slice(at),
+    (text, at) => text.slice(0, at) + randomByte() + text.slice(at),
     (text, at, length) => text.slice(0, at) + text.slice(at + length),
     (text, at, length) => text.slice(0, at + length) + text.slice(at),
     (text, at) => text.slice(0, at) + pick(tokens) + text.slice(at),
@@ -97,19 +97,19 @@ export function createMutations(seed: number, corpus: readonly string[]): () => 
       text.slice(0, at) + text.slice(at, at + length).toUpperCase() + text.slice(at + length),
     (text, at) => text.slice(0, at),
     (text, at, length) =>
-      text.slice(0, at) + text.slice(at, at + length).repeat(below(20)) + text.slice(at + length),
+      text.slice(0, at) + text.slice(at, at + length).repeat(randomBelow(20)) + text.slice(at + length),
     (text) => text + pick(corpus),
   ];
 
   const flipBit = (text: string, at: number) =>
-    String.fromCharCode(((text.codePointAt(at) ?? 0) ^ (1 << below(8))) & 0xff);
-  const spliced = (text: string) => text.slice(below(text.length));
+    String.fromCharCode(((text.codePointAt(at) ?? 0) ^ (1 << randomBelow(8))) & 0xff);
+  const spliced = (text: string) => text.slice(randomBelow(text.length));
 
   return function nextMutation() {
     let text = pick(corpus);
-    for (let left = 1 + below(4); left > 0; left -= 1) {
-      const mutate = mutations[below(mutations.length)];
-      text = mutate?.(text, below(text.length + 1), 1 + below(random() < 0.5 ? 4 : 60)) ?? text;
+    for (let left = 1 + randomBelow(4); left > 0; left -= 1) {
+      const mutate = mutations[randomBelow(mutations.length)];
+      text = mutate?.(text, randomBelow(text.length + 1), 1 + randomBelow(random() < 0.5 ? 4 : 60)) ?? text;
     }
     return text;
   };

@@ -1,6 +1,6 @@
 /*
- * A second opinion on where messages begin and end, by the letter of RFC 9112 and with nothing forgiven. What it calls
- * broken, somebody on the way might understand differently.
+ * A strict parser for RFC 9112 that finds the beginning and end of messages. Other parsers may disagree on a message that
+ * it calls broken.
  */
 
 export interface Message {
@@ -12,9 +12,9 @@ export interface Message {
 
 export interface Parsed {
   messages: Message[];
-  /** What follows the last whole message. */
+  /** Bytes after the last complete message. */
   rest: string;
-  /** Why the rest is no message, if it could not become one with more bytes. */
+  /** Why the rest cannot become a message with more bytes, if so. */
   broken?: string;
 }
 
@@ -22,7 +22,7 @@ const requestLine = /^[A-Z]+ [\x21-\x7e]+ HTTP\/1\.1$/;
 const statusLine = /^HTTP\/1\.1 [1-5]\d\d [\x20-\x7e]*$/;
 const headerLine = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): ?([\t\x20-\x7e\x80-\xff]*)$/;
 
-/** @param bytes as latin1, one character a byte */
+/** @param bytes as latin1, one character per byte */
 export function parseMessages(bytes: string, kind: 'requests' | 'responses'): Parsed {
   const messages: Message[] = [];
   let rest = bytes;
@@ -40,16 +40,16 @@ export function parseMessages(bytes: string, kind: 'requests' | 'responses'): Pa
         return { messages, rest, broken: `header ${JSON.stringify(line)}` };
       headers.push([name.toLowerCase(), value]);
     }
-    const framed = readBody(rest.slice(end + 4), headers, start);
-    if (framed === undefined) return { messages, rest };
-    if (typeof framed === 'string') return { messages, rest, broken: framed };
-    messages.push({ start, headers, body: framed.body });
-    rest = framed.rest;
+    const parsedBody = readBody(rest.slice(end + 4), headers, start);
+    if (parsedBody === undefined) return { messages, rest };
+    if (typeof parsedBody === 'string') return { messages, rest, broken: parsedBody };
+    messages.push({ start, headers, body: parsedBody.body });
+    rest = parsedBody.rest;
   }
   return { messages, rest };
 }
 
-/** Undefined where more bytes are needed, a text where none would help. */
+/** @returns undefined if more bytes are needed, or the reason if the body is invalid */
 function readBody(
   text: string,
   headers: Message['headers'],
@@ -57,7 +57,7 @@ function readBody(
 ): { body: string; rest: string } | string | undefined {
   const lengths = valuesOf(headers, 'content-length');
   const codings = valuesOf(headers, 'transfer-encoding');
-  if (lengths.length + codings.length > 1) return 'more than one statement on the length';
+  if (lengths.length + codings.length > 1) return 'more than one framing header';
   if (/^HTTP\/1\.1 (1\d\d|204|304)/.test(start)) return { body: '', rest: text };
   const [coding] = codings;
   if (coding !== undefined) return coding === 'chunked' ? readChunks(text) : `coding ${coding}`;
@@ -78,7 +78,7 @@ function readChunks(text: string): { body: string; rest: string } | string | und
     const bytes = Number.parseInt(size, 16);
     const after = end + 2 + bytes;
     if (rest.length < after + 2) return undefined;
-    if (rest.slice(after, after + 2) !== '\r\n') return 'a chunk does not end where it should';
+    if (rest.slice(after, after + 2) !== '\r\n') return 'a chunk does not end with CRLF';
     body += rest.slice(end + 2, after);
     rest = rest.slice(after + 2);
     if (bytes === 0) return { body, rest };

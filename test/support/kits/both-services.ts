@@ -7,20 +7,20 @@ import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, startPetsService, type Service } from './service.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
-/** The real gateway before the real pets service. */
+/** The real gateway in front of the real pets service. */
 export interface BothServices extends AsyncDisposable {
   redisUrl: string;
   gateway: Service;
   petsService: Service;
-  /** A key without a limit that a test could reach. */
+  /** An API key whose limits no test reaches. */
   key: string;
-  /** What internal callers show to the pets service. */
+  /** Internal token that the pets service accepts. */
   token: string;
-  /** A further gateway on the same Redis and with the same keys. */
+  /** Starts another gateway with the same Redis and the same data directory. */
   addGateway(env: Record<string, string>): Promise<Service>;
 }
 
-/** Settings with which a server soon closes a connection by itself, so that all that it will ever answer is known. */
+/** Short timeouts. A server soon closes each connection, so that its responses are known to be complete. */
 export const impatient = {
   HEADERS_TIMEOUT_MS: '600',
   REQUEST_TIMEOUT_MS: '900',
@@ -30,7 +30,7 @@ export const impatient = {
   PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: '200',
 };
 
-/** @param env for both */
+/** @param env settings for both services */
 export async function startBothServices(env: Record<string, string> = {}): Promise<BothServices> {
   await using stack = new AsyncDisposableStack();
   const redis = stack.use(await startAnyRedis());
@@ -56,8 +56,8 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
     petsService,
     key,
     token,
-    async addGateway(more) {
-      return disposables.use(await startGateway({ ...gatewayEnv, ...more }));
+    async addGateway(settings) {
+      return disposables.use(await startGateway({ ...gatewayEnv, ...settings }));
     },
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };

@@ -4,19 +4,19 @@ import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
 import { startGateway, type Service } from './service.ts';
 
-/** Several gateways on one Redis, before a stand-in upstream. */
+/** Several gateways on one Redis, in front of a stand-in upstream. */
 export interface GatewayFleet extends AsyncDisposable {
   redis: RedisClient;
   upstream: Upstream;
   gateways: Service[];
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
-  /** A GET with a key, at one gateway after another. */
+  /** Lists pets with a key. The turn selects the gateway. */
   pets: (key: string, turn?: number) => Promise<ClientResponse>;
-  /** What the gateways say of Redis, each of them: ok or unavailable. */
+  /** State of Redis according to each gateway: ok or unavailable. */
   redisStates(): Promise<string[]>;
 }
 
-/** @param url of Redis, in any form that the gateway takes */
+/** @param url URL of Redis, in any form that the gateway accepts */
 export async function startGatewayFleet(url: string, count: number): Promise<GatewayFleet> {
   await using stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());

@@ -5,14 +5,14 @@ import { startUpstream, type Upstream } from '../upstreams/upstream.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from './keys.ts';
 import { startGateway, type Service } from './service.ts';
 
-/** One gateway on a Redis of its own, before a stand-in upstream. */
+/** A gateway on its own Redis, in front of a stand-in upstream. */
 export interface GatewayKit extends AsyncDisposable {
   server: RedisServer;
   redis: RedisClient;
   upstream: Upstream;
   gateway: Service;
   issue: (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
-  /** Fails with what happened where this machine was so busy that Redis seemed to be away. */
+  /** Fails if Redis was unavailable, as on a busy machine, because that explains other failures. */
   expectNoOutage(): void;
 }
 

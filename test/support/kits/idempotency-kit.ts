@@ -9,13 +9,13 @@ import {
 } from './pets-kit.ts';
 
 interface Sender {
-  /** Address of the instance; the kit's own by default. */
+  /** URL of the instance; by default that of the kit. */
   base?: string;
   /** Token of the caller. */
   caller?: string;
 }
 
-/** A pets service on a database of its own, and creates with an Idempotency-Key. */
+/** A pets service on its own database, and creates with an Idempotency-Key. */
 export interface IdempotencyKit extends AsyncDisposable {
   database: PetsDatabase;
   service: PetsInstance;
@@ -25,9 +25,9 @@ export interface IdempotencyKit extends AsyncDisposable {
   pets(name?: string): Promise<number>;
   /** @returns the number of rows of an idempotency key */
   keys(key: string): Promise<number>;
-  /** Makes a key older by an interval of PostgreSQL, such as `24 hours`. */
+  /** Sets the age of a key, as an interval of PostgreSQL such as `24 hours`. */
   age(key: string, by: string): Promise<unknown>;
-  /** Stores keys of the subject `old` that have expired. */
+  /** Stores expired keys of the subject `old`. */
   addOldKeys(prefix: string, count: number): Promise<unknown>;
   oldKeys(): Promise<unknown[]>;
 }
@@ -71,7 +71,7 @@ export async function startIdempotencyKit(open: PetsDatabaseKind['open']): Promi
 
 export const idOf = ({ json }: ClientResponse): number => (json as { id: number }).id;
 
-/** What a caller sees of a create. */
+/** The parts of a response to a create that must be equal for a retry. */
 export const seen = ({ status, text, header }: ClientResponse) => ({
   status,
   text,

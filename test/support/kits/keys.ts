@@ -11,7 +11,7 @@ export interface IssuedKey {
   keyHash: string;
 }
 
-/** The gateway's own client, with its scripts, ready for use. */
+/** Connects the Redis client of the gateway, which has its scripts. */
 export async function connectRedis(url: string): Promise<RedisClient> {
   const redis = createRedis(url, pino({ level: 'silent' }));
   await new Promise((resolve) => redis.once('ready', resolve));

@@ -8,7 +8,7 @@ import { runProgram, type Ended } from './service.ts';
 export interface OpsKit extends GatewayKit {
   /** Runs the ops command to its end. */
   run(...args: string[]): Promise<Ended>;
-  /** The same with --json: what it printed, once it has ended well and with one line. */
+  /** Runs it with --json. Expects success and one line of output, and returns the parsed line. */
   json<T = Record<string, unknown>>(...args: string[]): Promise<T>;
   pets(key: unknown): Promise<ClientResponse>;
 }
@@ -30,15 +30,15 @@ export async function startOpsKit(env: Record<string, string> = {}): Promise<Ops
   };
 }
 
-/** What the clock writes, or takes away within a minute or two. */
-const passing = /^gw:(instances$|\{busy\}|anonymous:|minute:|violations:)/;
+/** Redis keys that timers write or that expire within a minute or two. */
+const volatileKeys = /^gw:(instances$|\{busy\}|anonymous:|minute:|violations:)/;
 
-/** All of Redis but that. */
+/** All content of Redis except the volatile keys. */
 export async function snapshot(redis: RedisClient): Promise<[key: string, content: unknown][]> {
-  return (await contents(redis)).filter(([key]) => !passing.test(key));
+  return (await contents(redis)).filter(([key]) => !volatileKeys.test(key));
 }
 
-/** All of Redis, in the order of its keys. */
+/** All content of Redis, sorted by key. */
 export async function contents(redis: RedisClient): Promise<[key: string, content: unknown][]> {
   const keys = (await redis.keys('*')).toSorted();
   return Promise.all(keys.map(async (key): Promise<[string, unknown]> => [key, await contentOf(redis, key)]));
@@ -57,7 +57,7 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
       return redis.zrange(key, '0', '-1', 'WITHSCORES');
     case 'stream':
       return redis.xrange(key, '-', '+');
-    // It has expired meanwhile.
+    // It expired after KEYS.
     case 'none':
       return null;
     default:
@@ -65,11 +65,11 @@ async function contentOf(redis: RedisClient, key: string): Promise<unknown> {
   }
 }
 
-/** Does something for each item, a few at a time: most of what a command takes is starting a process. */
+/** Processes three items at a time, because most of the time of an ops command is its process start. */
 export async function inTurns<T>(items: readonly T[], use: (item: T) => Promise<void>): Promise<void> {
-  const left = [...items];
+  const remaining = [...items];
   const worker = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await use(item);
+    for (let item = remaining.shift(); item !== undefined; item = remaining.shift()) await use(item);
   };
   await Promise.all([worker(), worker(), worker()]);
 }

@@ -14,18 +14,18 @@ import { createPetStore, type PetStore } from '../../../pets-service/database/pe
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
 import { createDatabase } from '../stores/stores.ts';
 
-/** An empty database that the pets service can use, and that a test can look into. */
+/** An empty database for the pets service, which a test can query. */
 export interface PetsDatabase extends AsyncDisposable {
-  /** Undefined for the embedded one. */
+  /** Undefined for the embedded database. */
   url: string | undefined;
-  /** For one more instance of the service; the embedded database has one connection, which all share. */
+  /** Adapter for another instance. The embedded database has one connection, which all share. */
   adapter(poolSize?: number): SqlMigrationAwareDriverAdapterFactory;
   query(sql: string): Promise<Record<string, unknown>[]>;
 }
 
 export interface PetsDatabaseKind {
   name: string;
-  /** Requirements of tests on it (requirements.ts). */
+  /** Tags for tests that use it (requirements.ts). */
   tags: string[];
   open(): Promise<PetsDatabase>;
 }
@@ -53,7 +53,7 @@ export const postgres: PetsDatabaseKind = {
     await client.connect();
     return {
       url,
-      // With a time limit, so that a test which waits in vain comes to its end.
+      // With a timeout, so that a blocked test ends.
       adapter: (poolSize = 10) =>
         new PrismaPg({ connectionString: url, max: poolSize, statement_timeout: 5000 }),
       query: async (sql) => (await client.query<Record<string, unknown>>(sql)).rows,
@@ -73,13 +73,13 @@ export interface PetsInstance extends AsyncDisposable {
 const { privateKey, publicKey: ownPublicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const authorize = createAuthorize(privateKey, Date.now);
 
-/** A token that the instances of this kit accept, unless they are given another key. */
+/** A token that the instances of this kit accept unless they have another public key. */
 export const serviceToken = (service: string) => issueServiceToken(privateKey, service, 600);
 
-/** A token as the gateway signs it for its callers. */
+/** A token like those of the gateway. */
 export const gatewayToken = (id: string) => authorize({ id, plan: 'free' }).slice('Bearer '.length);
 
-/** The pets service in this process, so that its clock can be set and its store be asked. */
+/** Runs the pets service in this process, so that a test can set its clock and access its store. */
 export async function servePets(
   adapter: SqlMigrationAwareDriverAdapterFactory,
   { publicKey = ownPublicKey, now = Date.now }: { publicKey?: KeyObject; now?: () => number } = {},

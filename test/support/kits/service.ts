@@ -8,20 +8,20 @@ import { send } from '../http/http.ts';
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
 export interface Service extends AsyncDisposable {
-  /** Port that it serves on. */
+  /** Port for clients. */
   port: number;
   url: string;
   adminUrl: string;
   pid: number;
-  /** All it has written so far, errors included. */
+  /** Everything written to stdout and stderr so far. */
   output(): string;
-  /** Stops reading what it writes, as a log collector does that hangs. */
+  /** Stops reading stdout, like a log collector that hangs. */
   pauseOutput(): void;
   resumeOutput(): void;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves with the exit code, or null where a signal ended it. */
+  /** Resolves with the exit code, or null after a signal. */
   exited: Promise<number | null>;
-  /** SIGTERM, and resolves when it has ended. */
+  /** Sends SIGTERM, and resolves on exit. */
   stop(): Promise<number | null>;
 }
 
@@ -31,7 +31,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** Runs one of the project's programs to its end. */
+/** Runs one of the project's programs until it exits. */
 export async function runProgram(
   args: string[],
   env: Record<string, string> = {},
@@ -55,13 +55,13 @@ export async function runProgram(
 
 interface SpawnOptions {
   ipc?: boolean;
-  /** Limit of open files, as of `ulimit -n`; undefined for that of the tests. */
+  /** Limit of open files (`ulimit -n`); undefined for that of the tests. */
   openFiles?: number | undefined;
-  /** Limit of a file's size in blocks of 512 bytes, as of `ulimit -f`: beyond, writing fails as on a full disk. */
+  /** Limit of file size in blocks of 512 bytes (`ulimit -f`): writes beyond it fail as on a full disk. */
   fileBlocks?: number | undefined;
-  /** Descriptor of what its log goes to, in place of what is gathered as its output. */
+  /** File descriptor that receives the log instead of output(). */
   log?: number | undefined;
-  /** Whether it leads a process group of its own, as a shell gives it. */
+  /** Whether it leads its own process group, as under a shell. */
   ownGroup?: boolean | undefined;
 }
 
@@ -78,8 +78,8 @@ function spawnNode(
     limits.length === 0 ? node : ['sh', '-c', `${limits.join('')}exec "$@"`, 'sh', ...node];
   return spawn(command, rest, {
     cwd: root,
-    // Everything is logged, so that a secret would show (test/afterwards/). A process that cannot write files cannot
-    // write its coverage either, and would complain.
+    // The level debug shows secrets that are logged by mistake (test/afterwards/). With a file size limit, writing the
+    // coverage would fail.
     env: {
       ...cleanEnvironment(),
       ...(fileBlocks === undefined ? {} : { NODE_V8_COVERAGE: undefined }),
@@ -92,8 +92,8 @@ function spawnNode(
 }
 
 /**
- * The environment without variables that would configure the services or colour their output. Hundreds of processes are
- * started, so they share a cache of compiled code, except when coverage is measured, which the cache makes imprecise.
+ * The environment without variables that configure the services or colour their output. The hundreds of processes share
+ * a compile cache, except when coverage is measured: the cache makes it imprecise.
  */
 function cleanEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_V8_COVERAGE } = process.env;
@@ -133,7 +133,7 @@ async function startService(
     child.on('message', (message) => {
       if ((message as { type: string }).type === 'ready') resolve(message as Ready);
     });
-    void exited.then((code) => reject(new Error(`${script} ended with ${code}:\n${output}`)));
+    void exited.then((code) => reject(new Error(`${script} exited with ${code}:\n${output}`)));
   });
   const stop = () => {
     child.kill('SIGTERM');
@@ -153,14 +153,14 @@ async function startService(
     async [Symbol.asyncDispose]() {
       child.kill('SIGCONT');
       if (ready.adminPort !== undefined) keepOutput(await metricsOf(ready.adminPort));
-      const hardStop = setTimeout(() => child.kill('SIGKILL'), 5000);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
       await stop();
-      clearTimeout(hardStop);
+      clearTimeout(killTimer);
     },
   };
 }
 
-/** Nothing where it does not answer any more. */
+/** Returns an empty text if the service does not respond any more. */
 async function metricsOf(adminPort: number): Promise<string> {
   return send(`http://127.0.0.1:${adminPort}/metrics`).then(
     ({ text }) => text,
@@ -168,7 +168,7 @@ async function metricsOf(adminPort: number): Promise<string> {
   );
 }
 
-/** A gateway in a process of its own, on free ports. */
+/** Starts a gateway as a process on free ports. */
 export function startGateway(
   env: Record<string, string>,
   options: Pick<SpawnOptions, 'openFiles' | 'ownGroup'> = {},
@@ -177,7 +177,7 @@ export function startGateway(
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
 }
 
-/** A pets service in a process of its own, on a free port; on an empty database it has the demo pets. */
+/** Starts a pets service as a process on a free port. It fills an empty database with the demo pets. */
 export function startPetsService(
   env: Record<string, string>,
   options: Pick<SpawnOptions, 'log'> = {},

@@ -3,12 +3,14 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
 
-/** The program script (Debian: bsdutils) gives another one a terminal of its own. */
-/** Runs one of the project's programs on a terminal until its output is as expected, and ends it with Ctrl-C. */
+/**
+ * Runs one of the project's programs until its output is complete, and then sends Ctrl-C. Its terminal is made by script
+ * (Debian: bsdutils).
+ */
 export async function runOnTerminal(
   args: string[],
   env: Record<string, string>,
-  enough: (output: string) => boolean,
+  isComplete: (output: string) => boolean,
 ): Promise<string> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args].join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -18,19 +20,19 @@ export async function runOnTerminal(
   });
   child.stdin.on('error', () => {});
   let output = '';
-  let ended = false;
+  let interrupted = false;
   const exited = new Promise<void>((resolve) => {
     child.on('exit', () => resolve());
   });
-  const patience = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), 20_000);
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString();
-    if (ended || !enough(output)) return;
-    ended = true;
-    // Ctrl-C, as the terminal's driver sees it.
+    if (interrupted || !isComplete(output)) return;
+    interrupted = true;
+    // Ctrl-C, which the terminal driver turns into SIGINT.
     child.stdin.write('\u{3}');
   });
   await exited;
-  clearTimeout(patience);
+  clearTimeout(killTimer);
   return output;
 }

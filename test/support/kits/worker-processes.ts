@@ -6,14 +6,14 @@ import type { Service } from './service.ts';
 export const workers = 3;
 export const threeWorkers = { GATEWAY_WORKERS: String(workers) };
 
-/** What a client and an operator see of a gateway of several workers. */
+/** Requests and metrics of a gateway with several workers. */
 export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
   const metrics = async () => (await send(`${gateway().adminUrl}/metrics`)).text;
   return {
-    /** On a connection of its own, which goes to the next worker. */
+    /** Lists pets on a new connection, which goes to the next worker. */
     pets: (key: string) => send(`${gateway().url}/v1/pets`, { key, headers: { connection: 'close' } }),
     metrics,
-    /** Sum over all series of a metric whose labels contain the text. */
+    /** Sum of the series of a metric whose labels contain the text. */
     sum: async (metric: string, labels = '') =>
       (await metrics())
         .split('\n')
@@ -23,12 +23,12 @@ export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
   };
 }
 
-/** Process ids of all workers that a gateway has said are serving, the oldest first. Needs LOG_LEVEL info or below. */
+/** Process ids of all workers started so far, oldest first. Needs LOG_LEVEL info or below. */
 function workersOf(output: string): number[] {
   return Array.from(output.matchAll(/"pid":(\d+),"msg":"worker serves"/g), ([, pid]) => Number(pid));
 }
 
-/** The same, once there are or have been so many. */
+/** Waits until this number of workers has started, and returns their process ids, oldest first. */
 export async function untilWorkers(
   { output }: Pick<Service, 'output'>,
   count: number,
@@ -45,7 +45,7 @@ export function busyWorkersOf({ output }: Pick<Service, 'output'>): string[] {
   return [...new Set(Array.from(lines, ([, id = '']) => id))];
 }
 
-/** Whether there is such a process that has not ended; Linux alone tells, see proc(5). */
+/** Whether the process exists and is no zombie; Linux only, see proc(5). */
 export function isRunning(pid: number): boolean {
   try {
     return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));

@@ -9,31 +9,31 @@ import { startPostgresServer, type PostgresServer } from '../stores/postgres-ser
 import { startAnyRedis } from '../stores/redis-server.ts';
 
 export interface LoadedRequest {
-  /** Name of the pet, where the request is a create; undefined for a list. */
+  /** Name of the pet to create; undefined for a list request. */
   name: string | undefined;
   response: ClientResponse;
-  /** By the process's monotonic clock. */
+  /** Time of performance.now(). */
   sentAt: number;
   ms: number;
 }
 
 export interface Load {
-  /** Resolves when a create and a list that are sent from now on have been served. */
+  /** Resolves when the latest create and the latest list have succeeded. */
   untilServed(): Promise<void>;
-  /** All requests, in the order they were sent in, once each is answered. Fails where one got no answer at all. */
+  /** Stops, and resolves with all requests in the order of sending. Rejects if one got no response. */
   stop(): Promise<LoadedRequest[]>;
 }
 
 export interface LoadedServices extends AsyncDisposable {
   postgres: PostgresServer;
   load: Load;
-  /** Fails unless exactly those pets are in the database that answers allow. */
+  /** Fails if the pets in the database contradict the responses. */
   expectNothingMissing(requests: LoadedRequest[]): Promise<void>;
 }
 
 const pauseMs = 20;
 
-/** Creates and lists in turn, fifty a second in all, whether or not the ones before are answered. */
+/** Sends creates and lists in turn, 50 a second, without waiting for responses. */
 function startLoad(url: string, key: string): Load {
   const requests: Promise<LoadedRequest>[] = [];
   const stopping = new AbortController();
@@ -46,16 +46,16 @@ function startLoad(url: string, key: string): Load {
     return { name, response, sentAt, ms: performance.now() - sentAt };
   }
 
-  async function go(): Promise<void> {
+  async function run(): Promise<void> {
     for (let number = 0; !stopping.signal.aborted; number += 1) {
       const sent = request(number % 2 ? undefined : `Pet ${number}`);
-      // Looked at when the load is over.
+      // Errors are reported by stop().
       sent.catch(() => {});
       requests.push(sent);
       await sleep(pauseMs);
     }
   }
-  const going = go();
+  const running = run();
 
   return {
     async untilServed() {
@@ -68,13 +68,13 @@ function startLoad(url: string, key: string): Load {
     },
     async stop() {
       stopping.abort();
-      await going;
+      await running;
       return Promise.all(requests);
     },
   };
 }
 
-/** A gateway and a pets service on a PostgreSQL of their own, under load. */
+/** Starts a gateway and a pets service on their own PostgreSQL, under load. */
 export async function startLoadedServices(): Promise<LoadedServices> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await temporaryDirectory());
@@ -111,7 +111,7 @@ export async function startLoadedServices(): Promise<LoadedServices> {
         if (response.status === 201) {
           expect((response.json as { id: number }).id, name).toBe(stored.get(name));
         } else if (response.header('Retry-After') !== undefined) {
-          // Whoever is invited to retry would make it twice otherwise.
+          // Otherwise a retry would create it twice.
           expect(stored.has(name), `${name}: ${response.text}`).toBe(false);
         }
       }

@@ -2,28 +2,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { send } from '../http/http.ts';
 import { startLoad } from './steady-load.ts';
 
-/** What became of one request. */
+/** Result of one request. */
 export interface KeyLoadOutcome {
   key: string;
-  /** 0 where no answer came. */
+  /** 0 without a response. */
   status: number;
 }
 
 export interface KeyLoad {
-  /** So far. */
+  /** Results so far. */
   outcomes: readonly KeyLoadOutcome[];
-  /** Requests of a key that had this status so far. */
+  /** Number of requests with this key and status so far. */
   count(key: string, status: number): number;
-  /** Resolves when that many requests more have been answered. */
+  /** Resolves after this number of further requests. */
   more(requests: number): Promise<void>;
-  /** Resolves when all requests under way are answered. */
+  /** Stops, and resolves when no request is in flight. */
   stop(): Promise<unknown>;
 }
 
 const clients = 6;
 const pauseMs = 15;
 
-/** A few clients that ask for pets with one key after another, at one gateway after another. */
+/** Starts clients that list pets with each key in turn, at each gateway in turn. */
 export function startKeyLoad(urls: readonly string[], keys: readonly string[]): KeyLoad {
   let turn = 0;
   const { outcomes, stop } = startLoad<KeyLoadOutcome>(
@@ -45,8 +45,8 @@ export function startKeyLoad(urls: readonly string[], keys: readonly string[]): 
     count: (key, status) =>
       outcomes.filter((outcome) => outcome.key === key && outcome.status === status).length,
     async more(requests) {
-      const wanted = outcomes.length + requests;
-      while (outcomes.length < wanted) await sleep(pauseMs);
+      const target = outcomes.length + requests;
+      while (outcomes.length < target) await sleep(pauseMs);
     },
     stop,
   };

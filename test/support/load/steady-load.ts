@@ -1,45 +1,45 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Disposed of, it is stopped, too, and what went wrong with it is not told: something else did before. */
+/** Disposal stops the load and ignores its errors, because an earlier failure is the cause. */
 export interface SteadyLoad<T> extends AsyncDisposable {
-  /** What came of all requests so far, in the order of their ends. */
+  /** Results so far, in the order of completion. */
   outcomes: T[];
-  /** No more requests; resolves when the last one is over. */
+  /** Stops, and resolves when no request is in flight. */
   stop(): Promise<T[]>;
 }
 
-/** Clients that send one request after another until they are stopped. */
+/** Starts clients that send one request after another until they are stopped. */
 export function startLoad<T>(
   clients: number,
   request: (client: number) => Promise<T>,
   pauseMs = 0,
 ): SteadyLoad<T> {
   const outcomes: T[] = [];
-  const over = new AbortController();
+  const stopping = new AbortController();
   async function run(client: number): Promise<void> {
-    while (!over.signal.aborted) {
+    while (!stopping.signal.aborted) {
       outcomes.push(await request(client));
       if (pauseMs > 0) await sleep(pauseMs);
     }
   }
   const running = Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
-  // Whoever stops it learns of it.
+  // Errors are reported by stop().
   running.catch(() => {});
   return {
     outcomes,
     async stop() {
-      over.abort();
+      stopping.abort();
       await running;
       return outcomes;
     },
     async [Symbol.asyncDispose]() {
-      over.abort();
+      stopping.abort();
       await Promise.allSettled([running]);
     },
   };
 }
 
-/** How many there are of each. */
+/** Counts equal outcomes. */
 export function tally(outcomes: readonly (string | number)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;

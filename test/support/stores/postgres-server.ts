@@ -10,18 +10,18 @@ import { temporaryDirectory } from '../kits/temporary-directory.ts';
 const run = promisify(execFile);
 
 export interface PostgresServer extends AsyncDisposable {
-  /** Address of an empty database of that name, which is made. */
+  /** Creates an empty database and returns its URL. */
   createDatabase(name: string): Promise<string>;
   signal(signal: NodeJS.Signals): void;
-  /** SIGSTOP to all its processes: it accepts connections, and then says nothing. */
+  /** Sends SIGSTOP to all processes: connections are accepted, but get no response. */
   pause(): Promise<void>;
   resume(): Promise<void>;
-  /** SIGKILL to all its processes, as a crash. */
+  /** Sends SIGKILL to all processes, like a crash. */
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
 
-/** Where Debian keeps the server's programs, newest version first; not on PATH. */
+/** Directory of the newest server programs, which Debian does not put on the PATH. */
 export function findPostgres(): string | undefined {
   try {
     return readdirSync('/usr/lib/postgresql')
@@ -33,7 +33,7 @@ export function findPostgres(): string | undefined {
   }
 }
 
-/** A PostgreSQL of the tests' own. It refuses to run as root, so then it runs as the user postgres. */
+/** Starts a PostgreSQL server. It refuses to run as root, so root starts it as the user postgres. */
 export async function startPostgresServer(): Promise<PostgresServer> {
   const programs = findPostgres();
   if (programs === undefined) throw new Error('PostgreSQL is not installed');
@@ -64,7 +64,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     ]);
   }
 
-  /** Each connection has a process of its own. The first one goes first, lest it makes others meanwhile. */
+  /** Each connection has its own process. The parent is signalled first, so that it forks no others. */
   async function signalAll(signal: NodeJS.Signals): Promise<void> {
     const parent = child.pid;
     const { stdout } = await run('pgrep', ['-P', String(parent)]).catch(() => ({ stdout: '' }));
@@ -73,7 +73,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
       try {
         process.kill(Number(pid), signal);
       } catch {
-        // It has ended by itself.
+        // It has exited by itself.
       }
     }
   }
@@ -110,7 +110,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     },
     signal: (signal) => child.kill(signal),
     async pause() {
-      // Twice: the first may have met a process that was only being made.
+      // Twice, because the first may have missed a process that was being forked.
       await signalAll('SIGSTOP');
       await signalAll('SIGSTOP');
     },
@@ -122,7 +122,7 @@ export async function startPostgresServer(): Promise<PostgresServer> {
     },
     restart: launch,
     async [Symbol.asyncDispose]() {
-      // SIGQUIT ends it and its children at once, without a checkpoint.
+      // SIGQUIT is an immediate shutdown without a checkpoint.
       await end('SIGQUIT');
       await directory[Symbol.asyncDispose]();
     },

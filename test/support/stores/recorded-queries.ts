@@ -4,7 +4,7 @@ import type {
   SqlQuery,
 } from '@prisma/driver-adapter-utils';
 
-/** An adapter that notes every query as it goes to the database, word for word. */
+/** Wraps an adapter so that it records every query sent to the database. */
 export function recordQueries(
   factory: SqlMigrationAwareDriverAdapterFactory,
   queries: SqlQuery[],
@@ -12,12 +12,12 @@ export function recordQueries(
   return {
     provider: factory.provider,
     adapterName: factory.adapterName,
-    connect: async () => recordThose(await factory.connect(), queries),
+    connect: async () => recordQueriesOf(await factory.connect(), queries),
     connectToShadowDb: () => factory.connectToShadowDb(),
   };
 }
 
-function recordThose(adapter: SqlDriverAdapter, queries: SqlQuery[]): SqlDriverAdapter {
+function recordQueriesOf(adapter: SqlDriverAdapter, queries: SqlQuery[]): SqlDriverAdapter {
   return new Proxy(adapter, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);

@@ -6,7 +6,7 @@ import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 export interface RedisClusterServers extends AsyncDisposable {
   url: string;
   nodes: RedisProcess[];
-  /** The node that serves a Redis key now. */
+  /** The master that currently serves a Redis key. */
   masterOf(key: string): Promise<RedisProcess>;
   /** The other masters. */
   mastersBut(one: RedisProcess): Promise<RedisProcess[]>;
@@ -14,10 +14,10 @@ export interface RedisClusterServers extends AsyncDisposable {
 
 const run = promisify(execFile);
 const masters = 3;
-/** A node that does not answer for so long is replaced. */
+/** Time without a reply after which a node is replaced. */
 const nodeTimeoutMs = 1000;
 
-/** Three masters with a replica each. */
+/** Starts three masters with one replica each. */
 export async function startRedisCluster(): Promise<RedisClusterServers> {
   await using stack = new AsyncDisposableStack();
   const nodes: RedisProcess[] = [];
@@ -29,7 +29,7 @@ export async function startRedisCluster(): Promise<RedisClusterServers> {
   }
   const addresses = nodes.map(({ port }) => `127.0.0.1:${port}`);
   await run('redis-cli', ['--cluster', 'create', ...addresses, '--cluster-replicas', '1', '--cluster-yes']);
-  await untilComplete(nodes);
+  await waitUntilComplete(nodes);
 
   async function liveMasters(): Promise<RedisProcess[]> {
     const masters = await Promise.all(nodes.map((node) => isMaster(node).catch(() => false)));
@@ -38,14 +38,14 @@ export async function startRedisCluster(): Promise<RedisClusterServers> {
 
   const disposables = stack.move();
   return {
-    // Some of the nodes will do: the others are learnt from them.
+    // The client discovers the other nodes.
     url: `redis+cluster://${addresses.slice(0, 2).join(',')}`,
     nodes,
     async masterOf(key) {
       const [first] = nodes;
       const slot = await first?.redis.cluster('KEYSLOT', key);
       for (const node of await liveMasters()) if (await servesSlot(node, slot ?? -1)) return node;
-      throw new Error(`nobody serves the slot of ${key}`);
+      throw new Error(`no master serves the slot of ${key}`);
     },
     mastersBut: async (one) => (await liveMasters()).filter((node) => node !== one),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
@@ -57,10 +57,10 @@ async function isMaster({ redis }: RedisProcess): Promise<boolean> {
 }
 
 async function servesSlot({ redis }: RedisProcess, slot: number): Promise<boolean> {
-  const own = String(await redis.call('CLUSTER', 'NODES'))
+  const ownLine = String(await redis.call('CLUSTER', 'NODES'))
     .split('\n')
     .find((line) => line.includes('myself'));
-  return (own ?? '')
+  return (ownLine ?? '')
     .split(' ')
     .slice(8)
     .some((range) => {
@@ -69,8 +69,8 @@ async function servesSlot({ redis }: RedisProcess, slot: number): Promise<boolea
     });
 }
 
-/** Every node knows of all slots and every master has its replica. */
-async function untilComplete(nodes: readonly RedisProcess[]): Promise<void> {
+/** Waits until every node knows all slots and every master has its replica. */
+async function waitUntilComplete(nodes: readonly RedisProcess[]): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     const complete = await Promise.all(
       nodes.map(async ({ redis }) => {
@@ -85,5 +85,5 @@ async function untilComplete(nodes: readonly RedisProcess[]): Promise<void> {
     if (complete.every(Boolean)) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('the cluster did not come together');
+  throw new Error('the Redis Cluster did not become complete');
 }

@@ -4,13 +4,13 @@ import { connect } from 'node:net';
 export interface MonitoredCommand {
   /** Unix seconds. */
   time: number;
-  /** Address of the client, or lua for what a script does within the server. */
+  /** Address of the client, or `lua` for a command inside a script. */
   source: string;
   args: string[];
 }
 
 export interface RedisMonitor {
-  /** All commands since the beginning, as the server counts them. */
+  /** All commands that the server has executed since the start of the monitor. */
   commands: MonitoredCommand[];
   close(): void;
 }
@@ -18,8 +18,8 @@ export interface RedisMonitor {
 const linePattern = /^\+(\d+\.\d+) \[\d+ ([^\]]+)\] (.*)$/;
 
 /**
- * MONITOR on a connection of its own. That of ioredis takes what arrives together with the server's OK for replies to
- * commands, where others are busy on the same server.
+ * Runs MONITOR on a raw connection. If the server is busy, ioredis mistakes lines that arrive together with the OK for
+ * replies to commands.
  */
 export async function monitorRedis(port: number): Promise<RedisMonitor> {
   const commands: MonitoredCommand[] = [];

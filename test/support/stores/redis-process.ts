@@ -4,27 +4,27 @@ import { Redis } from 'ioredis';
 import { freePort } from '../http/free-port.ts';
 import { temporaryDirectory } from '../kits/temporary-directory.ts';
 
-/** One redis-server of a test's own, on loopback. */
+/** A redis-server on the loopback interface. */
 export interface RedisProcess extends AsyncDisposable {
   port: number;
-  /** A connection for looking and for setting things up. */
+  /** A connection for setup and inspection. */
   redis: Redis;
   signal(signal: NodeJS.Signals): void;
-  /** SIGKILL, as a crash. */
+  /** Sends SIGKILL, like a crash. */
   kill(): Promise<void>;
-  /** Starts again on the same port and the same data. */
+  /** Starts it again with the same port and data. */
   restart(): Promise<void>;
 }
 
-/** @param args of redis-server, besides the port and the directory */
+/** @param args arguments of redis-server, besides its port and directory */
 export async function startRedisProcess(args: (directory: string) => string[]): Promise<RedisProcess> {
   const directory = await temporaryDirectory();
   const port = await freePort();
   let child: ChildProcess;
 
   async function launch(): Promise<void> {
-    const own = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory.path];
-    child = spawn('redis-server', [...args(directory.path), ...own], { stdio: 'ignore' });
+    const commonArgs = ['--port', String(port), '--bind', '127.0.0.1', '--dir', directory.path];
+    child = spawn('redis-server', [...args(directory.path), ...commonArgs], { stdio: 'ignore' });
     for (let attempt = 0; ; attempt += 1) {
       try {
         await redis.ping();

@@ -6,15 +6,15 @@ export interface RedisSentinelServers extends AsyncDisposable {
   url: string;
   servers: RedisProcess[];
   sentinels: RedisProcess[];
-  /** As the Sentinels say. */
+  /** The current master according to the Sentinels. */
   master(): Promise<RedisProcess>;
 }
 
 const masterName = 'animals';
-/** A master that does not answer for so long is replaced. */
+/** Time without a reply after which the master is replaced. */
 const downAfterMs = 1000;
 
-/** A master with two replicas, watched by three Sentinels. */
+/** Starts a master with two replicas, and three Sentinels that watch them. */
 export async function startRedisSentinels(): Promise<RedisSentinelServers> {
   await using stack = new AsyncDisposableStack();
   const persistence = [
@@ -33,7 +33,7 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
     const replicaOf = ['--replicaof', `127.0.0.1 ${first.port}`];
     servers.push(stack.use(await startRedisProcess(() => [...persistence, ...replicaOf])));
   }
-  await until(async () => /^connected_slaves:2/m.test(await first.redis.info('replication')));
+  await waitUntil(async () => /^connected_slaves:2/m.test(await first.redis.info('replication')));
 
   const sentinels: RedisProcess[] = [];
   const config = [
@@ -46,7 +46,7 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
     sentinels.push(
       stack.use(
         await startRedisProcess((directory) => {
-          // Sentinels write what they learn into their file.
+          // A Sentinel writes its state into its configuration file, so each has its own.
           const file = join(directory, 'sentinel.conf');
           writeFileSync(file, config);
           return [file, '--sentinel'];
@@ -54,7 +54,7 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
       ),
     );
   }
-  await until(async () => {
+  await waitUntil(async () => {
     const known = await Promise.all(
       sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
     );
@@ -80,10 +80,10 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
   };
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
   for (let attempt = 0; attempt < 400; attempt += 1) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('Redis and its Sentinels did not come together');
+  throw new Error('Redis and its Sentinels did not become ready');
 }

@@ -9,21 +9,21 @@ export interface RedisServer extends RedisProcess {
 
 export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
-/** Redis for tests that any Redis will do for: redis-server, or the embedded one in JavaScript where that is missing. */
+/** Starts redis-server, or the embedded Redis if that is not installed. */
 export async function startAnyRedis(): Promise<RedisServer> {
   if (hasRedisServer) return startRedisServer();
   const embedded = await startInProcessRedis(() => {});
   const redis = new Redis(embedded.url);
-  const missing = () => {
-    throw new Error('this needs redis-server');
+  const unsupported = () => {
+    throw new Error('the embedded Redis cannot do this; tag the test with redis-server');
   };
   return {
     url: embedded.url,
     port: Number(new URL(embedded.url).port),
     redis,
-    signal: missing,
-    kill: missing,
-    restart: missing,
+    signal: unsupported,
+    kill: unsupported,
+    restart: unsupported,
     async [Symbol.asyncDispose]() {
       redis.disconnect();
       await embedded.close();
@@ -32,9 +32,8 @@ export async function startAnyRedis(): Promise<RedisServer> {
 }
 
 /**
- * A redis-server of the test's own, with an append-only file that survives SIGKILL: each command is handed to the
- * system before it is answered. Nothing is forced to the disk, since a disk that is slow for a moment would look like an
- * outage, and with everysec would hold back what is written, so that SIGKILL loses it.
+ * Starts a redis-server whose data survives SIGKILL: each command is written to the append-only file before its reply.
+ * There is no fsync, because a slow disk would look like an outage, or delay writes until SIGKILL loses them.
  */
 export async function startRedisServer(): Promise<RedisServer> {
   const server = await startRedisProcess(() => ['--save', '', '--appendonly', 'yes', '--appendfsync', 'no']);

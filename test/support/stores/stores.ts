@@ -3,19 +3,19 @@ import pg from 'pg';
 import { inject } from 'vitest';
 import { startRedisServer } from './redis-server.ts';
 
-/** What the services keep their data in, as environment variables for them. */
+/** Redis and database of the services, as environment variables. */
 export interface Stores extends AsyncDisposable {
   env: Record<string, string>;
 }
 
 export interface StoresKind {
   name: string;
-  /** Requirements of tests on them (requirements.ts). */
+  /** Tags for tests that use them (requirements.ts). */
   tags: string[];
   start(): Promise<Stores>;
 }
 
-/** A new empty database on the tests' PostgreSQL. */
+/** Creates an empty database on the shared PostgreSQL and returns its URL. */
 export async function createDatabase(): Promise<string> {
   const adminUrl = inject('postgresAdminUrl');
   if (adminUrl === undefined) throw new Error('PostgreSQL is not installed');
@@ -32,7 +32,7 @@ const embedded: StoresKind = {
   tags: [],
   start: () =>
     Promise.resolve({
-      // Without programs on PATH, Redis is the one in JavaScript.
+      // With an empty PATH there is no redis-server, so the embedded Redis is used.
       env: { PATH: '' },
       [Symbol.asyncDispose]: () => Promise.resolve(),
     }),

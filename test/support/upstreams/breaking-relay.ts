@@ -1,25 +1,25 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-/** Where in the life of an exchange a connection is broken. */
-export type Break = 'before request' | 'in request' | 'after request' | 'before answer' | 'in answer';
+/** Point of a request at which a connection is broken. */
+export type Break = 'before request' | 'in request' | 'after request' | 'before response' | 'in response';
 
 export interface BreakingRelay extends AsyncDisposable {
   port: number;
-  /** How often it has broken a connection at each point. */
+  /** Number of connections that it has broken at each point. */
   broken: Record<Break, number>;
-  /** From now on it passes everything on. */
+  /** Stops breaking connections. */
   behave(): void;
 }
 
 interface BreakingRelayOptions {
   port: number;
-  /** Odds from 0 to 1 that a connection breaks with a chunk that passes, in each direction. */
+  /** Probability from 0 to 1 that a chunk, in either direction, breaks its connection. */
   odds: number;
-  /** From 0 to 1, as Math.random. */
+  /** Returns numbers from 0 to 1, like Math.random. */
   random: () => number;
 }
 
-/** Random numbers that a seed determines (mulberry32). What they fall on, the timing of a run decides as well. */
+/** Random numbers from a seed (mulberry32). The run is not reproducible, because it depends on timing as well. */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -30,7 +30,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Passes bytes on to a port of this machine and back, and breaks connections, both ends at once, at random. */
+/** Relays bytes to a local port and back, and breaks both ends of connections at random. */
 export async function startBreakingRelay({
   port,
   odds,
@@ -40,8 +40,8 @@ export async function startBreakingRelay({
     'before request': 0,
     'in request': 0,
     'after request': 0,
-    'before answer': 0,
-    'in answer': 0,
+    'before response': 0,
+    'in response': 0,
   };
   let currentOdds = odds;
   const sockets = new Set<Socket>();
@@ -80,7 +80,7 @@ export async function startBreakingRelay({
           broken[at] += 1;
           break;
         case 'after request':
-          // Delivered, and while it is worked on nobody is there for the answer any more.
+          // The request is delivered, but the connection breaks before the response.
           responseLost = true;
           client.pause();
           target.write(chunk, () => setTimeout(() => end(), random() * 5));
@@ -89,9 +89,9 @@ export async function startBreakingRelay({
     });
     target.on('data', (chunk: Buffer) => {
       if (responseLost) return;
-      const at = pick(['before answer', 'in answer']);
-      if (at === 'before answer') end(at);
-      else if (at === 'in answer') {
+      const at = pick(['before response', 'in response']);
+      if (at === 'before response') end(at);
+      else if (at === 'in response') {
         responseLost = true;
         client.write(partOf(chunk), () => end());
         broken[at] += 1;

@@ -2,33 +2,33 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { respondWithPets } from './upstream.ts';
 
-/** What a broken upstream may do in place of an answer. */
+/** Behaviour of a broken upstream. */
 export interface BrokenResponse {
   name: string;
-  /** What the client is told; 200 where the answer is whole all the same. */
+  /** Status that the client gets; 200 if the response is complete despite the defect. */
   status: 200 | 502 | 504;
   response: (req: IncomingMessage, res: ServerResponse) => void;
 }
 
 const json = 'Content-Type: application/json\r\n';
 const ok = `HTTP/1.1 200 OK\r\n${json}`;
-const whole = `${ok}Content-Length: 2\r\n\r\n[]`;
+const complete = `${ok}Content-Length: 2\r\n\r\n[]`;
 
-/** Bytes as they are, after which the connection stays open. */
+/** Sends raw bytes and leaves the connection open. */
 const bytes = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
   name,
   status,
   response: ({ socket }) => void socket.write(text, 'latin1'),
 });
 
-/** Bytes as they are, after which the connection is closed. */
+/** Sends raw bytes and closes the connection. */
 const lastBytes = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
   name,
   status,
   response: ({ socket }) => void socket.end(text, 'latin1'),
 });
 
-/** A beginning, and then the same few bytes for ever. */
+/** Sends a beginning, and then repeats a few bytes without end. */
 const drip = (name: string, beginning: string, drop: string): BrokenResponse => ({
   name,
   status: 504,
@@ -44,36 +44,48 @@ function dripInto(socket: Socket, drop: string): void {
 }
 
 export const brokenResponses: BrokenResponse[] = [
-  { name: 'nothing, and a closed connection', status: 502, response: ({ socket }) => void socket.destroy() },
-  { name: 'nothing, and a reset', status: 502, response: ({ socket }) => void socket.resetAndDestroy() },
-  { name: 'nothing', status: 504, response: () => {} },
+  {
+    name: 'no response and a closed connection',
+    status: 502,
+    response: ({ socket }) => void socket.destroy(),
+  },
+  {
+    name: 'no response and a reset connection',
+    status: 502,
+    response: ({ socket }) => void socket.resetAndDestroy(),
+  },
+  { name: 'no response', status: 504, response: () => {} },
   lastBytes('half of the headers', 502, 'HTTP/1.1 200 OK\r\nContent-Ty'),
   lastBytes('half a body', 502, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   lastBytes('half a body in chunks', 502, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\n[1, 2\r\n`),
   lastBytes('a chunk cut short', 502, `${ok}Transfer-Encoding: chunked\r\n\r\nff\r\n[1, 2`),
-  bytes('half a body, and no more', 504, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
+  bytes('half a body on an open connection', 504, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   bytes('garbage', 502, 'what is this?\r\n\r\n'),
   bytes('binary garbage', 502, `${'\x16\x03\x01\x00\xff'.repeat(50)}\r\n\r\n`),
-  bytes('a body without a head', 502, '[{"id":1}]\r\n\r\n'),
-  bytes('an unknown version of HTTP', 502, whole.replace('1.1', '4.2')),
-  bytes('status 99', 502, whole.replace('200', '099')),
-  bytes('status 999', 502, whole.replace('200', '999')),
-  bytes('a status in letters', 502, whole.replace('200', 'abc')),
+  bytes('a body without headers', 502, '[{"id":1}]\r\n\r\n'),
+  bytes('an unknown version of HTTP', 502, complete.replace('1.1', '4.2')),
+  bytes('status 99', 502, complete.replace('200', '099')),
+  bytes('status 999', 502, complete.replace('200', '999')),
+  bytes('a status in letters', 502, complete.replace('200', 'abc')),
   bytes('one huge header', 502, `${ok}X-Huge: ${'a'.repeat(100_000)}\r\n\r\n`),
   bytes('very many headers', 502, `${ok}${'X-Many: abcdefgh\r\n'.repeat(5000)}\r\n`),
   bytes('a control character in a header', 502, `${ok}X-Bad: a\x01b\r\nContent-Length: 2\r\n\r\n[]`),
   bytes('a header without a colon', 502, `${ok}oops\r\nContent-Length: 2\r\n\r\n[]`),
-  bytes('a length that is none', 502, `${ok}Content-Length: two\r\n\r\n[]`),
+  bytes('an invalid length', 502, `${ok}Content-Length: two\r\n\r\n[]`),
   bytes('two lengths', 502, `${ok}Content-Length: 2\r\nContent-Length: 3\r\n\r\n[] `),
   bytes('a length and chunks', 502, `${ok}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`),
-  bytes('a chunk of unknown size', 502, `${ok}Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n`),
-  bytes('more body than it says', 200, `${whole}, and more`),
-  bytes('a second answer that nobody asked for', 200, `${whole}${whole.replace('[]', '{}')}`),
-  bytes('a page of something else', 502, whole.replace('application/json', 'text/html')),
-  bytes('no type', 502, whole.replace(json, '')),
-  bytes('100 Continue that nobody asked for', 502, `HTTP/1.1 100 Continue\r\n\r\n${whole}`),
-  bytes('another protocol', 502, 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n'),
-  // Written by Node, since the connection is used on afterwards.
+  bytes('a chunk with an invalid size', 502, `${ok}Transfer-Encoding: chunked\r\n\r\nzz\r\n[]\r\n0\r\n\r\n`),
+  bytes('a body longer than its Content-Length', 200, `${complete}, and more`),
+  bytes('an unsolicited second response', 200, `${complete}${complete.replace('[]', '{}')}`),
+  bytes('a page of HTML', 502, complete.replace('application/json', 'text/html')),
+  bytes('no Content-Type', 502, complete.replace(json, '')),
+  bytes('an unsolicited 100 Continue', 502, `HTTP/1.1 100 Continue\r\n\r\n${complete}`),
+  bytes(
+    'a switch to another protocol',
+    502,
+    'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
+  ),
+  // Written by Node, because the connection is reused.
   {
     name: '103 Early Hints first',
     status: 200,
@@ -81,16 +93,16 @@ export const brokenResponses: BrokenResponse[] = [
       res.writeEarlyHints({ link: '</x>; rel=preload' }, () => respondWithPets(req, res)),
   },
   {
-    name: 'many interim answers first',
+    name: 'many interim responses first',
     status: 200,
     response: (req, res) => {
       for (let count = 0; count < 50; count += 1) res.writeProcessing();
       respondWithPets(req, res);
     },
   },
-  drip('interim answers for ever', '', 'HTTP/1.1 102 Processing\r\n\r\n'),
-  drip('headers for ever', ok, 'X-A: b\r\n'),
-  drip('one header for ever', `${ok}X-A: `, 'b'),
-  drip('a body for ever', `${ok}Content-Length: 100000\r\n\r\n`, 'a'),
-  drip('chunks for ever', `${ok}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'),
+  drip('interim responses without end', '', 'HTTP/1.1 102 Processing\r\n\r\n'),
+  drip('headers without end', ok, 'X-A: b\r\n'),
+  drip('one header without end', `${ok}X-A: `, 'b'),
+  drip('a body without end', `${ok}Content-Length: 100000\r\n\r\n`, 'a'),
+  drip('chunks without end', `${ok}Transfer-Encoding: chunked\r\n\r\n`, '1\r\na\r\n'),
 ];

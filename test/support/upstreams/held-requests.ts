@@ -3,16 +3,16 @@ import { send } from '../http/http.ts';
 import type { GatewayKit } from '../kits/gateway-kit.ts';
 import { respondWithPets } from './upstream.ts';
 
-/** Requests that the upstream has and keeps, on connections of their own: some at each worker. */
+/** Sends requests to which the upstream does not respond yet. Their own connections spread them over all workers. */
 export async function holdRequests(
   kit: GatewayKit,
   count: number,
   url = kit.gateway.url,
 ): Promise<{ responses: Promise<unknown[]>; finish(): void }> {
   const { key } = await kit.issue({ plan: 'business' });
-  const held: (() => void)[] = [];
+  const pending: (() => void)[] = [];
   kit.upstream.response = (req, res) => {
-    held.push(() => respondWithPets(req, res));
+    pending.push(() => respondWithPets(req, res));
   };
   const headers = { connection: 'close' };
   const responses = Promise.all(
@@ -23,11 +23,11 @@ export async function holdRequests(
       ),
     ),
   );
-  await expect.poll(() => held.length).toBe(count);
+  await expect.poll(() => pending.length).toBe(count);
   return {
     responses,
     finish() {
-      for (const finish of held) finish();
+      for (const respond of pending) respond();
     },
   };
 }

@@ -4,25 +4,25 @@ import { parseMessages } from '../http/strict-http.ts';
 
 export interface RawUpstream extends AsyncDisposable {
   url: string;
-  /** All bytes received, as latin1, by connection. */
+  /** Bytes received on each connection, as latin1. */
   received: string[];
 }
 
-/** A stand-in for the pets service that keeps every byte it is sent, and answers with the target of the request. */
+/** A stand-in for the pets service that records every byte, and responds with the target of the request. */
 export async function startRawUpstream(): Promise<RawUpstream> {
   const received: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
     const index = received.push('') - 1;
-    let answered = 0;
+    let responded = 0;
     socket.on('error', () => {});
     socket.on('close', () => sockets.delete(socket));
     socket.on('data', (chunk) => {
       received[index] += chunk.toString('latin1');
       keepSecrets(chunk.toString('latin1'));
       const { messages, broken } = parseMessages(received[index] ?? '', 'requests');
-      for (const { start } of messages.slice(answered)) {
+      for (const { start } of messages.slice(responded)) {
         const body = JSON.stringify({ target: start.split(' ')[1] });
         const length = `Content-Length: ${Buffer.byteLength(body)}`;
         const isHead = start.startsWith('HEAD ');
@@ -30,7 +30,7 @@ export async function startRawUpstream(): Promise<RawUpstream> {
           `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n${length}\r\n\r\n${isHead ? '' : body}`,
         );
       }
-      answered = messages.length;
+      responded = messages.length;
       if (broken !== undefined) socket.destroy();
     });
   });

@@ -2,11 +2,11 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
 export interface SlowRelay extends AsyncDisposable {
   port: number;
-  /** How long each answer is held back from now on, in milliseconds. */
+  /** Delay of responses; may be changed between responses. */
   delayMs: number;
 }
 
-/** Stands before a server on loopback and passes on what it answers, later. */
+/** Relays connections to a local server and delays its responses. */
 export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
   const sockets = new Set<Socket>();
   const server = createServer((client) => {
@@ -24,7 +24,7 @@ export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
     }
     client.pipe(target);
     target.on('data', (chunk) => {
-      // Timers of the same length end in the order in which they began; the delay is changed between answers only.
+      // Timers of the same length fire in order, so the bytes of one response stay in order.
       setTimeout(() => client.write(chunk), relay.delayMs);
     });
   });

@@ -12,16 +12,16 @@ export interface SeenRequest {
 
 export interface Upstream extends AsyncDisposable {
   url: string;
-  /** Requests received so far, bodies included. Not those for /readyz, which gateways ask for all the time. */
+  /** Requests received so far with their bodies, except the probes of /readyz. */
   seen: SeenRequest[];
-  /** How /readyz is answered from now on. */
+  /** Responds to /readyz. */
   readiness: (res: ServerResponse) => void;
-  /** How requests are answered from now on. */
+  /** Responds to all other requests. */
   response: (req: IncomingMessage, res: ServerResponse, body: string) => void;
   connections(): Promise<number>;
 }
 
-/** What the pets service would say. */
+/** Responds with an empty list, like the pets service. */
 export function respondWithPets(_req: IncomingMessage, res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': 2 }).end('[]');
 }
@@ -30,7 +30,7 @@ function respondReady(res: ServerResponse): void {
   res.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end('{"status":"ok"}');
 }
 
-/** A stand-in for the pets service: a real HTTP server whose answers a test decides on. */
+/** Starts a stand-in for the pets service: an HTTP server whose responses the test sets. */
 export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise<Upstream> {
   const seen: SeenRequest[] = [];
   const listener: RequestListener = (req, res) => {

@@ -5,15 +5,15 @@ const api = loadApiDescription();
 
 const pets = { pattern: '/v1/pets', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'] };
 const pet = { pattern: '/v1/pets/{petId}', allow: ['GET', 'HEAD', 'OPTIONS'] };
-const description = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
+const openapiJson = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
 
 test.each([
   ['/v1/pets', pets],
   ['/v1/pets/1', pet],
   ['/v1/pets/abc', pet],
-  // Not decoded: what it stands for is for the pets service to say, which has no such id.
+  // Paths are not decoded. The pets service has no pet with such an id.
   ['/v1/pets/1%2F2', pet],
-  ['/openapi.json', description],
+  ['/openapi.json', openapiJson],
 ])('%s is a route', (path, route) => {
   expect(api.match(path)).toEqual(route);
 });
@@ -39,11 +39,11 @@ test.each([
   '/v1/openapi.json',
   '*',
   '',
-])('%j is no route', (path) => {
+])('%j is not a route', (path) => {
   expect(api.match(path)).toBeUndefined();
 });
 
-describe('the description', () => {
+describe('the OpenAPI document', () => {
   test('has all operations under /v1', () => {
     expect(api.basePath).toBe('/v1');
   });

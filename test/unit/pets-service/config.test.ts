@@ -32,7 +32,7 @@ describe('settings', () => {
     expect(loadConfig({})).toEqual(defaults);
   });
 
-  test('that are empty count as unset', () => {
+  test('count as unset if they are empty', () => {
     const names = ['PETS_SERVICE_PORT', 'DATABASE_URL', 'INTERNAL_TOKEN_PUBLIC_KEY_FILES', 'DEMO'];
     expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
   });
@@ -69,12 +69,12 @@ describe('settings', () => {
     });
   });
 
-  test("can't be changed afterwards", () => {
+  test('cannot be changed afterwards', () => {
     expect(Object.isFrozen(loadConfig({}))).toBe(true);
   });
 });
 
-describe('a bad value is named with what is wrong', () => {
+describe('an invalid setting is reported with the reason', () => {
   test.each([
     ['PETS_SERVICE_PORT', '65536', 'is not a port number from 0 to 65535'],
     ['PETS_SERVICE_PORT', '-1', 'is not a port number from 0 to 65535'],
@@ -90,8 +90,8 @@ describe('a bad value is named with what is wrong', () => {
     ['PETS_SERVICE_HOST', '0', 'is neither an IP address nor a name'],
     ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a name'],
     ['DATA_DIR', '\t', 'is blank'],
-  ])('%s=%s', (name, value, wrong) => {
-    expect(issuesOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${wrong}`]);
+  ])('%s=%s', (name, value, reason) => {
+    expect(issuesOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${reason}`]);
   });
 
   test.each([
@@ -100,25 +100,25 @@ describe('a bad value is named with what is wrong', () => {
     'user:secret@db',
     'postgresql:secret',
     'postgresql://u:secret@db:0/pets',
-  ])('DATABASE_URL=%s, but never repeated: it may hold a password', (value) => {
+  ])('DATABASE_URL=%s, without repeating a value that may contain a password', (value) => {
     expect(issuesOf({ DATABASE_URL: value })).toEqual([
       'DATABASE_URL is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
     ]);
   });
 
-  test('INTERNAL_TOKEN_PUBLIC_KEY_FILES without a key that was put there', () => {
+  test('INTERNAL_TOKEN_PUBLIC_KEY_FILES, without repeating a key given by mistake', () => {
     expect(issuesOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
       'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key and not the name of a file',
     ]);
   });
 
-  test('DATABASE_URL with a schema, which the tables would not be in', () => {
-    const [fault = ''] = issuesOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
-    expect(fault).toMatch(/^DATABASE_URL has the parameter schema/);
-    expect(fault).not.toContain('secret');
+  test('DATABASE_URL with the parameter schema, which has no effect', () => {
+    const [issue = ''] = issuesOf({ DATABASE_URL: 'postgresql://u:secret@db/pets?schema=prod' });
+    expect(issue).toMatch(/^DATABASE_URL has the parameter schema/);
+    expect(issue).not.toContain('secret');
   });
 
-  test('along with all others', () => {
+  test('together with all other invalid settings', () => {
     expect(() => loadConfig({ PETS_SERVICE_PORT: 'x', DEMO: 'x' })).toThrow(
       new ConfigError([
         'PETS_SERVICE_PORT="x" is not a port number from 0 to 65535',

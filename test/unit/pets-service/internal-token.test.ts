@@ -4,14 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createVerifyToken, TokenRefused, type TokenCaller } from '../../../pets-service/internal-token.ts';
 
-const makeKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const current = makeKeys();
-const other = makeKeys();
+const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const current = generateKeys();
+const other = generateKeys();
 
 const caller = { id: 'key_1', plan: 'pro' };
 
-/** What makes a caller of a token, or a reason why it is refused. */
-function verifier(publicKeys: readonly KeyObject[], now: () => number = Date.now) {
+/** @returns a function that returns the caller of a token, or the reason for its refusal */
+function createVerify(publicKeys: readonly KeyObject[], now: () => number = Date.now) {
   const verifyToken = createVerifyToken({ publicKeys, now });
   return function verify(token: string): TokenCaller | string {
     try {
@@ -22,22 +22,22 @@ function verifier(publicKeys: readonly KeyObject[], now: () => number = Date.now
     }
   };
 }
-const verify = verifier([current.publicKey]);
+const verify = createVerify([current.publicKey]);
 
-/** The token of the Authorization header that the gateway sends. */
-const tokenOf = (privateKey: KeyObject, now = Date.now) => {
+/** Issues tokens as the gateway does in the Authorization header. */
+const createIssueToken = (privateKey: KeyObject, now = Date.now) => {
   const authorize = createAuthorize(privateKey, now);
-  return (of = caller) => authorize(of).slice('Bearer '.length);
+  return (tokenCaller = caller) => authorize(tokenCaller).slice('Bearer '.length);
 };
 
-const token = tokenOf(current.privateKey)();
+const token = createIssueToken(current.privateKey)();
 const { header, payload } = jwt.verify(token, current.publicKey, { complete: true });
 const claims = typeof payload === 'string' ? {} : payload;
 const expiresAtMs = (claims.exp ?? 0) * 1000;
 
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
-/** A token of the gateway's own key, with some claims changed; undefined takes one away. */
+/** A token signed with the gateway's key and changed claims; undefined removes a claim. */
 function signedWith(changes: Record<string, unknown>, privateKey = current.privateKey): string {
   const changed = Object.fromEntries(
     Object.entries({ ...claims, ...changes }).filter(([, value]) => value !== undefined),
@@ -46,11 +46,11 @@ function signedWith(changes: Record<string, unknown>, privateKey = current.priva
 }
 
 describe('a token of the gateway', () => {
-  test('tells the pets service in whose name the gateway asks', () => {
+  test('names the issuer and the API key', () => {
     expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
   });
 
-  test('is ES256, for the pets service alone, and lives five minutes', () => {
+  test('is signed with ES256, valid only for the pets service, and expires after five minutes', () => {
     expect(header).toEqual({ alg: 'ES256', typ: 'JWT', kid: expect.stringMatching(/^[\w-]{43}$/) });
     expect(claims).toEqual({
       iss: 'gateway',
@@ -62,30 +62,36 @@ describe('a token of the gateway', () => {
     });
   });
 
-  test('serves all requests of one caller', () => {
-    const mint = tokenOf(current.privateKey);
-    expect(mint({ ...caller })).toBe(mint({ ...caller }));
+  test('is reused for all requests of one caller', () => {
+    const issueToken = createIssueToken(current.privateKey);
+    expect(issueToken({ ...caller })).toBe(issueToken({ ...caller }));
   });
 
-  test('is another one for another caller and for another plan', () => {
-    const mint = tokenOf(current.privateKey);
-    const tokens = [mint(), mint({ ...caller, plan: 'free' }), mint({ ...caller, id: 'key_2' })];
+  test('differs between callers and between plans', () => {
+    const issueToken = createIssueToken(current.privateKey);
+    const tokens = [
+      issueToken(),
+      issueToken({ ...caller, plan: 'free' }),
+      issueToken({ ...caller, id: 'key_2' }),
+    ];
     expect(new Set(tokens).size).toBe(3);
     expect(verify(tokens[2] ?? '')).toEqual({ issuer: 'gateway', subject: 'key_2' });
   });
 });
 
-test('an internal service is known by the name that its token was issued for', () => {
+test('a service token names its internal service until it expires', () => {
   const issued = issueServiceToken(current.privateKey, 'billing', 3600);
   expect(verify(issued)).toEqual({ issuer: 'ops', subject: 'billing' });
-  expect(verifier([current.publicKey], () => Date.now() + 3_590_000)(issued)).toEqual({
+  expect(createVerify([current.publicKey], () => Date.now() + 3_590_000)(issued)).toEqual({
     issuer: 'ops',
     subject: 'billing',
   });
-  expect(verifier([current.publicKey], () => Date.now() + 3_610_000)(issued)).toMatch(/^expired 10 s ago/);
+  expect(createVerify([current.publicKey], () => Date.now() + 3_610_000)(issued)).toMatch(
+    /^expired 10 s ago/,
+  );
 });
 
-describe('a token is refused, and the log told why,', () => {
+describe('a token is refused with a reason for the log', () => {
   const unknownKey = 'signed with a key that is not among the public keys';
   const badClaims = 'claims are missing or have a wrong type';
 
@@ -99,7 +105,7 @@ describe('a token is refused, and the log told why,', () => {
     ['that never expires', { exp: undefined }, badClaims],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 60 }, 'jwt not active'],
   ])('%s', (_name, changes, reason) => {
-    // The same token without the change is accepted, so it is the change that counts.
+    // The token is accepted without the change.
     expect(verify(signedWith({}))).toEqual({ issuer: 'gateway', subject: 'key_1' });
     expect(verify(signedWith(changes))).toBe(reason);
   });
@@ -120,15 +126,15 @@ describe('a token is refused, and the log told why,', () => {
     expect(verify(`${signed}.${signature}`)).toBe('invalid algorithm');
   });
 
-  test('of an unknown key', () => {
-    expect(verify(tokenOf(other.privateKey)())).toBe(unknownKey);
+  test('signed with an unknown key', () => {
+    expect(verify(createIssueToken(other.privateKey)())).toBe(unknownKey);
   });
 
-  test('of an unknown key under the name of a known one', () => {
+  test('signed with an unknown key under the id of a known one', () => {
     expect(verify(signedWith({}, other.privateKey))).toBe('invalid signature');
   });
 
-  test('that names no key', () => {
+  test('without a key id', () => {
     expect(verify(jwt.sign(claims, current.privateKey, { algorithm: 'ES256' }))).toBe(unknownKey);
   });
 
@@ -138,27 +144,27 @@ describe('a token is refused, and the log told why,', () => {
   });
 
   test.each([
-    ['nothing', '', 'not a JSON Web Token'],
+    ['empty', '', 'not a JSON Web Token'],
     ['one part', 'abc', 'not a JSON Web Token'],
     ['three parts of nonsense', 'a.b.c', 'not a JSON Web Token'],
     ['an API key', 'pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6', 'not a JSON Web Token'],
-    ['a header that is null', `${encode(null)}.${encode(claims)}.c2ln`, 'not a JSON Web Token'],
+    ['a token whose header is null', `${encode(null)}.${encode(claims)}.c2ln`, 'not a JSON Web Token'],
     [
-      'a key name that is no text',
+      'a token whose key id is not a string',
       `${encode({ ...header, kid: { a: 1 } })}.${encode(claims)}.c2ln`,
       unknownKey,
     ],
-    ['claims that are a text', `${encode(header)}.${encode('claims')}.c2ln`, 'not a valid token'],
-    ['claims that are no JSON', `${encode(header)}.bm8ganNvbg.c2ln`, 'not a JSON Web Token'],
-  ])('that is %s', (_name, garbage, reason) => {
-    expect(verify(garbage)).toBe(reason);
+    ['a token whose claims are a string', `${encode(header)}.${encode('claims')}.c2ln`, 'not a valid token'],
+    ['a token whose claims are not JSON', `${encode(header)}.bm8ganNvbg.c2ln`, 'not a JSON Web Token'],
+  ])('that is %s', (_name, malformed, reason) => {
+    expect(verify(malformed)).toBe(reason);
   });
 });
 
 describe('a token expires', () => {
-  test('by the clock of the pets service, which may be off by up to 5 s', () => {
+  test('by the clock of the pets service, with a tolerance of 5 s', () => {
     let nowMs = expiresAtMs - 1;
-    const verify = verifier([current.publicKey], () => nowMs);
+    const verify = createVerify([current.publicKey], () => nowMs);
     expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
     nowMs = expiresAtMs + 4999;
     expect(verify(token)).toEqual({ issuer: 'gateway', subject: 'key_1' });
@@ -166,8 +172,8 @@ describe('a token expires', () => {
     expect(verify(token)).toBe('expired 5 s ago by the clock of this host');
   });
 
-  test('for a verifier that has never seen it', () => {
-    expect(verifier([current.publicKey], () => expiresAtMs + 5000)(token)).toMatch(/^expired 5 s ago/);
+  test('even if it has not been verified before', () => {
+    expect(createVerify([current.publicKey], () => expiresAtMs + 5000)(token)).toMatch(/^expired 5 s ago/);
   });
 });
 
@@ -176,69 +182,69 @@ describe('the gateway', () => {
   const minuteMs = 60_000;
   const issuedAtMs = (token: string) => (jwt.decode(token, { json: true })?.iat ?? 0) * 1000;
 
-  function mintTwice(afterMs: number): string[] {
+  function issueTwice(afterMs: number): string[] {
     let nowMs = startMs;
-    const mint = tokenOf(current.privateKey, () => nowMs);
-    const first = mint();
+    const issueToken = createIssueToken(current.privateKey, () => nowMs);
+    const first = issueToken();
     nowMs += afterMs;
-    return [first, mint()];
+    return [first, issueToken()];
   }
 
-  test('keeps a token while it lives for more than a minute', () => {
-    const [first, second] = mintTwice(4 * minuteMs - 1);
+  test('reuses a token until a minute before it expires', () => {
+    const [first, second] = issueTwice(4 * minuteMs - 1);
     expect(second).toBe(first);
   });
 
   test.each([
     ['a minute before the old one expires', 4 * minuteMs],
-    ['where the clock leapt, as after a sleep of the machine', 3 * 60 * minuteMs],
-    ['where the clock was set back, lest it have one from the future', -2 * minuteMs],
-  ])('makes a new one %s', (_name, leapMs) => {
-    const [, second = ''] = mintTwice(leapMs);
-    const nowMs = startMs + leapMs;
+    ['after the clock jumped forward, as when the machine slept', 3 * 60 * minuteMs],
+    ['after the clock was set back, since the old one would be from the future', -2 * minuteMs],
+  ])('issues a new token %s', (_name, jumpMs) => {
+    const [, second = ''] = issueTwice(jumpMs);
+    const nowMs = startMs + jumpMs;
     expect(issuedAtMs(second)).toBe(Math.floor(nowMs / 1000) * 1000);
-    expect(verifier([current.publicKey], () => nowMs)(second)).toEqual({
+    expect(createVerify([current.publicKey], () => nowMs)(second)).toEqual({
       issuer: 'gateway',
       subject: 'key_1',
     });
   });
 });
 
-test('a token from more than a minute in the future was made by no clock of ours', () => {
+test('a token issued more than a minute in the future is refused', () => {
   const issuedAtMs = (claims.iat ?? 0) * 1000;
-  const verifyBefore = (ms: number) => verifier([current.publicKey], () => issuedAtMs - ms)(token);
+  const verifyBefore = (ms: number) => createVerify([current.publicKey], () => issuedAtMs - ms)(token);
   expect(verifyBefore(60_000)).toEqual({ issuer: 'gateway', subject: 'key_1' });
   expect(verifyBefore(61_000)).toBe('issued 61 s in the future by the clock of this host');
 });
 
 describe('while keys are being rotated', () => {
-  const ofOther = tokenOf(other.privateKey)();
+  const otherToken = createIssueToken(other.privateKey)();
 
-  test('tokens of both keys are valid, in whichever order they are configured', () => {
+  test('tokens of both keys are valid, in any order of configuration', () => {
     for (const keys of [
       [current.publicKey, other.publicKey],
       [other.publicKey, current.publicKey],
     ]) {
-      const verify = verifier(keys);
-      expect([verify(token), verify(ofOther)]).toEqual([
+      const verify = createVerify(keys);
+      expect([verify(token), verify(otherToken)]).toEqual([
         { issuer: 'gateway', subject: 'key_1' },
         { issuer: 'gateway', subject: 'key_1' },
       ]);
     }
   });
 
-  test('a token of one key under the name of the other is refused', () => {
-    const verify = verifier([current.publicKey, other.publicKey]);
+  test('a token of one key under the id of the other is refused', () => {
+    const verify = createVerify([current.publicKey, other.publicKey]);
     expect(verify(signedWith({}, other.privateKey))).toBe('invalid signature');
   });
 
-  test('tokens of a key that was taken away are refused', () => {
-    const verify = verifier([other.publicKey]);
+  test('tokens of a removed key are refused', () => {
+    const verify = createVerify([other.publicKey]);
     expect(verify(token)).toMatch(/^signed with a key/);
-    expect(verify(ofOther)).toEqual({ issuer: 'gateway', subject: 'key_1' });
+    expect(verify(otherToken)).toEqual({ issuer: 'gateway', subject: 'key_1' });
   });
 
   test('without any key no token is valid', () => {
-    expect(verifier([])(token)).toMatch(/^signed with a key/);
+    expect(createVerify([])(token)).toMatch(/^signed with a key/);
   });
 });

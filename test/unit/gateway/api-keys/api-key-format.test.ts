@@ -27,18 +27,18 @@ describe('a generated key', () => {
     expect(new Set(keys).size).toBe(1000);
   });
 
-  test('draws on all 62 characters', () => {
+  test('uses all 62 characters', () => {
     const characters = new Set(Array.from({ length: 300 }, () => generateApiKey().slice(5, 37)).join(''));
     expect([...characters].toSorted().join('')).toBe(base62);
   });
 });
 
-describe('a key with a typo is refused without a look-up', () => {
-  test.each([key, keyWithSmallChecksum])('while %s is well-formed', (known) => {
+describe('the form of a key, checked without a lookup', () => {
+  test.each([key, keyWithSmallChecksum])('%s is well-formed', (known) => {
     expect(isWellFormedApiKey(known)).toBe(true);
   });
 
-  test('whichever character is replaced by whichever other', () => {
+  test('any character replaced by any other is refused', () => {
     const accepted: string[] = [];
     for (let index = 0; index < key.length; index += 1) {
       for (const character of base62) {
@@ -49,7 +49,7 @@ describe('a key with a typo is refused without a look-up', () => {
     expect(accepted).toEqual([]);
   });
 
-  test('whichever neighbours are swapped', () => {
+  test('any two neighbours swapped are refused', () => {
     const accepted: string[] = [];
     for (let index = 0; index + 1 < key.length; index += 1) {
       const swapped = `${key.slice(0, index)}${key[index + 1]}${key[index]}${key.slice(index + 2)}`;
@@ -59,17 +59,17 @@ describe('a key with a typo is refused without a look-up', () => {
   });
 
   test.each([
-    ['nothing', ''],
+    ['an empty text', ''],
     ['the prefix alone', 'pets_'],
-    ['one character less', key.slice(0, -1)],
-    ['one character more', `${key}0`],
+    ['a missing character', key.slice(0, -1)],
+    ['an extra character', `${key}0`],
     ['a line break at the end', `${key}\n`],
     ['a space before it', ` ${key}`],
     ['the prefix in capitals', key.replace('pets_', 'PETS_')],
     ['no prefix', key.slice(5)],
     ['a character outside base62', replaceAt(key, 10, '-')],
-    ['a character that looks alike', replaceAt(key, 15, 'А')],
-  ])('%s', (_name, text) => {
+    ['a Cyrillic character that looks like A', replaceAt(key, 15, 'А')],
+  ])('%s is refused', (_name, text) => {
     expect(isWellFormedApiKey(text)).toBe(false);
   });
 });

@@ -17,14 +17,14 @@ const fields = {
 const record: ApiKeyRecord = { ...fields, rev: 3 };
 
 describe('a record read from Redis', () => {
-  test('has its numbers as numbers', () => {
+  test('has its limits as numbers', () => {
     expect(parseApiKeyRecord({ ...fields, minute: '600', day: '50000' })).toEqual({
       outcome: 'record',
       record: { ...record, minute: 600, day: 50_000 },
     });
   });
 
-  test('keeps times of expiry and revocation as they are written', () => {
+  test('keeps the times of expiry and revocation as written', () => {
     const times = { expiresAt: '2026-12-01T00:00:00+02:00', revokedAt: '2026-11-21T00:00:00.5Z' };
     expect(parseApiKeyRecord({ ...fields, ...times })).toEqual({
       outcome: 'record',
@@ -32,18 +32,18 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('needs an id and a plan only', () => {
+  test('requires only an id and a plan', () => {
     expect(parseApiKeyRecord({ id: 'key_1', plan: 'pro' })).toEqual({
       outcome: 'record',
       record: { id: 'key_1', name: '', plan: 'pro', hint: '', createdAt: '', rev: 0 },
     });
   });
 
-  test('loses fields that are none of ours', () => {
+  test('drops unknown fields', () => {
     expect(parseApiKeyRecord({ ...fields, note: 'call first' })).toEqual({ outcome: 'record', record });
   });
 
-  test('is absent where Redis has no hash', () => {
+  test('is absent if Redis has no hash', () => {
     expect(parseApiKeyRecord({})).toEqual({ outcome: 'absent' });
   });
 
@@ -51,9 +51,9 @@ describe('a record read from Redis', () => {
     ['a limit of zero', { minute: '0' }, 'minute is not a whole number from 1 to 1000000000'],
     ['a negative limit', { day: '-5' }, 'day is not a whole number from 1 to 1000000000'],
     ['text as a limit', { day: 'unlimited' }, 'day is not a whole number from 1 to 1000000000'],
-    ['a limit beyond all plans', { day: '1000000001' }, 'day is not a whole number from 1 to 1000000000'],
+    ['a limit above the maximum', { day: '1000000001' }, 'day is not a whole number from 1 to 1000000000'],
     ['text as rev', { rev: 'x' }, 'rev is not a whole number'],
-    ['a rev that no number holds exactly', { rev: '9007199254740993' }, 'rev is not a whole number'],
+    ['a rev above 2 to the power of 53', { rev: '9007199254740993' }, 'rev is not a whole number'],
     ['an expiry in words', { expiresAt: 'tomorrow' }, 'expiresAt is not an ISO 8601 time'],
     ['an empty expiry', { expiresAt: '' }, 'expiresAt is not an ISO 8601 time'],
     [
@@ -62,7 +62,7 @@ describe('a record read from Redis', () => {
       'expiresAt is not an ISO 8601 time',
     ],
     ['a day that does not exist', { expiresAt: '2026-02-30T00:00:00Z' }, 'expiresAt is not an ISO 8601 time'],
-  ])('is broken with %s', (_name, edited, issue) => {
+  ])('is invalid with %s', (_name, edited, issue) => {
     expect(parseApiKeyRecord({ ...fields, ...edited })).toEqual({
       outcome: 'invalid',
       revoked: false,
@@ -70,7 +70,7 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('is revoked by whatever stands in revokedAt, even where the rest is broken', () => {
+  test('is revoked by any value of revokedAt, even if another field is invalid', () => {
     expect(parseApiKeyRecord({ ...fields, revokedAt: 'yes' })).toEqual({
       outcome: 'record',
       record: { ...record, revokedAt: 'yes' },
@@ -81,14 +81,14 @@ describe('a record read from Redis', () => {
     });
   });
 
-  test('may have a day without a time as its expiry', () => {
+  test('may have a date without a time as its expiry', () => {
     expect(parseApiKeyRecord({ ...fields, expiresAt: '2026-12-01' })).toEqual({
       outcome: 'record',
       record: { ...record, expiresAt: '2026-12-01' },
     });
   });
 
-  test('tells all its issues at once', () => {
+  test('reports all its issues together', () => {
     expect(parseApiKeyRecord({ ...fields, minute: 'a', day: 'b', rev: 'c' })).toEqual({
       outcome: 'invalid',
       revoked: false,
@@ -109,9 +109,9 @@ describe('the state of a key', () => {
   test.each([
     ['valid without an expiry', record, endMs, 'valid'],
     ['valid until the last millisecond', { ...record, expiresAt }, endMs - 1, 'valid'],
-    ['expired at the very time of its expiry', { ...record, expiresAt }, endMs, 'expired'],
+    ['expired exactly at its expiry', { ...record, expiresAt }, endMs, 'expired'],
     ['revoked', { ...record, revokedAt }, endMs, 'revoked'],
-    ['revoked even where it has expired too', { ...record, expiresAt, revokedAt }, endMs, 'revoked'],
+    ['revoked even if it has also expired', { ...record, expiresAt, revokedAt }, endMs, 'revoked'],
   ])('is %s', (_name, given, nowMs, state) => {
     expect(apiKeyState(given, nowMs)).toBe(state);
   });

@@ -13,14 +13,14 @@ import {
 } from '../../../../gateway/api-keys/api-key-record.ts';
 import { parseCredential } from '../../../../gateway/journey/authenticate.ts';
 
-/** A key of the system's random source: what fails says which one it was. */
+/** A key from the system's random source; fast-check prints the one that fails. */
 const apiKey = fc.constant(null).map(generateApiKey);
 const character = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 });
 const base62 = fc.stringMatching(/^[0-9A-Za-z]$/);
 const position = fc.nat({ max: 42 });
 
 describe('an API key', () => {
-  test('is well-formed, and its hint gives away four characters of it', () => {
+  test('is well-formed, and its hint shows four of its random characters', () => {
     fc.assert(
       fc.property(apiKey, (key) => {
         expect(isWellFormedApiKey(key)).toBe(true);
@@ -30,7 +30,7 @@ describe('an API key', () => {
     );
   });
 
-  test('with any one character changed, left out or added is refused', () => {
+  test('with one character changed, removed or added is refused', () => {
     fc.assert(
       fc.property(apiKey, position, fc.oneof(base62, character), (key, at, other) => {
         const [before, after] = [key.slice(0, at), key.slice(at + 1)];
@@ -44,9 +44,9 @@ describe('an API key', () => {
 
   test('with two characters swapped is refused', () => {
     fc.assert(
-      fc.property(apiKey, position, position, (key, one, another) => {
+      fc.property(apiKey, position, position, (key, first, second) => {
         const characters = key.split('');
-        [characters[one], characters[another]] = [characters[another] ?? '', characters[one] ?? ''];
+        [characters[first], characters[second]] = [characters[second] ?? '', characters[first] ?? ''];
         const swapped = characters.join('');
         if (swapped !== key) expect(isWellFormedApiKey(swapped)).toBe(false);
       }),
@@ -54,7 +54,7 @@ describe('an API key', () => {
     );
   });
 
-  test('is none of what is typed at random', () => {
+  test('is not matched by random text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
         expect(isWellFormedApiKey(text)).toBe(false);
@@ -79,7 +79,7 @@ describe('the Authorization header', () => {
   );
   const rawHeaders = fc.array(fc.tuple(headerName, value), { maxLength: 4 });
 
-  test('gives a key only where it is one header, of the right scheme, with a whole key', () => {
+  test('yields a key only from a single header with the Bearer scheme and a well-formed key', () => {
     fc.assert(
       fc.property(rawHeaders, (headers) => {
         const given = headers.filter(([name]) => name.toLowerCase() === 'authorization');
@@ -102,34 +102,34 @@ describe('the Authorization header', () => {
 });
 
 describe('the record of a key', () => {
-  const filled = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 });
+  const nonEmptyString = fc.string({ unit: 'binary', minLength: 1, maxLength: 30 });
   const time = fc
     .date({ min: new Date('2000-01-01'), max: new Date('9999-01-01'), noInvalidDate: true })
     .map((date) => date.toISOString());
   const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
   const limit = fc.integer({ min: 1, max: 1_000_000_000 });
   const record: fc.Arbitrary<ApiKeyRecord> = fc.record({
-    id: filled,
+    id: nonEmptyString,
     name: fc.string({ unit: 'binary' }),
-    plan: filled,
+    plan: nonEmptyString,
     hint: fc.string(),
     createdAt: time,
     expiresAt: optional(time),
     minute: optional(limit),
     day: optional(limit),
     revokedAt: optional(time),
-    replaces: optional(filled),
-    replacedBy: optional(filled),
+    replaces: optional(nonEmptyString),
+    replacedBy: optional(nonEmptyString),
     rev: fc.nat(),
   });
 
-  test('is the same after it was written and read', () => {
+  test('survives writing and reading', () => {
     fc.assert(
       fc.property(record, (written) => {
         const pairs = formatApiKeyRecord(written);
         const fields: Record<string, string> = { rev: String(written.rev) };
         for (let index = 0; index < pairs.length; index += 2) {
-          // As change-record-1.lua does: an empty value is no field.
+          // change-record-1.lua does not store an empty value.
           if (pairs[index + 1] !== '') fields[pairs[index] ?? ''] = pairs[index + 1] ?? '';
         }
         expect(parseApiKeyRecord(fields)).toEqual({ outcome: 'record', record: written });
@@ -142,7 +142,7 @@ describe('the record of a key', () => {
     fc.string(),
   );
 
-  test('is named as broken whatever somebody writes into it, and a revoked one stays revoked', () => {
+  test('is never parsed from invalid fields, and a revoked key stays revoked', () => {
     fc.assert(
       fc.property(fc.dictionary(fieldName, fc.string({ unit: 'binary' }), { maxKeys: 10 }), (fields) => {
         const parsed = parseApiKeyRecord(fields);

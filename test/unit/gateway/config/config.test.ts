@@ -52,19 +52,19 @@ describe('settings', () => {
     expect(loadConfig({})).toEqual(defaults);
   });
 
-  test('that are empty count as unset', () => {
+  test('count as unset if they are empty', () => {
     const names = ['GATEWAY_PORT', 'REDIS_URL', 'TRUST_PROXY', 'DEMO', 'LOG_LEVEL', 'DATA_DIR'];
     expect(loadConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(defaults);
   });
 
-  test('make use of all cores in production, unless they say otherwise', () => {
+  test('start one worker per core in production, unless GATEWAY_WORKERS is set', () => {
     const NODE_ENV = 'production';
     expect(loadConfig({ NODE_ENV })).toEqual({ ...defaults, workers: Math.min(availableParallelism(), 256) });
     expect(loadConfig({ NODE_ENV, GATEWAY_WORKERS: '3' })).toEqual({ ...defaults, workers: 3 });
     expect(loadConfig({ NODE_ENV: 'test' })).toEqual(defaults);
   });
 
-  test('that are none of ours are ignored', () => {
+  test('ignore unknown variables', () => {
     expect(loadConfig({ PATH: '/bin', PORT: 'x' })).toEqual(defaults);
   });
 
@@ -128,63 +128,63 @@ describe('settings', () => {
     });
   });
 
-  test("can't be changed afterwards", () => {
+  test('cannot be changed afterwards', () => {
     expect(Object.isFrozen(loadConfig({}))).toBe(true);
   });
 
-  test('find the pets service of this machine by its port', () => {
+  test('locate the pets service on the same host by its port', () => {
     expect(loadConfig({ PETS_SERVICE_PORT: '4000' }).petsServiceUrls).toEqual(['http://127.0.0.1:4000']);
   });
 });
 
-describe('a bad value is named with what is wrong', () => {
-  const noPort = 'is not a port number from 0 to 65535';
-  const noTime = 'is not a whole number of milliseconds from 1 to 9999999';
-  const noWorkers = 'is not a whole number of workers from 1 to 256';
-  const noProxies =
+describe('an invalid setting is reported with the reason', () => {
+  const portReason = 'is not a port number from 0 to 65535';
+  const timeReason = 'is not a whole number of milliseconds from 1 to 9999999';
+  const workersReason = 'is not a whole number of workers from 1 to 256';
+  const proxiesReason =
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
 
   test.each([
-    ['GATEWAY_PORT', '65536', noPort],
-    ['GATEWAY_PORT', '-1', noPort],
-    ['GATEWAY_PORT', '80a', noPort],
-    ['GATEWAY_ADMIN_PORT', '1e3', noPort],
-    ['UPSTREAM_TIMEOUT_MS', '0', noTime],
-    ['HEADERS_TIMEOUT_MS', '10s', noTime],
-    // The pets service gives up after five minutes: the gateway has to be the one that answers.
+    ['GATEWAY_PORT', '65536', portReason],
+    ['GATEWAY_PORT', '-1', portReason],
+    ['GATEWAY_PORT', '80a', portReason],
+    ['GATEWAY_ADMIN_PORT', '1e3', portReason],
+    ['UPSTREAM_TIMEOUT_MS', '0', timeReason],
+    ['HEADERS_TIMEOUT_MS', '10s', timeReason],
+    // Must stay below the pets service's own timeout of five minutes.
     ['REQUEST_TIMEOUT_MS', '240001', 'is not a whole number of milliseconds from 1 to 240000'],
-    ['RESPONSE_TIMEOUT_MS', '0', noTime],
-    ['KEEP_ALIVE_TIMEOUT_MS', '1.5', noTime],
+    ['RESPONSE_TIMEOUT_MS', '0', timeReason],
+    ['KEEP_ALIVE_TIMEOUT_MS', '1.5', timeReason],
     ['MAX_HEADER_BYTES', '2047', 'is not a whole number of bytes from 2048 to 65536'],
-    // More than the pets service would take.
+    // The pets service accepts headers up to 80 KiB.
     ['MAX_HEADER_BYTES', '65537', 'is not a whole number of bytes from 2048 to 65536'],
-    ['GATEWAY_WORKERS', '0', noWorkers],
-    ['GATEWAY_WORKERS', '257', noWorkers],
-    ['GATEWAY_WORKERS', '2.5', noWorkers],
-    ['GATEWAY_WORKERS', '-1', noWorkers],
+    ['GATEWAY_WORKERS', '0', workersReason],
+    ['GATEWAY_WORKERS', '257', workersReason],
+    ['GATEWAY_WORKERS', '2.5', workersReason],
+    ['GATEWAY_WORKERS', '-1', workersReason],
     ['MAX_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['MAX_CONNECTIONS_PER_ADDRESS', '100000', 'is not a whole number from 1 to 99999'],
     ['MAX_REQUESTS_PER_CONNECTION', 'many', 'is not a whole number from 1 to 99999'],
     ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
     ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
-    ['SHUTDOWN_TIMEOUT_MS', '10000000', noTime],
+    ['SHUTDOWN_TIMEOUT_MS', '10000000', timeReason],
     ['LOG_LEVEL', 'loud', 'is none of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
-    ['TRUST_PROXY', 'true', noProxies],
-    ['TRUST_PROXY', 'loopback,', noProxies],
-    ['TRUST_PROXY', '10.0.0.0/33', noProxies],
-    ['TRUST_PROXY', 'proxy.example', noProxies],
-    // Express would count hops here.
-    ['TRUST_PROXY', '1', noProxies],
-    // proxy-addr would throw on these when the gateway is built.
-    ['TRUST_PROXY', '10.1', noProxies],
-    ['TRUST_PROXY', '10.0.0.0/0', noProxies],
-    ['TRUST_PROXY', '::/0', noProxies],
-    // 10.0.0.0/8 written so is ::ffff:10.0.0.0/104. This would trust nobody,
-    ['TRUST_PROXY', '::ffff:10.0.0.0/8', noProxies],
-    ['TRUST_PROXY', '0:0:0:0:0:ffff:a00:0/8', noProxies],
-    // and this every address of IPv4.
-    ['TRUST_PROXY', '::ffff:0:0/96', noProxies],
+    ['TRUST_PROXY', 'true', proxiesReason],
+    ['TRUST_PROXY', 'loopback,', proxiesReason],
+    ['TRUST_PROXY', '10.0.0.0/33', proxiesReason],
+    ['TRUST_PROXY', 'proxy.example', proxiesReason],
+    // Express reads this as a number of hops.
+    ['TRUST_PROXY', '1', proxiesReason],
+    // proxy-addr throws on these at startup.
+    ['TRUST_PROXY', '10.1', proxiesReason],
+    ['TRUST_PROXY', '10.0.0.0/0', proxiesReason],
+    ['TRUST_PROXY', '::/0', proxiesReason],
+    // The IPv4-mapped form of 10.0.0.0/8 is ::ffff:10.0.0.0/104; these would trust no address.
+    ['TRUST_PROXY', '::ffff:10.0.0.0/8', proxiesReason],
+    ['TRUST_PROXY', '0:0:0:0:0:ffff:a00:0/8', proxiesReason],
+    // This would trust every IPv4 address.
+    ['TRUST_PROXY', '::ffff:0:0/96', proxiesReason],
     ...[
       'GATEWAY_HOST',
       'GATEWAY_ADMIN_HOST',
@@ -192,15 +192,15 @@ describe('a bad value is named with what is wrong', () => {
       'INTERNAL_TOKEN_PRIVATE_KEY_FILE',
       'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT',
     ].map((name) => [name, ' ', 'is blank']),
-    ...['0', '127.1', '2130706433', '0x7f000001'].flatMap((short) =>
+    ...['0', '127.1', '2130706433', '0x7f000001'].flatMap((shortForm) =>
       ['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'].map((name) => [
         name,
-        short,
+        shortForm,
         'is neither an IP address nor a name',
       ]),
     ),
-  ])('%s=%s', (name, value, wrong) => {
-    expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${wrong}`]);
+  ])('%s=%s', (name, value, reason) => {
+    expect(issuesOf({ [name]: value })).toEqual([`${name}="${value}" ${reason}`]);
   });
 
   test.each([
@@ -209,19 +209,19 @@ describe('a bad value is named with what is wrong', () => {
     ['REDIS_URL', 'http://user:secret@redis', redisUrls],
     ['REDIS_URL', 'redis://', redisUrls],
     ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
-  ])('%s=%s, but never repeated: it may hold a password', (name, value, example) => {
+  ])('%s=%s, without repeating a value that may contain a password', (name, value, example) => {
     expect(issuesOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
   });
 
-  test('of a list of addresses each by its place', () => {
+  test('for each address of a list, with its position', () => {
     const list =
       'http://pets-1:3001,pets-2:3001,http://u:secret@pets-3,http://pets-4/v1,,HTTP://PETS-1:3001/,http://pets-5:0';
-    const noUrl = 'is not a URL such as http://127.0.0.1:3001';
+    const urlReason = 'is not a URL such as http://127.0.0.1:3001';
     expect(issuesOf({ PETS_SERVICE_URL: list })).toEqual([
-      `PETS_SERVICE_URL ${noUrl} (address 2 of 7)`,
+      `PETS_SERVICE_URL ${urlReason} (address 2 of 7)`,
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
-      `PETS_SERVICE_URL ${noUrl} (address 5 of 7)`,
+      `PETS_SERVICE_URL ${urlReason} (address 5 of 7)`,
       'PETS_SERVICE_URL is there twice (address 6 of 7)',
       'PETS_SERVICE_URL has port 0, on which nobody can listen (address 7 of 7)',
     ]);
@@ -245,33 +245,33 @@ describe('a bad value is named with what is wrong', () => {
     [{ GATEWAY_PORT: '3001', PETS_SERVICE_URL: 'http://pets:3001' }, []],
     [{ GATEWAY_PORT: '3001', GATEWAY_HOST: '203.0.113.5' }, []],
     [{ GATEWAY_PORT: '9090', GATEWAY_HOST: '203.0.113.5' }, []],
-  ])('where two servers would have one port: %j', (env, faults) => {
-    expect(issuesOf(env, assertPortsDiffer)).toEqual(faults);
-    // What only reads them does not mind.
+  ])('if two servers have the same port: %j', (env, issues) => {
+    expect(issuesOf(env, assertPortsDiffer)).toEqual(issues);
+    // Only a server checks its ports: the ops command does not listen.
     expect(issuesOf(env)).toEqual([]);
   });
 
   test.each(['INTERNAL_TOKEN_PRIVATE_KEY_FILE', 'INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT', 'TRUST_PROXY'])(
-    'without a key that was put into %s',
+    'for %s, without repeating a key given by mistake',
     (name) => {
-      const [fault, ...others] = issuesOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
-      expect(fault).toMatch(new RegExp(`^${name} is (a key and )?not `));
-      expect(fault).not.toContain('MIGH');
+      const [issue, ...others] = issuesOf({ [name]: '-----BEGIN PRIVATE KEY-----\nMIGH\n' });
+      expect(issue).toMatch(new RegExp(`^${name} is (a key and )?not `));
+      expect(issue).not.toContain('MIGH');
       expect(others).toEqual([]);
     },
   );
 
-  test('where two settings do not go together', () => {
+  test('if PETS_SERVICE_PORT is 0 and PETS_SERVICE_URL is not set', () => {
     expect(issuesOf({ PETS_SERVICE_PORT: '0' })).toEqual([
       'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
     ]);
     expect(issuesOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
   });
 
-  test('along with all others', () => {
+  test('together with all other invalid settings', () => {
     expect(() => loadConfig({ GATEWAY_PORT: 'x', REDIS_URL: 'x', DEMO: 'x' })).toThrow(
       new ConfigError([
-        `GATEWAY_PORT="x" ${noPort}`,
+        `GATEWAY_PORT="x" ${portReason}`,
         `REDIS_URL is not a URL such as ${redisUrls}`,
         'DEMO="x" is neither true nor false',
       ]),

@@ -1,16 +1,22 @@
 import { describe, expect, test } from 'vitest';
 import { describeRedis, parseRedisUrl } from '../../../../gateway/config/redis-url.ts';
 
-const open = { username: undefined, password: undefined, tls: false };
+const withoutLogin = { username: undefined, password: undefined, tls: false };
 
 describe('REDIS_URL', () => {
   test.each([
     [
       'redis://127.0.0.1',
-      { kind: 'single', hosts: [{ host: '127.0.0.1', port: 6379 }], database: 0, ...open },
+      { kind: 'single', hosts: [{ host: '127.0.0.1', port: 6379 }], database: 0, ...withoutLogin },
     ],
-    ['redis://cache:7000/', { kind: 'single', hosts: [{ host: 'cache', port: 7000 }], database: 0, ...open }],
-    ['redis://[::1]:7000/3', { kind: 'single', hosts: [{ host: '::1', port: 7000 }], database: 3, ...open }],
+    [
+      'redis://cache:7000/',
+      { kind: 'single', hosts: [{ host: 'cache', port: 7000 }], database: 0, ...withoutLogin },
+    ],
+    [
+      'redis://[::1]:7000/3',
+      { kind: 'single', hosts: [{ host: '::1', port: 7000 }], database: 3, ...withoutLogin },
+    ],
     [
       'rediss://user:p%40ss%3A@redis.internal:6380/1',
       {
@@ -24,7 +30,7 @@ describe('REDIS_URL', () => {
     ],
     [
       'redis://:only@h',
-      { kind: 'single', hosts: [{ host: 'h', port: 6379 }], database: 0, ...open, password: 'only' },
+      { kind: 'single', hosts: [{ host: 'h', port: 6379 }], database: 0, ...withoutLogin, password: 'only' },
     ],
     [
       'redis+sentinel://a,b:26380,[fd00::1]/mymaster',
@@ -39,7 +45,7 @@ describe('REDIS_URL', () => {
         database: 0,
         sentinelUsername: undefined,
         sentinelPassword: undefined,
-        ...open,
+        ...withoutLogin,
       },
     ],
     [
@@ -64,14 +70,14 @@ describe('REDIS_URL', () => {
           { host: 'a', port: 7001 },
           { host: 'b', port: 7002 },
         ],
-        ...open,
+        ...withoutLogin,
       },
     ],
     [
       'REDISS+CLUSTER://:p@a/',
-      { kind: 'cluster', hosts: [{ host: 'a', port: 6379 }], ...open, password: 'p', tls: true },
+      { kind: 'cluster', hosts: [{ host: 'a', port: 6379 }], ...withoutLogin, password: 'p', tls: true },
     ],
-  ])('%s', (text, address) => {
+  ])('%s is parsed', (text, address) => {
     expect(parseRedisUrl(text)).toEqual(address);
   });
 
@@ -103,7 +109,7 @@ describe('REDIS_URL', () => {
     'redis+cluster://a/0',
     'redis+cluster://a,,b',
     'redis+cluster://a?x=1',
-  ])('%s is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseRedisUrl(text)).toBeUndefined();
   });
 

@@ -18,26 +18,33 @@ const hopByHop = [
   'transfer-encoding',
   'upgrade',
 ];
-const ownNames = [
+const gatewayHeaderNames = [
   'authorization',
   'x-request-id',
   'x-forwarded-for',
   'x-forwarded-host',
   'x-forwarded-proto',
 ];
-const delicate = [...hopByHop, ...ownNames, 'expect', 'host', 'forwarded', 'x-real-ip', 'content-length'];
+const specialNames = [
+  ...hopByHop,
+  ...gatewayHeaderNames,
+  'expect',
+  'host',
+  'forwarded',
+  'x-real-ip',
+  'content-length',
+];
 
-/** A name in whichever case, as a client may write it. */
-const inAnyCase = (name: fc.Arbitrary<string>) =>
+const withRandomCase = (name: fc.Arbitrary<string>) =>
   fc
     .tuple(name, fc.infiniteStream(fc.boolean()))
     .map(([name, upper]) =>
       Array.from(name, (character) => (upper.next().value ? character.toUpperCase() : character)).join(''),
     );
 const plainName = fc.stringMatching(/^x-[a-z]{1,6}$/);
-const name = inAnyCase(
+const name = withRandomCase(
   fc.oneof(
-    fc.constantFrom(...delicate),
+    fc.constantFrom(...specialNames),
     plainName,
     plainName.map((name) => `x-forwarded-${name}`),
   ),
@@ -50,7 +57,7 @@ const value = fc.oneof(
 const header = fc.oneof(
   fc.tuple(name, value),
   fc.tuple(
-    inAnyCase(fc.constant('connection')),
+    withRandomCase(fc.constant('connection')),
     fc.array(name, { maxLength: 4 }).map((names) => names.join(', ')),
   ),
 );
@@ -61,14 +68,14 @@ const pairsOf = (flat: readonly string[]) =>
     flat[2 * index + 1] ?? '',
   ]);
 
-describe('whatever headers a client sends, the upstream', () => {
+describe('for any headers of a client, the upstream', () => {
   const request = fc.record({
     headers: fc.array(header, { maxLength: 12 }),
     peerIsTrusted: fc.boolean(),
     hasBody: fc.boolean(),
   });
 
-  test('receives the headers of the gateway once, none of one connection alone, and one framing', () => {
+  test("receives the gateway's headers once, no hop-by-hop header, and one framing", () => {
     fc.assert(
       fc.property(request, ({ headers, peerIsTrusted, hasBody }) => {
         const sent = pairsOf(
@@ -83,14 +90,14 @@ describe('whatever headers a client sends, the upstream', () => {
         );
         const valuesOf = (name: string) =>
           sent.flatMap(([sentName, value]) => (sentName === name ? [value] : []));
-        const named = new Set(
+        const connectionOptions = new Set(
           headers.flatMap(([name, value]) =>
             name.toLowerCase() === 'connection'
               ? value.split(',').map((token) => token.trim().toLowerCase())
               : [],
           ),
         );
-        for (const own of ownNames) expect(valuesOf(own)).toHaveLength(1);
+        for (const name of gatewayHeaderNames) expect(valuesOf(name)).toHaveLength(1);
         expect(valuesOf('authorization')).toEqual(['Bearer internal']);
         expect(valuesOf('x-request-id')).toEqual(['req-1']);
         const [forwardedFor = ''] = valuesOf('x-forwarded-for');
@@ -102,9 +109,9 @@ describe('whatever headers a client sends, the upstream', () => {
         for (const [name] of sent) {
           expect(name).toBe(name.toLowerCase());
           expect([...hopByHop, 'expect', 'host', 'forwarded', 'x-real-ip']).not.toContain(name);
-          if (ownNames.includes(name)) continue;
+          if (gatewayHeaderNames.includes(name)) continue;
           expect(name.startsWith('x-forwarded-')).toBe(false);
-          expect(name !== 'content-length' && named.has(name)).toBe(false);
+          expect(name !== 'content-length' && connectionOptions.has(name)).toBe(false);
         }
         const lengths = headers.flatMap(([name, value]) =>
           name.toLowerCase() === 'content-length' ? [value] : [],
@@ -115,10 +122,10 @@ describe('whatever headers a client sends, the upstream', () => {
     );
   });
 
-  test('receives all others as they came, in their order', () => {
-    const harmless = fc.array(fc.tuple(inAnyCase(plainName), fc.stringMatching(/^[!-~]{0,20}$/)));
+  test('receives all other headers unchanged and in order', () => {
+    const endToEndHeaders = fc.array(fc.tuple(withRandomCase(plainName), fc.stringMatching(/^[!-~]{0,20}$/)));
     fc.assert(
-      fc.property(harmless, harmless, (before, after) => {
+      fc.property(endToEndHeaders, endToEndHeaders, (before, after) => {
         const sent = pairsOf(
           upstreamRequestHeaders({
             rawHeaders: [
@@ -135,13 +142,13 @@ describe('whatever headers a client sends, the upstream', () => {
           }),
         );
         const expected = [...before, ...after].map(([name, value]) => [name.toLowerCase(), value]);
-        expect(sent.slice(0, -ownNames.length)).toEqual(expected);
+        expect(sent.slice(0, -gatewayHeaderNames.length)).toEqual(expected);
       }),
     );
   });
 });
 
-test('whatever headers the upstream sends, the client gets none that only the gateway may set', () => {
+test('the client receives no header from the upstream that only the gateway may set', () => {
   const forbidden = [
     ...hopByHop,
     'date',
@@ -159,7 +166,7 @@ test('whatever headers the upstream sends, the client gets none that only the ga
     'strict-transport-security',
     'x-content-type-options',
   ];
-  // undici gives names in lower case.
+  // undici returns names in lower case.
   const responseName = fc.oneof(
     fc.constantFrom(...forbidden, 'content-type', 'content-length', 'link', 'access-control-allow-origin'),
     plainName,
@@ -168,9 +175,10 @@ test('whatever headers the upstream sends, the client gets none that only the ga
     fc.property(fc.dictionary(responseName, fc.oneof(value, fc.array(value))), (headers) => {
       const passed = clientResponseHeaders(headers);
       const connection = String(headers['connection'] ?? '').toLowerCase();
-      const named = new Set(connection.split(',').map((token) => token.trim()));
+      const connectionOptions = new Set(connection.split(',').map((token) => token.trim()));
       for (const [name, value] of Object.entries(headers)) {
-        const isDropped = forbidden.includes(name) || name.startsWith('access-control-') || named.has(name);
+        const isDropped =
+          forbidden.includes(name) || name.startsWith('access-control-') || connectionOptions.has(name);
         expect(passed[name]).toEqual(isDropped ? undefined : value);
       }
     }),
@@ -179,7 +187,7 @@ test('whatever headers the upstream sends, the client gets none that only the ga
 });
 
 describe('a request target', () => {
-  /** The target that all later steps see. The socket is never connected. */
+  /** Target that the later steps receive. The socket is never connected. */
   function normalized(target: string): string {
     const req = new IncomingMessage(new Socket());
     req.url = target;
@@ -211,7 +219,7 @@ describe('a request target', () => {
     fc.webQueryParameters().map((text) => `?${text}`),
   );
 
-  test('in absolute form means its path and query, whichever host it names', () => {
+  test('in absolute form is reduced to its path and query for any host', () => {
     const origin = fc
       .tuple(
         fc.constantFrom('http', 'https', 'HTTP'),
@@ -220,7 +228,7 @@ describe('a request target', () => {
       .map(([scheme, authority]) => `${scheme}://${authority}`);
     fc.assert(
       fc.property(origin, path, query, (origin, path, query) => {
-        // A line break would not come through the parser.
+        // The HTTP parser refuses line breaks.
         fc.pre(!/[\n\r\u2028\u2029]/.test(path));
         expect(normalized(origin + path + query)).toBe(path + query);
         expect(normalized(origin + query)).toBe(`/${query}`);
@@ -228,7 +236,7 @@ describe('a request target', () => {
     );
   });
 
-  test('that is a path stays exactly as it came, and what was normalized stays so', () => {
+  test('that is a path stays unchanged, and so does a normalized target', () => {
     fc.assert(
       fc.property(path, query, fc.string({ unit: 'binary' }), (path, query, text) => {
         expect(normalized(path + query)).toBe(path + query);
@@ -237,14 +245,14 @@ describe('a request target', () => {
     );
   });
 
-  test('has a route only where it is written as the OpenAPI document has it: nothing is decoded or resolved', () => {
+  test('matches a route only as written in the OpenAPI document: nothing is decoded or resolved', () => {
     const api = loadApiDescription();
     fc.assert(
       fc.property(path, (path) => {
-        const isWritten =
+        const isDocumented =
           ['/openapi.json', '/v1/pets', '/v1/usage'].includes(path) ||
           (path.startsWith('/v1/pets/') && /^[^/]+$/.test(path.slice('/v1/pets/'.length)));
-        expect(api.match(path) !== undefined).toBe(isWritten);
+        expect(api.match(path) !== undefined).toBe(isDocumented);
       }),
       { numRuns: 3000 },
     );

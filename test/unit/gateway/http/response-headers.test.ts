@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ResponseHeaders } from '../../../../gateway/http/response-headers.ts';
 
 describe('response headers', () => {
-  test('are listed as names and values in turn, in the order in which they were first set', () => {
+  test('alternate names and values, in the order in which they were first set', () => {
     const headers = new ResponseHeaders(['X-Request-Id', 'a']);
     headers.setAll({ Allow: 'GET', 'Retry-After': '1' });
     headers.set('Set-Cookie', ['a=1', 'b=2']);
@@ -19,21 +19,21 @@ describe('response headers', () => {
     ]);
   });
 
-  test('replace a header whatever the case of its name, and keep the first spelling', () => {
+  test('match names in any case and keep the first spelling', () => {
     const headers = new ResponseHeaders(['X-RateLimit-Limit', '60']);
     headers.set('x-ratelimit-limit', '300');
     expect(headers.has('X-RATELIMIT-LIMIT')).toBe(true);
     expect(headers.toRaw()).toEqual(['X-RateLimit-Limit', '300']);
   });
 
-  test('never take a value for a name', () => {
+  test('do not match a value as a name', () => {
     const headers = new ResponseHeaders(['X-Request-Id', 'Cache-Control']);
     expect(headers.has('Cache-Control')).toBe(false);
     headers.set('Cache-Control', 'no-store');
     expect(headers.toRaw()).toEqual(['X-Request-Id', 'Cache-Control', 'Cache-Control', 'no-store']);
   });
 
-  test('of a copy belong to the copy alone', () => {
+  test('stay unchanged when a copy changes', () => {
     const headers = new ResponseHeaders(['Allow', 'GET']);
     headers.copy().set('Link', '</v1/pets>');
     expect(headers.toRaw()).toEqual(['Allow', 'GET']);

@@ -29,7 +29,7 @@ test.each([
   ['a scheme without a key', ['Authorization', 'Bearer']],
   ['a key without a scheme', ['Authorization', key]],
   ['another scheme', ['Authorization', `Basic ${key}`]],
-  ['a scheme that only starts alike', ['Authorization', `Bearers ${key}`]],
+  ['a scheme that only begins with Bearer', ['Authorization', `Bearers ${key}`]],
   ['a tab after the scheme', ['Authorization', `Bearer\t${key}`]],
   ['two keys in one header', ['Authorization', `Bearer ${key} ${key}`]],
   ['a list', ['Authorization', `Bearer ${key}, Bearer ${key}`]],

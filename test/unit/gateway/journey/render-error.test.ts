@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { ResponseHeaders } from '../../../../gateway/http/response-headers.ts';
 import { renderError, renderFallback } from '../../../../gateway/journey/render-error.ts';
 
-test('an error that cannot be rendered is answered in the Error shape, and its detail is logged', async () => {
+test('an error that cannot be rendered gets 500 in the Error shape, and its detail is logged', async () => {
   const lines: string[] = [];
   const log = pino({}, { write: (line: string) => void lines.push(line) });
   const addressLimit = {

@@ -3,8 +3,8 @@ import { beforeEach, expect, test } from 'vitest';
 import { createInvalidValues, type InvalidValues } from '../../../../gateway/observability/invalid-values.ts';
 
 const key = 'gw:plan:pro';
-const noLimit = 'minute is not a whole number from 1 to 1000000000';
-const invalid = 'Redis value is invalid; the last valid one stays in force';
+const limitIssue = 'minute is not a whole number from 1 to 1000000000';
+const invalidMessage = 'Redis value is invalid; the last valid one stays in force';
 
 let lines: unknown[];
 let gauge: [key: string, issues: number][];
@@ -17,24 +17,24 @@ beforeEach(() => {
   invalidValues = createInvalidValues({ log, setGauge: (label, issues) => gauge.push([label, issues]) });
 });
 
-test('a fault is told once, however often it is read', () => {
-  for (let index = 0; index < 3; index += 1) invalidValues.report(key, [noLimit]);
-  expect(lines).toEqual([{ level: 50, key, issues: [noLimit], msg: invalid }]);
+test('an invalid value is reported once for several reads', () => {
+  for (let index = 0; index < 3; index += 1) invalidValues.report(key, [limitIssue]);
+  expect(lines).toEqual([{ level: 50, key, issues: [limitIssue], msg: invalidMessage }]);
   expect(gauge).toEqual([[key, 1]]);
 });
 
-test('a value that was always good is not mentioned', () => {
+test('a value that was always valid is not reported', () => {
   invalidValues.report(key, []);
   expect(lines).toEqual([]);
   expect(gauge).toEqual([]);
 });
 
-test('another fault in the same value is told again', () => {
-  invalidValues.report(key, [noLimit]);
-  invalidValues.report(key, [noLimit, 'day is missing']);
+test('another issue of the same value is reported', () => {
+  invalidValues.report(key, [limitIssue]);
+  invalidValues.report(key, [limitIssue, 'day is missing']);
   expect(lines).toEqual([
-    { level: 50, key, issues: [noLimit], msg: invalid },
-    { level: 50, key, issues: [noLimit, 'day is missing'], msg: invalid },
+    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
+    { level: 50, key, issues: [limitIssue, 'day is missing'], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
     [key, 1],
@@ -42,15 +42,15 @@ test('another fault in the same value is told again', () => {
   ]);
 });
 
-test('a value that is good again is told once, and so is its next fault', () => {
-  invalidValues.report(key, [noLimit]);
+test('a value that becomes valid is reported once, and so is its next issue', () => {
+  invalidValues.report(key, [limitIssue]);
   invalidValues.report(key, []);
   invalidValues.report(key, []);
-  invalidValues.report(key, [noLimit]);
+  invalidValues.report(key, [limitIssue]);
   expect(lines).toEqual([
-    { level: 50, key, issues: [noLimit], msg: invalid },
+    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
     { level: 30, key, msg: 'Redis value is valid again' },
-    { level: 50, key, issues: [noLimit], msg: invalid },
+    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
     [key, 1],
@@ -59,7 +59,7 @@ test('a value that is good again is told once, and so is its next fault', () => 
   ]);
 });
 
-test('the same fault in two values is told of both', () => {
+test('the same issue of two values is reported for both', () => {
   invalidValues.report(key, ['is not a hash']);
   invalidValues.report('gw:ban-policy', ['is not a hash']);
   expect(gauge).toEqual([

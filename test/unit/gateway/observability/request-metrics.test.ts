@@ -9,61 +9,60 @@ const buckets = [0.005, 0.01, 0.25, 1, 10];
 const seconds = fc.oneof(fc.constantFrom(0, ...buckets), fc.double({ min: 0, max: 20, noNaN: true }));
 const sorted = (text: string) => text.split('\n').toSorted();
 
-test('requests are shown as by the counter and histogram of prom-client, whenever they are asked for', async () => {
+test("metrics equal those of prom-client's counter and histogram, at any time of a scrape", async () => {
   const request = fc.record({
     route: fc.constantFrom('/v1/pets', '/v1/pets/{petId}', 'unmatched'),
     method: fc.constantFrom('GET', 'POST'),
     status: fc.constantFrom('2xx', '4xx', 'aborted'),
     plan: fc.constantFrom('free', 'a "quoted" one', 'none'),
     seconds,
-    askedNext: fc.boolean(),
+    scrapeNext: fc.boolean(),
   });
   await fc.assert(
     fc.asyncProperty(fc.array(request), async (requests) => {
-      const [own, theirs] = [new Registry(), new Registry()];
-      const counts = createRequestMetrics(own, buckets);
+      const [own, reference] = [new Registry(), new Registry()];
+      const requestMetrics = createRequestMetrics(own, buckets);
       const counter = new Counter({
         name: 'gateway_requests_total',
         help: 'Requests by class of status; aborted by the client, or cut off by the gateway',
         labelNames: ['route', 'method', 'status', 'plan'],
-        registers: [theirs],
+        registers: [reference],
       });
       const histogram = new Histogram({
         name: 'gateway_request_duration_seconds',
         help: 'Time from a request to the end of its response',
         labelNames: ['route', 'method'],
         buckets,
-        registers: [theirs],
+        registers: [reference],
       });
-      for (const { route, method, status, plan, seconds, askedNext } of requests) {
-        counts.count(route, method, status, plan);
-        counts.observe(route, method, seconds);
+      for (const { route, method, status, plan, seconds, scrapeNext } of requests) {
+        requestMetrics.count(route, method, status, plan);
+        requestMetrics.observe(route, method, seconds);
         counter.inc({ route, method, status, plan });
         histogram.observe({ route, method }, seconds);
-        if (askedNext) await own.metrics();
+        if (scrapeNext) await own.metrics();
       }
-      expect(sorted(await own.metrics())).toEqual(sorted(await theirs.metrics()));
-      // As workers send them to the process that shows them.
-      expect(sorted(await twoWorkers(own))).toEqual(sorted(await twoWorkers(theirs)));
+      expect(sorted(await own.metrics())).toEqual(sorted(await reference.metrics()));
+      expect(sorted(await metricsOfTwoWorkers(own))).toEqual(sorted(await metricsOfTwoWorkers(reference)));
     }),
     { numRuns: 100 },
   );
 });
 
-test('a histogram without labels is there before anything is observed', async () => {
-  const [own, theirs] = [new Registry(), new Registry()];
+test('a histogram without labels is exposed before its first observation', async () => {
+  const [own, reference] = [new Registry(), new Registry()];
   const options = { name: 'seconds', help: 'for', buckets };
   const observations = new PrelabelledHistogram({ ...options, registers: [own] }).child({});
-  const histogram = new Histogram({ ...options, registers: [theirs] });
-  expect(await own.metrics()).toBe(await theirs.metrics());
+  const histogram = new Histogram({ ...options, registers: [reference] });
+  expect(await own.metrics()).toBe(await reference.metrics());
   observations.observe(0.25);
   histogram.observe(0.25);
-  expect(await own.metrics()).toBe(await theirs.metrics());
+  expect(await own.metrics()).toBe(await reference.metrics());
 });
 
-/** As if two of them had counted the same. */
-async function twoWorkers(registry: Registry): Promise<string> {
+/** Merged metrics of two workers with the same counts. */
+async function metricsOfTwoWorkers(registry: Registry): Promise<string> {
   const text = JSON.stringify(await registry.getMetricsAsJSON());
-  const sent = () => JSON.parse(text) as MetricsSnapshot;
-  return renderMetrics([sent(), sent()]);
+  const snapshot = () => JSON.parse(text) as MetricsSnapshot;
+  return renderMetrics([snapshot(), snapshot()]);
 }

@@ -12,8 +12,8 @@ import {
   timeArgument,
 } from '../../../../gateway/ops/options.ts';
 
-/** The value, or undefined where the argument is refused in the one way that makes a message and exit code 2. */
-function accepted<T>(parse: (text: string) => T, text: string): T | undefined {
+/** Parsed value; undefined if the argument is refused with the error that leads to exit code 2. */
+function parseOrUndefined<T>(parse: (text: string) => T, text: string): T | undefined {
   try {
     return parse(text);
   } catch (error) {
@@ -27,44 +27,44 @@ const unitMs = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000
 const number = fc.oneof(fc.integer(), fc.double(), fc.bigInt()).map(String);
 const text = fc.oneof(fc.string({ unit: 'binary' }), number);
 
-test('a duration is its number of units, of a second at least and a year at most', () => {
+test('a duration is a number of units, from a second to a year', () => {
   const unit = fc.constantFrom<keyof typeof unitMs>('s', 'm', 'h', 'd', 'w');
   fc.assert(
     fc.property(fc.nat({ max: 2_000_000_000 }), unit, (amount, unit) => {
       const ms = amount * unitMs[unit];
       const inRange = amount <= 999_999_999 && ms >= 1000 && ms <= yearMs;
-      expect(accepted(durationArgument, `${amount}${unit}`)).toBe(inRange ? ms : undefined);
+      expect(parseOrUndefined(durationArgument, `${amount}${unit}`)).toBe(inRange ? ms : undefined);
     }),
     { numRuns: 500 },
   );
 });
 
-test('a duration that no digits and unit make up is refused', () => {
+test('a duration that is not digits and a unit is refused', () => {
   fc.assert(
     fc.property(
       text.filter((text) => !/^\d+[smhdw]$/.test(text)),
       (text) => {
-        expect(accepted(durationArgument, text)).toBeUndefined();
-        expect(accepted(graceArgument, text)).toBe(text === '0' ? 0 : undefined);
+        expect(parseOrUndefined(durationArgument, text)).toBeUndefined();
+        expect(parseOrUndefined(graceArgument, text)).toBe(text === '0' ? 0 : undefined);
       },
     ),
     { numRuns: 500 },
   );
 });
 
-test('numbers are written in one way only', () => {
+test('a number has exactly one accepted notation', () => {
   for (const parse of [limitArgument, countArgument(1000), secondsArgument]) {
     fc.assert(
       fc.property(fc.oneof(text, fc.nat({ max: 2000 }).map(String)), (text) => {
-        const value = accepted(parse, text);
+        const value = parseOrUndefined(parse, text);
         if (value !== undefined) expect(String(value)).toBe(text);
       }),
     );
-    expect(accepted(parse, '1')).toBe(1);
+    expect(parseOrUndefined(parse, '1')).toBe(1);
   }
 });
 
-test('a time is one that exists', () => {
+test('a time that does not exist is refused', () => {
   const digits = (length: number) =>
     fc.nat({ max: 10 ** length - 1 }).map((n) => String(n).padStart(length, '0'));
   const time = fc
@@ -76,9 +76,9 @@ test('a time is one that exists', () => {
       fc.integer({ min: 0, max: 61 }),
       fc.constantFrom('', 'Z', '+02:00', '-14:00', '+99:00', '.123Z', 'z'),
     )
-    .map(([year, month, day, hour, minute, end]) => {
-      const two = (n: number) => String(n).padStart(2, '0');
-      return `${year}-${two(month)}-${two(day)}T${two(hour)}:${two(minute)}:00${end}`;
+    .map(([year, month, day, hour, minute, suffix]) => {
+      const padToTwo = (n: number) => String(n).padStart(2, '0');
+      return `${year}-${padToTwo(month)}-${padToTwo(day)}T${padToTwo(hour)}:${padToTwo(minute)}:00${suffix}`;
     });
   fc.assert(
     fc.property(
@@ -88,10 +88,10 @@ test('a time is one that exists', () => {
         text,
       ),
       (text) => {
-        const date = accepted(timeArgument, text);
+        const date = parseOrUndefined(timeArgument, text);
         if (date === undefined) return;
         expect(Number.isNaN(date.getTime())).toBe(false);
-        // A day that the month does not have is not quietly the next one's.
+        // 31 April must not become 1 May.
         if (/^\d{4}-\d\d-\d\d$/.test(text)) expect(date.toISOString().slice(0, 10)).toBe(text);
       },
     ),
@@ -99,11 +99,11 @@ test('a time is one that exists', () => {
   );
 });
 
-test('names and reasons have no space around them, no control characters, and an end', () => {
+test('names and reasons are trimmed, without control characters, and at most 100 characters long', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 150 }), (text) => {
       for (const parse of [nameArgument, reasonArgument]) {
-        const name = accepted(parse, text);
+        const name = parseOrUndefined(parse, text);
         if (name === undefined) continue;
         expect(name).toBe(text.trim());
         expect(name).not.toMatch(/\p{Cc}/u);

@@ -5,7 +5,7 @@ test.each([
   ['1', 1],
   ['60', 60],
   ['1000000000', 1_000_000_000],
-])('%j is a limit', (text, limit) => {
+])('%j is a valid limit', (text, limit) => {
   expect(parseLimit(text)).toBe(limit);
 });
 
@@ -25,6 +25,6 @@ test.each([
   '',
   null,
   undefined,
-])('%j is no limit', (text) => {
+])('%j is not a valid limit', (text) => {
   expect(parseLimit(text)).toBeUndefined();
 });

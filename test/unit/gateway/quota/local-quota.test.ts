@@ -14,7 +14,7 @@ async function consumeTimes(
   return outcomes;
 }
 
-describe('while Redis is away', () => {
+describe('while Redis is unavailable', () => {
   test('a first request opens both windows', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     expect(await quota.consume('a', limits, 1)).toEqual({
@@ -25,7 +25,7 @@ describe('while Redis is away', () => {
     });
   });
 
-  test('the request after the last one is refused, however often it is repeated', async () => {
+  test('a request over the limit is refused, and so are its retries', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     expect(await consumeTimes(6, () => quota.consume('a', limits, 1))).toEqual([
       'allowed',
@@ -37,7 +37,7 @@ describe('while Redis is away', () => {
     ]);
   });
 
-  test('a refused request burns no quota', async () => {
+  test('a refused request uses no quota', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     await consumeTimes(10, () => quota.consume('a', limits, 1));
     expect(await quota.consume('a', limits, 1)).toMatchObject({
@@ -53,7 +53,7 @@ describe('while Redis is away', () => {
     });
   });
 
-  test('the day refuses where the minute has room', async () => {
+  test('a used-up day limit refuses a request that is within the minute limit', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     await quota.consume('a', { minute: 3, day: 1 }, 1);
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({
@@ -64,7 +64,7 @@ describe('while Redis is away', () => {
     });
   });
 
-  test('a parallel burst gets exactly what is left', async () => {
+  test('a parallel burst is allowed exactly the remaining requests', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     const burst = Array.from({ length: 200 }, () => quota.consume('a', { minute: 60, day: 1000 }, 1));
     const allowed = (await Promise.all(burst)).filter(({ outcome }) => outcome === 'allowed');
@@ -75,7 +75,7 @@ describe('while Redis is away', () => {
     });
   });
 
-  test('each key has windows of its own', async () => {
+  test('each key has its own windows', async () => {
     const quota = createLocalQuota({ now: () => noonMs });
     await consumeTimes(4, () => quota.consume('a', limits, 1));
     expect(await quota.consume('b', limits, 1)).toMatchObject({
@@ -85,19 +85,19 @@ describe('while Redis is away', () => {
   });
 
   test.each([
-    ['in halves', 2, { minute: 30, day: 500 }],
+    ['halved', 2, { minute: 30, day: 500 }],
     ['rounded down', 7, { minute: 8, day: 142 }],
-    ['though never to nothing', 100, { minute: 1, day: 10 }],
-  ])('instances share the limits %s', async (_name, shares, shared) => {
+    ['but at least 1', 100, { minute: 1, day: 10 }],
+  ])('each instance has its share of the limits, %s', async (_name, instances, shared) => {
     const quota = createLocalQuota({ now: () => noonMs });
-    const decision = await quota.consume('a', { minute: 60, day: 1000 }, shares);
+    const decision = await quota.consume('a', { minute: 60, day: 1000 }, instances);
     expect(decision).toMatchObject({
       minute: { limit: shared.minute, remaining: shared.minute - 1 },
       day: { limit: shared.day, remaining: shared.day - 1 },
     });
   });
 
-  test('a day that is used up begins anew at midnight UTC, as its refusal promised', async () => {
+  test('a used-up day limit resets at midnight UTC, as its refusal said', async () => {
     let nowMs = Date.UTC(2026, 10, 20, 23, 59, 59);
     const quota = createLocalQuota({ now: () => nowMs });
     await quota.consume('a', { minute: 3, day: 1 }, 1);

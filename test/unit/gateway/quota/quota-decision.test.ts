@@ -5,7 +5,7 @@ const limits = { minute: 60, day: 1000 };
 const nowMs = Date.UTC(2026, 10, 20, 12, 0, 0, 250);
 const toMidnightMs = 43_199_750;
 
-test('an allowed request shows what is left in both windows', () => {
+test('an allowed request shows the remaining requests of both windows', () => {
   expect(decisionOf(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 10, nowMs })).toEqual({
     outcome: 'allowed',
     minute: { limit: 60, remaining: 59, resetMs: 60_000 },
@@ -14,7 +14,7 @@ test('an allowed request shows what is left in both windows', () => {
   });
 });
 
-test('remaining is never negative, as after a limit was lowered', () => {
+test('remaining is never negative, even after a limit was lowered', () => {
   expect(
     decisionOf(false, limits, { minuteUsed: 300, minuteLeftMs: 5000, dayUsed: 5000, nowMs }),
   ).toMatchObject({ minute: { remaining: 0 }, day: { remaining: 0 } });
@@ -27,8 +27,8 @@ test('a minute window never lasts longer than a minute', () => {
 });
 
 test.each([
-  ['a whole day before', Date.UTC(2026, 10, 20), 86_400_000],
-  ['a millisecond before', Date.UTC(2026, 10, 20) - 1, 1],
+  ['a whole day later', Date.UTC(2026, 10, 20), 86_400_000],
+  ['a millisecond later', Date.UTC(2026, 10, 20) - 1, 1],
 ])('the day ends at midnight UTC, %s', (_name, at, resetMs) => {
   expect(
     decisionOf(true, limits, { minuteUsed: 1, minuteLeftMs: 60_000, dayUsed: 1, nowMs: at }),
@@ -40,21 +40,26 @@ describe('the window that refuses', () => {
 
   test.each([
     [
-      'the minute, while the day has room',
+      'the minute, if only the minute limit is used up',
       { minuteUsed: 60, dayUsed: 100, minuteLeftMs: 900 },
       nowMs,
       'minute',
     ],
-    ['the day, while the minute has room', { minuteUsed: 3, dayUsed: 1000, minuteLeftMs: 900 }, nowMs, 'day'],
-    ['the day, where both are full', { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 60_000 }, nowMs, 'day'],
     [
-      'the minute, where both are full and it outlasts the day',
+      'the day, if only the day limit is used up',
+      { minuteUsed: 3, dayUsed: 1000, minuteLeftMs: 900 },
+      nowMs,
+      'day',
+    ],
+    ['the day, if both are used up', { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 60_000 }, nowMs, 'day'],
+    [
+      'the minute, if both are used up and it ends after the day',
       { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 30_000 },
       lateMs,
       'minute',
     ],
     [
-      'the day, where both are full and end together',
+      'the day, if both are used up and end together',
       { minuteUsed: 60, dayUsed: 1000, minuteLeftMs: 10_000 },
       lateMs,
       'day',

@@ -15,7 +15,7 @@ const anyText = fc.oneof(
 );
 
 describe('a limit', () => {
-  test('is the number that its text says', () => {
+  test('is parsed from its decimal text', () => {
     fc.assert(
       fc.property(limit, (number) => {
         expect(parseLimit(String(number))).toBe(number);
@@ -23,7 +23,7 @@ describe('a limit', () => {
     );
   });
 
-  test('is written in one way only, and within its bounds', () => {
+  test('has exactly one notation and stays within its bounds', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const parsed = parseLimit(text);
@@ -53,7 +53,7 @@ describe('a ban policy', () => {
     { requiredKeys: [] },
   );
 
-  test('that is accepted can be kept to, whatever was written into Redis', () => {
+  test('that is accepted can be enforced, for any fields in Redis', () => {
     fc.assert(
       fc.property(fields, (written) => {
         const parsed = banPolicySchema.safeParse(written);
@@ -65,7 +65,7 @@ describe('a ban policy', () => {
         for (const seconds of [violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds]) {
           expect(Number.isSafeInteger(seconds) && seconds >= 1 && seconds <= 30 * 86_400).toBe(true);
         }
-        // One violation is counted a second: more than that could never lead to a ban.
+        // At most one violation per second counts: a larger number could never lead to a ban.
         expect(violations).toBeLessThanOrEqual(windowSeconds);
         expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
       }),
@@ -73,7 +73,7 @@ describe('a ban policy', () => {
     );
   });
 
-  test('is the same after it was written and read', () => {
+  test('survives writing and reading', () => {
     const number = fc.integer({ min: 1, max: 1000 });
     const policy: fc.Arbitrary<BanPolicy> = fc
       .tuple(fc.boolean(), number, number, number, number, number)
@@ -86,11 +86,11 @@ describe('a ban policy', () => {
         resetSeconds,
       }));
     fc.assert(
-      fc.property(policy, (wanted) => {
+      fc.property(policy, (original) => {
         const written = Object.fromEntries(
-          Object.entries(wanted).map(([name, value]) => [name, String(value)]),
+          Object.entries(original).map(([name, value]) => [name, String(value)]),
         );
-        expect(banPolicySchema.parse(written)).toEqual(wanted);
+        expect(banPolicySchema.parse(written)).toEqual(original);
       }),
     );
   });
@@ -106,21 +106,22 @@ describe('the rate limit headers', () => {
     nowMs,
   });
   const seconds = (ms: number) => Math.ceil(ms / 1000);
-  /** Whole numbers in plain decimals, as RFC 9110 and RFC 9651 want them. */
-  const plain = /^\d+$/;
+  /** Whole numbers in decimal digits, as RFC 9110 and RFC 9651 require. */
+  const decimalDigits = /^\d+$/;
 
-  test('show the window that refuses first, and times that suffice to wait', () => {
+  test('show the window with the fewest requests left, and a sufficient Retry-After', () => {
     fc.assert(
       fc.property(fc.boolean(), limits, use, (allowed, limits, use) => {
         const decision = decisionOf(allowed, limits, use);
-        if (decision.outcome !== 'allowed' && decision.outcome !== 'limited') throw new Error('another one');
+        if (decision.outcome !== 'allowed' && decision.outcome !== 'limited')
+          throw new Error('unexpected ban');
         const { minute, day } = decision;
         const headers = rateLimitHeaders(decision);
         for (const { limit, remaining, resetMs } of [minute, day]) {
           expect(remaining >= 0 && remaining <= limit && resetMs >= 1 && resetMs <= dayMs).toBe(true);
         }
         const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
-        for (const name of names) expect(headers[name]).toMatch(plain);
+        for (const name of names) expect(headers[name]).toMatch(decimalDigits);
         const remaining = Number(headers['X-RateLimit-Remaining']);
         const resetsAtMs = Number(headers['X-RateLimit-Reset']) * 1000;
         const shown = [minute, day].find(
@@ -147,7 +148,7 @@ describe('the rate limit headers', () => {
     );
   });
 
-  test('lead to the end of a ban', () => {
+  test('show the end of a ban', () => {
     fc.assert(
       fc.property(limits, fc.integer({ min: 1, max: 30 * dayMs }), nowMs, (limits, remainingMs, nowMs) => {
         const headers = rateLimitHeaders({ outcome: 'banned', limits, remainingMs, nowMs, isNew: false });
@@ -161,7 +162,7 @@ describe('the rate limit headers', () => {
     );
   });
 
-  test('never tell anybody to come back at once', () => {
+  test('never invite an immediate retry', () => {
     fc.assert(
       fc.property(fc.integer({ min: -1000, max: dayMs }), (waitMs) => {
         expect(Number(retryAfter(waitMs)['Retry-After'])).toBe(Math.max(1, seconds(waitMs)));

@@ -21,18 +21,8 @@ test('an allowed request shows the minute in X-RateLimit and both windows in Rat
 
 describe('X-RateLimit shows', () => {
   test.each([
-    [
-      'the day where it has fewer requests left',
-      { ...minute, remaining: 5 },
-      { ...day, remaining: 4 },
-      '1000',
-    ],
-    [
-      'the minute where it has fewer requests left',
-      { ...minute, remaining: 4 },
-      { ...day, remaining: 5 },
-      '60',
-    ],
+    ['the day if it has fewer requests left', { ...minute, remaining: 5 }, { ...day, remaining: 4 }, '1000'],
+    ['the minute if it has fewer requests left', { ...minute, remaining: 4 }, { ...day, remaining: 5 }, '60'],
     ['the day on a tie', { ...minute, remaining: 5 }, { ...day, remaining: 5 }, '1000'],
     [
       'the minute on a tie shortly before midnight',
@@ -49,7 +39,7 @@ describe('X-RateLimit shows', () => {
 });
 
 describe('a limited request', () => {
-  test('waits for the minute where that outlasts the day', () => {
+  test('waits for the end of the minute if that comes after the end of the day', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
       violated: 'minute',
@@ -67,7 +57,7 @@ describe('a limited request', () => {
     });
   });
 
-  test('waits for midnight where the day refused it', () => {
+  test('waits for midnight if the day limit refused it', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
       violated: 'day',
@@ -98,7 +88,7 @@ test('a banned request shows the minute limit, nothing remaining and the end of 
   });
 });
 
-test('a request without a valid key shows the limit of its address alone', () => {
+test('a request without a valid key shows only the limit of its address', () => {
   expect(addressLimitHeaders({ limit: 60, remaining: 12, resetMs: 30_400 }, nowMs + 700)).toEqual({
     'X-RateLimit-Limit': '60',
     'X-RateLimit-Remaining': '12',
@@ -115,6 +105,6 @@ test.each([
   [1001, '2'],
   [59_999, '60'],
   [3_600_000, '3600'],
-])('a wait of %i ms is %s s of Retry-After', (waitMs, seconds) => {
+])('a wait of %i ms becomes Retry-After: %s', (waitMs, seconds) => {
   expect(retryAfter(waitMs)).toEqual({ 'Retry-After': seconds });
 });

@@ -1,18 +1,18 @@
 import { stat } from 'node:fs/promises';
-import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRedisGate, RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
 const silent = pino({ level: 'silent' });
-const never = () => new Promise<never>(() => {});
-const opened: RedisGate[] = [];
+const neverReply = () => new Promise<never>(() => {});
+const gates: RedisGate[] = [];
 
 afterEach(() => {
-  for (const gate of opened.splice(0)) gate.close();
+  for (const gate of gates.splice(0)) gate.close();
 });
 
-/** A gate before a Redis whose connection and PING the test decides on. */
+/** A gate to a fake Redis whose connection and PING the test controls. */
 function createGate(timeoutMs = 40) {
   const redis = { connected: true, ping: (): Promise<unknown> => Promise.resolve('PONG'), pings: 0 };
   const changes: boolean[] = [];
@@ -26,7 +26,7 @@ function createGate(timeoutMs = 40) {
     onChange: (open) => changes.push(open),
     timeoutMs,
   });
-  opened.push(gate);
+  gates.push(gate);
   return { gate, redis, changes };
 }
 
@@ -40,14 +40,14 @@ async function createOpenGate(timeoutMs?: number) {
   return created;
 }
 
-function beBusy(ms: number): void {
+function blockEventLoop(ms: number): void {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
 const replyError = (message: string) => Object.assign(new Error(message), { name: 'ReplyError' });
 
-describe('a gate that has not been open yet', () => {
+describe('a gate that has not opened yet', () => {
   test('refuses commands without sending them', async () => {
     const { gate } = createGate();
     let sent = 0;
@@ -59,7 +59,7 @@ describe('a gate that has not been open yet', () => {
     expect(sent).toBe(0);
   });
 
-  test('opens by itself when Redis answers, and says so once', async () => {
+  test('opens when Redis replies to PING, and reports it once', async () => {
     const { gate, changes } = createGate();
     expect(gate.open).toBe(false);
     await waitUntilOpen(gate);
@@ -67,7 +67,7 @@ describe('a gate that has not been open yet', () => {
     expect(changes).toEqual([true]);
   });
 
-  test('asks nothing while there is no connection', async () => {
+  test('sends no PING while there is no connection', async () => {
     const { gate, redis } = createGate();
     redis.connected = false;
     await sleep(250);
@@ -78,8 +78,8 @@ describe('a gate that has not been open yet', () => {
 
   test.each([
     ['fails', () => Promise.reject(new Error('LOADING'))],
-    ['is not answered', never],
-  ])('stays shut while the PING %s, and tries again', async (_name, ping) => {
+    ['gets no reply', neverReply],
+  ])('stays shut while PING %s, and retries', async (_name, ping) => {
     const { gate, redis, changes } = createGate();
     redis.ping = ping;
     await expect.poll(() => redis.pings, { timeout: 5000 }).toBe(2);
@@ -90,39 +90,39 @@ describe('a gate that has not been open yet', () => {
 });
 
 describe('an open gate', () => {
-  test('passes answers on', async () => {
+  test('passes replies on', async () => {
     const { gate } = await createOpenGate();
     expect(await gate.send(() => Promise.resolve([1, 2]))).toEqual([1, 2]);
   });
 
-  test('shuts on the first command that is not answered in time', async () => {
+  test('shuts on the first command that times out', async () => {
     const { gate, redis, changes } = await createOpenGate();
     redis.connected = false;
-    await expect(gate.send(never)).rejects.toThrow(new RedisUnavailable('no reply within 40 ms'));
+    await expect(gate.send(neverReply)).rejects.toThrow(new RedisUnavailable('no reply within 40 ms'));
     expect(gate.open).toBe(false);
     await expect(gate.send(() => Promise.resolve())).rejects.toThrow('not used at the moment');
     expect(changes).toEqual([true, false]);
   });
 
-  test('says once that it shuts, however many commands wait', async () => {
+  test('reports once that it shuts when many commands wait', async () => {
     const { gate, redis, changes } = await createOpenGate();
     redis.connected = false;
-    const results = await Promise.allSettled(Array.from({ length: 50 }, () => gate.send(never)));
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => gate.send(neverReply)));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(50);
     expect(changes).toEqual([true, false]);
   });
 
-  test('gives up on one command and not on those sent after it', async () => {
+  test('times out one command and not those sent after it', async () => {
     const { gate, redis } = await createOpenGate(200);
     redis.connected = false;
-    const unanswered = gate.send(never);
+    const timedOut = gate.send(neverReply);
     await sleep(100);
-    const answered = gate.send(() => sleep(150, 'in time'));
-    await expect(unanswered).rejects.toBeInstanceOf(RedisUnavailable);
-    expect(await answered).toBe('in time');
+    const inTime = gate.send(() => sleep(150, 'in time'));
+    await expect(timedOut).rejects.toBeInstanceOf(RedisUnavailable);
+    expect(await inTime).toBe('in time');
   });
 
-  test('shuts where the connection is lost, and keeps the cause for the log', async () => {
+  test('shuts when the connection is lost, and keeps the cause for the log', async () => {
     const { gate, redis } = await createOpenGate();
     redis.connected = false;
     const cause = new Error('Connection is closed.');
@@ -133,7 +133,7 @@ describe('an open gate', () => {
   });
 
   test.each(['LOADING', 'READONLY', 'MASTERDOWN', 'CLUSTERDOWN', 'MISCONF', 'OOM', 'NOAUTH'])(
-    'shuts where Redis answers %s, for it serves nobody then',
+    'shuts when Redis replies %s, which fails every command',
     async (code) => {
       const { gate, redis } = await createOpenGate();
       redis.connected = false;
@@ -145,7 +145,7 @@ describe('an open gate', () => {
   );
 
   test.each(['WRONGTYPE Operation against a key', 'ERR value is not an integer', 'LOADINGZONE is no code'])(
-    'stays open and passes on an error about one command: %s',
+    'stays open and passes on an error of one command: %s',
     async (message) => {
       const { gate, changes } = await createOpenGate();
       const error = replyError(message);
@@ -155,25 +155,25 @@ describe('an open gate', () => {
     },
   );
 
-  test('takes an answer that came while this process itself was busy', async () => {
+  test('accepts a reply that arrived while the event loop was blocked', async () => {
     const { gate } = await createOpenGate(20);
-    await turnOfLoop();
-    const response = gate.send(async () => {
+    await nextTurn();
+    const reply = gate.send(async () => {
       const first = stat(import.meta.filename);
-      beBusy(100);
+      blockEventLoop(100);
       await first;
-      // Its answer is there, unread, when the timer finds that the time is up.
+      // The reply has arrived, unread, when the timeout expires.
       const second = stat(import.meta.filename);
-      beBusy(100);
+      blockEventLoop(100);
       return (await second).isFile();
     });
-    expect(await response).toBe(true);
+    expect(await reply).toBe(true);
     expect(gate.open).toBe(true);
   });
 });
 
 describe('before the gate opens', () => {
-  test('steps run one after the other, while callers still decide locally', async () => {
+  test('steps run one after the other, while the gate is still shut', async () => {
     const { gate, changes } = createGate();
     const seen: string[] = [];
     gate.beforeOpening(async () => {
@@ -197,14 +197,14 @@ describe('before the gate opens', () => {
     });
     await waitUntilOpen(gate);
     redis.connected = false;
-    await expect(gate.send(never)).rejects.toBeInstanceOf(RedisUnavailable);
+    await expect(gate.send(neverReply)).rejects.toBeInstanceOf(RedisUnavailable);
     redis.connected = true;
     await waitUntilOpen(gate);
     expect(runs).toBe(2);
     expect(changes).toEqual([true, false, true]);
   });
 
-  test('a step that fails keeps it shut until it succeeds', async () => {
+  test('a step that fails keeps the gate shut until it succeeds', async () => {
     const { gate, changes } = createGate();
     let attempts = 0;
     gate.beforeOpening(() => {
@@ -217,7 +217,7 @@ describe('before the gate opens', () => {
   });
 });
 
-test('a closed gate asks no more', async () => {
+test('a closed gate sends no PING', async () => {
   const { gate, redis } = createGate();
   gate.close();
   await sleep(250);

@@ -48,7 +48,7 @@ const env = fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 8 });
 test.each([
   ['the gateway', loadGatewayConfig, GatewayConfigError],
   ['the pets service', loadPetsConfig, PetsConfigError],
-])('%s takes whatever is set, or names each setting at fault and no password', (_name, load, ConfigError) => {
+])('%s accepts its settings or names each invalid one, without passwords', (_name, load, ConfigError) => {
   fc.assert(
     fc.property(env, (env) => {
       let thrown: unknown;
@@ -65,13 +65,13 @@ test.each([
       expect(thrown.issues.length).toBeGreaterThan(0);
       for (const issue of thrown.issues) {
         expect(names.filter((name) => issue.startsWith(name))).not.toEqual([]);
-        // One line each, as it is printed at the start.
+        // Each issue is printed on one line at startup.
         expect(issue).not.toMatch(/[\n\r]/);
       }
-      const inUrls = Object.entries(env).every(
+      const passwordOnlyInUrls = Object.entries(env).every(
         ([name, text]) => name.endsWith('_URL') || !text.includes(password),
       );
-      if (inUrls) expect(thrown.message).not.toContain(password);
+      if (passwordOnlyInUrls) expect(thrown.message).not.toContain(password);
     }),
     { numRuns: 3000 },
   );

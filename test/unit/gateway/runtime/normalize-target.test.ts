@@ -3,12 +3,12 @@ import { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { hasInvalidTarget, normalizeTarget } from '../../../../gateway/runtime/normalize-target.ts';
 
-/** The socket is never connected. */
+/** A request whose socket is never connected. */
 function requestFor(target: string, method = 'GET'): IncomingMessage {
   return Object.assign(new IncomingMessage(new Socket()), { url: target, method });
 }
 
-/** The target that all later steps see. */
+/** Target that the later steps receive. */
 function normalized(target: string): string | undefined {
   const req = requestFor(target);
   normalizeTarget(req);
@@ -25,7 +25,7 @@ test.each([
   ['http://api.example', '/'],
   ['http://api.example/', '/'],
   ['http://api.example?limit=1', '/?limit=1'],
-])('%s asks for %s', (target, path) => {
+])('%s is normalized to %s', (target, path) => {
   expect(normalized(target)).toBe(path);
 });
 
@@ -36,7 +36,7 @@ test.each([
   '/http://other.example/v1',
   '/v1/%2e%2e/pets',
   '/v1/../pets',
-])('%s stays as it came', (target) => {
+])('%s stays unchanged', (target) => {
   expect(normalized(target)).toBe(target);
 });
 
@@ -50,14 +50,14 @@ test.each([
   ['/v1/pets#x', '/v1/pets'],
   ['/v1#/pets?x', '/v1'],
   ['http://api.example#/v1/pets', '/'],
-])('%s is no target', (target, left) => {
+])('%s is not a valid target', (target, url) => {
   const req = requestFor(target);
   normalizeTarget(req);
   expect(hasInvalidTarget(req)).toBe(true);
-  expect(req.url).toBe(left);
+  expect(req.url).toBe(url);
 });
 
-test('* is a target of OPTIONS', () => {
+test('* is a valid target of OPTIONS', () => {
   const req = requestFor('*', 'OPTIONS');
   normalizeTarget(req);
   expect(hasInvalidTarget(req)).toBe(false);

@@ -10,7 +10,7 @@ const base = {
   hasBody: false,
 };
 
-const own = {
+const gatewayHeaders = {
   authorization: 'Bearer internal',
   'x-request-id': 'req-1',
   'x-forwarded-for': '203.0.113.7',
@@ -18,29 +18,29 @@ const own = {
   'x-forwarded-proto': 'http',
 };
 
-/** As lists of values, so that a header that is sent twice shows. */
-function sent(rawHeaders: string[], given: Partial<typeof base> = {}): Record<string, string[]> {
-  const names: Record<string, string[]> = {};
+/** Headers sent to the upstream, as lists of values so that a repeated header is visible. */
+function sentHeaders(rawHeaders: string[], overrides: Partial<typeof base> = {}): Record<string, string[]> {
+  const valuesByName: Record<string, string[]> = {};
   const flat = upstreamRequestHeaders({
     ...base,
     rawHeaders: ['Host', 'api.example', ...rawHeaders],
-    ...given,
+    ...overrides,
   });
   for (let index = 0; index < flat.length; index += 2) {
-    (names[flat[index] ?? ''] ??= []).push(flat[index + 1] ?? '');
+    (valuesByName[flat[index] ?? ''] ??= []).push(flat[index + 1] ?? '');
   }
-  return names;
+  return valuesByName;
 }
 
-const lists = (headers: Record<string, string>) =>
+const asLists = (headers: Record<string, string>) =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]]));
 
-describe('the upstream receives', () => {
-  test("the client's end-to-end headers, repeated ones included, and the gateway's own", () => {
-    expect(sent(['Accept', 'application/json', 'Cookie', 'a=1', 'Cookie', 'b=2'])).toEqual({
+describe('a request to the upstream', () => {
+  test("has the client's end-to-end headers, repeated ones included, and the gateway's own", () => {
+    expect(sentHeaders(['Accept', 'application/json', 'Cookie', 'a=1', 'Cookie', 'b=2'])).toEqual({
       accept: ['application/json'],
       cookie: ['a=1', 'b=2'],
-      ...lists(own),
+      ...asLists(gatewayHeaders),
     });
   });
 
@@ -55,13 +55,16 @@ describe('the upstream receives', () => {
     ['Transfer-Encoding', 'chunked'],
     ['Upgrade', 'websocket'],
     ['Expect', '100-continue'],
-  ])('no %s, which is for one connection only', (name, value) => {
-    expect(sent([name, value], { hasBody: true })).toEqual(lists(own));
+  ])('has no %s, which is a hop-by-hop header', (name, value) => {
+    expect(sentHeaders([name, value], { hasBody: true })).toEqual(asLists(gatewayHeaders));
   });
 
-  test('no header that Connection names, in any case, over several fields', () => {
+  test('has no header that Connection names, in any case and in several fields', () => {
     const rawHeaders = ['Connection', 'keep-alive, X-Secret', 'connection', ' x-OTHER ', 'X-Secret', '1'];
-    expect(sent([...rawHeaders, 'x-other', '2', 'X-Kept', '3'])).toEqual({ 'x-kept': ['3'], ...lists(own) });
+    expect(sentHeaders([...rawHeaders, 'x-other', '2', 'X-Kept', '3'])).toEqual({
+      'x-kept': ['3'],
+      ...asLists(gatewayHeaders),
+    });
   });
 
   test.each([
@@ -71,29 +74,29 @@ describe('the upstream receives', () => {
     'x-forwarded-host',
     'x-forwarded-proto',
     'host',
-  ])("the gateway's own headers, though Connection names %s", (name) => {
-    expect(sent(['Connection', name])).toEqual(lists(own));
+  ])("has the gateway's own headers even if Connection names %s", (name) => {
+    expect(sentHeaders(['Connection', name])).toEqual(asLists(gatewayHeaders));
   });
 
-  test('a Content-Length, though Connection names it', () => {
-    expect(sent(['Connection', 'content-length', 'Content-Length', '5'], { hasBody: true })).toEqual({
+  test('has Content-Length even if Connection names it', () => {
+    expect(sentHeaders(['Connection', 'content-length', 'Content-Length', '5'], { hasBody: true })).toEqual({
       'content-length': ['5'],
-      ...lists(own),
+      ...asLists(gatewayHeaders),
     });
   });
 
-  test('an underscore where it stands for nothing else', () => {
-    expect(sent(['X_Kept', 'yes'])).toEqual({ x_kept: ['yes'], ...lists(own) });
+  test('keeps an underscore in a harmless name', () => {
+    expect(sentHeaders(['X_Kept', 'yes'])).toEqual({ x_kept: ['yes'], ...asLists(gatewayHeaders) });
   });
 
-  test('no Content-Length without a body', () => {
-    expect(sent(['Content-Length', '0'])).toEqual(lists(own));
+  test('has no Content-Length without a body', () => {
+    expect(sentHeaders(['Content-Length', '0'])).toEqual(asLists(gatewayHeaders));
   });
 
-  test("neither the client's API key nor its request id", () => {
-    expect(sent(['Authorization', 'Bearer pets_x', 'AUTHORIZATION', 'b', 'X-Request-Id', 'forged'])).toEqual(
-      lists(own),
-    );
+  test("has neither the client's API key nor its request id", () => {
+    expect(
+      sentHeaders(['Authorization', 'Bearer pets_x', 'AUTHORIZATION', 'b', 'X-Request-Id', 'forged']),
+    ).toEqual(asLists(gatewayHeaders));
   });
 
   test.each([
@@ -113,19 +116,19 @@ describe('the upstream receives', () => {
     ['x_request_id', 'forged'],
     ['transfer_encoding', 'chunked'],
     ['content_length', '5'],
-  ])("no %s of a client's making", (name, value) => {
-    expect(sent([name, value])).toEqual(lists(own));
+  ])('has no %s from an untrusted client', (name, value) => {
+    expect(sentHeaders([name, value])).toEqual(asLists(gatewayHeaders));
   });
 });
 
 describe('a trusted proxy', () => {
   const trusted = { peerAddress: '10.0.0.2', peerIsTrusted: true };
 
-  test('is believed about the origin, and added to the path', () => {
+  test('is trusted about the origin, and its address is appended to X-Forwarded-For', () => {
     const rawHeaders = ['X-Forwarded-For', '198.51.100.9, 10.0.0.1', 'X-Forwarded-Host', 'shop.example'];
-    expect(sent([...rawHeaders, 'X-Forwarded-Proto', 'https'], trusted)).toEqual(
-      lists({
-        ...own,
+    expect(sentHeaders([...rawHeaders, 'X-Forwarded-Proto', 'https'], trusted)).toEqual(
+      asLists({
+        ...gatewayHeaders,
         'x-forwarded-for': '198.51.100.9, 10.0.0.1, 10.0.0.2',
         'x-forwarded-host': 'shop.example',
         'x-forwarded-proto': 'https',
@@ -133,29 +136,31 @@ describe('a trusted proxy', () => {
     );
   });
 
-  test('may spread X-Forwarded-For over several fields', () => {
+  test('may send X-Forwarded-For in several fields', () => {
     const rawHeaders = ['X-Forwarded-For', '198.51.100.9', 'x-forwarded-for', '10.0.0.1'];
-    expect(sent(rawHeaders, trusted)['x-forwarded-for']).toEqual(['198.51.100.9, 10.0.0.1, 10.0.0.2']);
+    expect(sentHeaders(rawHeaders, trusted)['x-forwarded-for']).toEqual(['198.51.100.9, 10.0.0.1, 10.0.0.2']);
   });
 
-  test('is not believed about what its own Connection header keeps from us', () => {
+  test('is not trusted about a header that its own Connection header names', () => {
     const rawHeaders = ['Connection', 'X-Forwarded-For', 'X-Forwarded-For', '198.51.100.9'];
-    expect(sent(rawHeaders, trusted)).toEqual(lists({ ...own, 'x-forwarded-for': '10.0.0.2' }));
+    expect(sentHeaders(rawHeaders, trusted)).toEqual(
+      asLists({ ...gatewayHeaders, 'x-forwarded-for': '10.0.0.2' }),
+    );
   });
 
-  test('that says nothing of the origin is the origin', () => {
-    expect(sent([], trusted)).toEqual(lists({ ...own, 'x-forwarded-for': '10.0.0.2' }));
+  test('is the origin itself if it sends no X-Forwarded headers', () => {
+    expect(sentHeaders([], trusted)).toEqual(asLists({ ...gatewayHeaders, 'x-forwarded-for': '10.0.0.2' }));
   });
 
-  test("can't set the internal token or the request id", () => {
-    expect(sent(['Authorization', 'Bearer other', 'X-Request-Id', 'other'], trusted)).toEqual(
-      lists({ ...own, 'x-forwarded-for': '10.0.0.2' }),
+  test('cannot set the internal token or the request id', () => {
+    expect(sentHeaders(['Authorization', 'Bearer other', 'X-Request-Id', 'other'], trusted)).toEqual(
+      asLists({ ...gatewayHeaders, 'x-forwarded-for': '10.0.0.2' }),
     );
   });
 });
 
-describe('the client receives', () => {
-  test("the upstream's own headers as they are", () => {
+describe('a response to the client', () => {
+  test("has the upstream's own headers unchanged", () => {
     const headers = { 'content-type': 'application/json', link: '</v1/pets>', 'set-cookie': ['a=1', 'b=2'] };
     expect(clientResponseHeaders(headers)).toEqual(headers);
   });
@@ -182,20 +187,20 @@ describe('the client receives', () => {
     'x-content-type-options',
     'access-control-allow-origin',
     'access-control-allow-credentials',
-  ])("no %s of the upstream's", (name) => {
+  ])('has no %s from the upstream', (name) => {
     expect(clientResponseHeaders({ [name]: 'x', 'content-length': '2' })).toEqual({ 'content-length': '2' });
   });
 
   test.each([
     ['one field', 'close, X-Internal'],
     ['several fields', ['close', 'X-Internal']],
-  ])('no header that Connection names in %s', (_name, connection) => {
+  ])('has no header that Connection names in %s', (_name, connection) => {
     expect(clientResponseHeaders({ connection, 'x-internal': '1', 'x-other': '2' })).toEqual({
       'x-other': '2',
     });
   });
 
-  test('nothing for a header without a value', () => {
+  test('omits a header without a value', () => {
     expect(clientResponseHeaders({ etag: undefined, 'content-length': '0' })).toEqual({
       'content-length': '0',
     });

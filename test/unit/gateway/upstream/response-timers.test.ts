@@ -2,15 +2,15 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createResponseTimers, PendingResponse } from '../../../../gateway/upstream/response-timers.ts';
 
 const timeoutMs = 1000;
-/** How much later an answer may be found to be late. */
-const latenessMs = 20;
+/** Timers are checked once per 2% of the timeout. */
+const checkIntervalMs = 20;
 let timedOut: string[] = [];
 
-class ClientResponse extends PendingResponse {
+class NamedResponse extends PendingResponse {
   readonly #name: string;
   readonly #extensions: number[];
 
-  /** @param extensions how often it is given more time */
+  /** @param extensions number of times that its timer is started once more */
   constructor(name: string, extensions = 0) {
     super();
     this.#name = name;
@@ -32,12 +32,12 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('each answer has its time, from when it was last started', () => {
+test('each response times out after its own timeout, counted from its last start', () => {
   const timers = createResponseTimers(timeoutMs);
   const [first, second, third] = [
-    new ClientResponse('first'),
-    new ClientResponse('second'),
-    new ClientResponse('third'),
+    new NamedResponse('first'),
+    new NamedResponse('second'),
+    new NamedResponse('third'),
   ];
   timers.start(first);
   vi.advanceTimersByTime(300);
@@ -47,7 +47,7 @@ test('each answer has its time, from when it was last started', () => {
   timers.start(first);
   vi.advanceTimersByTime(699);
   expect(timedOut).toEqual([]);
-  vi.advanceTimersByTime(1 + latenessMs);
+  vi.advanceTimersByTime(1 + checkIntervalMs);
   expect(timedOut).toEqual(['second']);
   vi.advanceTimersByTime(300);
   expect(timedOut).toEqual(['second', 'third', 'first']);
@@ -57,51 +57,51 @@ test('each answer has its time, from when it was last started', () => {
 
 test.each([
   ['the first', 0],
-  ['one in the middle', 1],
+  ['a middle', 1],
   ['the last', 2],
-])('%s that is stopped leaves the others as they are', (_name, stopped) => {
+])('stopping %s timer leaves the others running', (_name, stopped) => {
   const timers = createResponseTimers(timeoutMs);
-  const responses = [new ClientResponse('0'), new ClientResponse('1'), new ClientResponse('2')];
+  const responses = [new NamedResponse('0'), new NamedResponse('1'), new NamedResponse('2')];
   for (const response of responses) timers.start(response);
   const response = responses[stopped];
-  if (response === undefined) throw new Error('there are three of them');
+  if (response === undefined) throw new Error('no such response');
   timers.stop(response);
-  // Stopped already.
+  // A second stop has no effect.
   timers.stop(response);
-  vi.advanceTimersByTime(timeoutMs + latenessMs);
+  vi.advanceTimersByTime(timeoutMs + checkIntervalMs);
   expect(timedOut).toEqual(['0', '1', '2'].filter((name) => name !== String(stopped)));
-  // And it can be used once more.
+  // A stopped timer can be started again.
   timers.start(response);
-  vi.advanceTimersByTime(timeoutMs + latenessMs);
+  vi.advanceTimersByTime(timeoutMs + checkIntervalMs);
   expect(timedOut.at(-1)).toBe(String(stopped));
 });
 
-test('one that asks for more time gets as much again', () => {
+test('a timer whose onTimeout returns true runs for the whole timeout again', () => {
   const timers = createResponseTimers(timeoutMs);
-  timers.start(new ClientResponse('patient', 2));
+  timers.start(new NamedResponse('extended', 2));
   vi.advanceTimersByTime(timeoutMs - 1);
   expect(timedOut).toHaveLength(0);
-  vi.advanceTimersByTime(1 + latenessMs);
+  vi.advanceTimersByTime(1 + checkIntervalMs);
   expect(timedOut).toHaveLength(1);
-  vi.advanceTimersByTime(timeoutMs - latenessMs - 1);
+  vi.advanceTimersByTime(timeoutMs - checkIntervalMs - 1);
   expect(timedOut).toHaveLength(1);
-  vi.advanceTimersByTime(timeoutMs + 3 * latenessMs);
+  vi.advanceTimersByTime(timeoutMs + 3 * checkIntervalMs);
   expect(timedOut).toHaveLength(3);
   vi.advanceTimersByTime(10 * timeoutMs);
   expect(timedOut).toHaveLength(3);
 });
 
-test('nothing runs while no answer is awaited', () => {
+test('no interval runs while no response is pending', () => {
   const timers = createResponseTimers(timeoutMs);
-  const response = new ClientResponse('only');
+  const response = new NamedResponse('only');
   timers.start(response);
   expect(vi.getTimerCount()).toBe(1);
   timers.stop(response);
-  vi.advanceTimersByTime(latenessMs);
+  vi.advanceTimersByTime(checkIntervalMs);
   expect(vi.getTimerCount()).toBe(0);
   timers.start(response);
   expect(vi.getTimerCount()).toBe(1);
-  vi.advanceTimersByTime(timeoutMs + latenessMs);
+  vi.advanceTimersByTime(timeoutMs + checkIntervalMs);
   expect(timedOut).toEqual(['only']);
   expect(vi.getTimerCount()).toBe(0);
 });

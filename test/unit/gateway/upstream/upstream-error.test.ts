@@ -8,60 +8,75 @@ import {
   upstreamError,
 } from '../../../../gateway/upstream/upstream-error.ts';
 
-const coded = (code: unknown) => Object.assign(new Error('failed'), { code });
+const errorWithCode = (code: unknown) => Object.assign(new Error('failed'), { code });
 
-describe('the client is told', () => {
+describe('the response to an upstream error', () => {
   test.each([
-    ['503 where nobody listens', 'ECONNREFUSED', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
-    ['503 where there is no route', 'EHOSTUNREACH', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
-    ['503 where the name is unknown', 'ENOTFOUND', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
-    ['503 where the name server is away', 'EAI_AGAIN', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
     [
-      '503 where connecting takes too long',
+      'is 503 if the connection is refused',
+      'ECONNREFUSED',
+      503,
+      'upstream_unavailable',
+      { 'Retry-After': '1' },
+    ],
+    ['is 503 if there is no route', 'EHOSTUNREACH', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    ['is 503 if the host name is unknown', 'ENOTFOUND', 503, 'upstream_unavailable', { 'Retry-After': '1' }],
+    [
+      'is 503 if the name server is unavailable',
+      'EAI_AGAIN',
+      503,
+      'upstream_unavailable',
+      { 'Retry-After': '1' },
+    ],
+    [
+      'is 503 if connecting times out',
       'UND_ERR_CONNECT_TIMEOUT',
       503,
       'upstream_unavailable',
       { 'Retry-After': '1' },
     ],
     [
-      '503 while the gateway shuts down',
+      'is 503 while the gateway shuts down',
       'UND_ERR_CLOSED',
       503,
       'upstream_unavailable',
       { 'Retry-After': '1' },
     ],
-    ['504 where no answer comes', 'UND_ERR_HEADERS_TIMEOUT', 504, 'upstream_timeout', {}],
-    ['504 where the answer stops', 'UND_ERR_BODY_TIMEOUT', 504, 'upstream_timeout', {}],
-    ['502 where the connection is cut', 'UND_ERR_SOCKET', 502, 'upstream_error', { 'Retry-After': '1' }],
+    ['is 504 if no response arrives', 'UND_ERR_HEADERS_TIMEOUT', 504, 'upstream_timeout', {}],
+    ['is 504 if the response stops', 'UND_ERR_BODY_TIMEOUT', 504, 'upstream_timeout', {}],
+    ['is 502 if the connection is lost', 'UND_ERR_SOCKET', 502, 'upstream_error', { 'Retry-After': '1' }],
     [
-      '502 where the answer is no HTTP',
+      'is 502 if the response is not HTTP',
       'HPE_INVALID_CONSTANT',
       502,
       'upstream_error',
       { 'Retry-After': '1' },
     ],
-    ['502 for a code that is no text', 42, 502, 'upstream_error', { 'Retry-After': '1' }],
-    ['400 for headers that are no HTTP', 'UND_ERR_INVALID_ARG', 400, 'bad_request', {}],
+    ['is 502 for a code that is not a string', 42, 502, 'upstream_error', { 'Retry-After': '1' }],
+    ['is 400 for request headers that are not valid HTTP', 'UND_ERR_INVALID_ARG', 400, 'bad_request', {}],
   ])('%s', (_name, errorCode, status, code, headers) => {
-    const cause = coded(errorCode);
-    const fault = upstreamError(cause, { safe: true });
-    expect(fault).toBeInstanceOf(GatewayError);
-    expect(fault).toMatchObject({ status, code, headers });
-    expect(fault.cause).toBe(cause);
+    const cause = errorWithCode(errorCode);
+    const gatewayError = upstreamError(cause, { safe: true });
+    expect(gatewayError).toBeInstanceOf(GatewayError);
+    expect(gatewayError).toMatchObject({ status, code, headers });
+    expect(gatewayError.cause).toBe(cause);
   });
 
-  test.each([['a text'], [undefined], [null], [new Error('no code')]])('502 for %s as an error', (thrown) => {
+  test.each([['a text'], [undefined], [null], [new Error('no code')]])('is 502 if %s is thrown', (thrown) => {
     expect(upstreamError(thrown, { safe: true })).toMatchObject({ status: 502, code: 'upstream_error' });
   });
 
-  test('to retry what may have been carried out only where that does no harm', () => {
+  test('has Retry-After for an unsafe request only if the upstream cannot have executed it', () => {
     const unsafe = { safe: false };
-    expect(upstreamError(coded('UND_ERR_SOCKET'), unsafe)).toMatchObject({ status: 502, headers: {} });
-    // It was never sent.
-    expect(upstreamError(coded('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
+    expect(upstreamError(errorWithCode('UND_ERR_SOCKET'), unsafe)).toMatchObject({
+      status: 502,
+      headers: {},
+    });
+    // Without a connection, the request was never sent.
+    expect(upstreamError(errorWithCode('ECONNREFUSED'), unsafe).headers).toEqual({ 'Retry-After': '1' });
   });
 
-  test('and the log nothing of what came over the wire', () => {
+  test('has a cause for the log that contains no received data', () => {
     const error = Object.assign(new errors.HTTPParserError('Expected HTTP/'), { data: '{"name":"Rex"}' });
     expect(JSON.stringify(error)).toContain('Rex');
     const { cause } = upstreamError(error, { safe: true });
@@ -69,19 +84,19 @@ describe('the client is told', () => {
     expect(JSON.stringify(cause)).not.toContain('Rex');
   });
 
-  test('to retry a request with an Idempotency-Key, whatever became of it', () => {
+  test('has Retry-After for a request with an Idempotency-Key after any upstream error', () => {
     const idempotent = { safe: false, idempotent: true };
     for (const [code, status] of [
       ['UND_ERR_SOCKET', 502],
       ['UND_ERR_HEADERS_TIMEOUT', 504],
       ['ECONNREFUSED', 503],
     ] as const) {
-      expect(upstreamError(coded(code), idempotent)).toMatchObject({
+      expect(upstreamError(errorWithCode(code), idempotent)).toMatchObject({
         status,
         headers: { 'Retry-After': '1' },
       });
     }
-    expect(upstreamError(coded('UND_ERR_HEADERS_TIMEOUT'), { safe: false }).headers).toEqual({});
+    expect(upstreamError(errorWithCode('UND_ERR_HEADERS_TIMEOUT'), { safe: false }).headers).toEqual({});
     for (const code of ['upstream_error', 'upstream_timeout'] as const) {
       expect(upstreamError(new GatewayError(code), idempotent)).toMatchObject({
         code,
@@ -92,7 +107,7 @@ describe('the client is told', () => {
     expect(upstreamError(new GatewayError('payload_too_large'), idempotent).headers).toEqual({});
   });
 
-  test('nothing of the error itself', () => {
+  test('contains nothing of the original error', () => {
     const { body } = upstreamError(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
       { safe: true },
@@ -104,14 +119,17 @@ describe('the client is told', () => {
     });
   });
 
-  test('what was decided before, unchanged', () => {
-    const decided = new GatewayError('payload_too_large');
-    expect(upstreamError(decided, { safe: false })).toBe(decided);
+  test('is an existing GatewayError, unchanged', () => {
+    const original = new GatewayError('payload_too_large');
+    expect(upstreamError(original, { safe: false })).toBe(original);
   });
 
-  test('503 where all addresses of the upstream refuse', () => {
-    const all = new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')]);
-    expect(upstreamError(all, { safe: true })).toMatchObject({ status: 503, code: 'upstream_unavailable' });
+  test('is 503 if all addresses of the upstream refuse the connection', () => {
+    const allRefused = new AggregateError([errorWithCode('ECONNREFUSED'), errorWithCode('ECONNREFUSED')]);
+    expect(upstreamError(allRefused, { safe: true })).toMatchObject({
+      status: 503,
+      code: 'upstream_unavailable',
+    });
   });
 });
 
@@ -122,11 +140,11 @@ test.each([
   ['ECONNREFUSED', false],
   ['UND_ERR_HEADERS_TIMEOUT', false],
   ['UND_ERR_ABORTED', false],
-])('whether the connection was lost on %s: %s', (code, lost) => {
-  expect(isConnectionLost(coded(code))).toBe(lost);
+])('%s means that the connection was lost: %s', (code, lost) => {
+  expect(isConnectionLost(errorWithCode(code))).toBe(lost);
 });
 
-describe('who is to blame', () => {
+describe('the cause of an error', () => {
   test.each([
     'ECONNREFUSED',
     'EAI_AGAIN',
@@ -137,30 +155,36 @@ describe('who is to blame', () => {
     'ECONNRESET',
     'UND_ERR_HEADERS_OVERFLOW',
     'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
-  ])('the upstream for %s', (code) => {
-    expect([isUpstreamFault(coded(code)), isLocalResourceError(coded(code))]).toEqual([true, false]);
+  ])('is the upstream for %s', (code) => {
+    expect([isUpstreamFault(errorWithCode(code)), isLocalResourceError(errorWithCode(code))]).toEqual([
+      true,
+      false,
+    ]);
   });
 
-  test('the upstream for what the parser of HTTP does not understand', () => {
+  test('is the upstream for a response that is not HTTP', () => {
     expect(isUpstreamFault(new errors.HTTPParserError('Expected HTTP/'))).toBe(true);
   });
 
-  test.each(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])('ourselves for %s', (code) => {
-    expect([isUpstreamFault(coded(code)), isLocalResourceError(coded(code))]).toEqual([false, true]);
+  test.each(['EMFILE', 'ENFILE', 'UND_ERR_CLOSED', 'UND_ERR_DESTROYED'])('is the gateway for %s', (code) => {
+    expect([isUpstreamFault(errorWithCode(code)), isLocalResourceError(errorWithCode(code))]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   test.each([
-    coded('UND_ERR_ABORTED'),
-    coded('UND_ERR_INVALID_ARG'),
+    errorWithCode('UND_ERR_ABORTED'),
+    errorWithCode('UND_ERR_INVALID_ARG'),
     new GatewayError('payload_too_large'),
     new GatewayError('request_timeout'),
-    new Error('the client went away'),
-  ])('the client, and not the upstream, for %s', (error) => {
+    new Error('client disconnected'),
+  ])('is not the upstream for %s', (error) => {
     expect(isUpstreamFault(error)).toBe(false);
   });
 
   test.each([new GatewayError('upstream_error'), new GatewayError('upstream_timeout')])(
-    'the upstream for an answer that is none, %s',
+    'is the upstream for an invalid or missing response: %s',
     (error) => {
       expect(isUpstreamFault(error)).toBe(true);
     },

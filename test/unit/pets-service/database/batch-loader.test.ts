@@ -1,54 +1,54 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBatchLoader } from '../../../../pets-service/database/batch-loader.ts';
 
-/** Doubles numbers other than 0, and keeps what it was asked together. */
-function doubling() {
-  const asked: (readonly number[])[] = [];
+/** A loader that doubles numbers, fails for 0, and records its batches. */
+function createDoublingLoader() {
+  const batches: (readonly number[])[] = [];
   const load = createBatchLoader(async (numbers: readonly number[]) => {
-    asked.push(numbers);
-    await turn();
+    batches.push(numbers);
+    await nextTurn();
     return numbers.map((number) => (number === 0 ? new Error('zero') : number * 2));
   });
-  return { load, asked };
+  return { load, batches };
 }
 
-test('calls of one turn are loaded together, and everybody gets his own output', async () => {
-  const { load, asked } = doubling();
+test('calls of one turn are loaded in one batch, and each gets its own output', async () => {
+  const { load, batches } = createDoublingLoader();
   expect(await Promise.all([load(1), load(2), load(1)])).toEqual([2, 4, 2]);
-  expect(asked).toEqual([[1, 2, 1]]);
+  expect(batches).toEqual([[1, 2, 1]]);
 });
 
 test('a later call does not get the output of an earlier one', async () => {
-  const { load, asked } = doubling();
+  const { load, batches } = createDoublingLoader();
   const first = load(1);
-  await turn();
+  await nextTurn();
   const second = load(2);
   expect(await Promise.all([first, second])).toEqual([2, 4]);
-  expect(asked).toEqual([[1], [2]]);
+  expect(batches).toEqual([[1], [2]]);
 });
 
-test('an error of one input reaches its caller, and nobody else', async () => {
-  const { load } = doubling();
-  const [failing, beside] = [load(0), load(1)];
+test('an error of one input reaches only its caller', async () => {
+  const { load } = createDoublingLoader();
+  const [failing, succeeding] = [load(0), load(1)];
   await expect(failing).rejects.toThrow('zero');
-  expect(await beside).toBe(2);
+  expect(await succeeding).toBe(2);
   expect(await load(2)).toBe(4);
 });
 
-test('if a batch fails, each input is tried alone', async () => {
-  const asked: (readonly number[])[] = [];
+test('if a batch fails, each input is retried alone', async () => {
+  const batches: (readonly number[])[] = [];
   const load = createBatchLoader((numbers: readonly number[]) => {
-    asked.push(numbers);
+    batches.push(numbers);
     if (numbers.includes(0)) return Promise.reject(new Error('zero'));
     return Promise.resolve(numbers);
   });
   const outcomes = await Promise.allSettled([1, 0, 2].map((number) => load(number)));
   expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-  expect(asked).toEqual([[1, 0, 2], [1], [0], [2]]);
+  expect(batches).toEqual([[1, 0, 2], [1], [0], [2]]);
 });
 
-test('if the database is unavailable, nothing is tried again', async () => {
+test('if the database is unavailable, nothing is retried', async () => {
   let loads = 0;
   const load = createBatchLoader((): Promise<number[]> => {
     loads += 1;
@@ -59,9 +59,9 @@ test('if the database is unavailable, nothing is tried again', async () => {
   expect(loads).toBe(1);
 });
 
-test('if outputs are missing, nobody waits forever', async () => {
-  const tooFew = createBatchLoader((numbers: readonly number[]) => Promise.resolve(numbers.slice(1)));
-  const [first, second] = [tooFew(1), tooFew(2)];
+test('if outputs are missing, every call is rejected', async () => {
+  const load = createBatchLoader((numbers: readonly number[]) => Promise.resolve(numbers.slice(1)));
+  const [first, second] = [load(1), load(2)];
   await expect(first).rejects.toThrow('same length');
   await expect(second).rejects.toThrow('same length');
 });

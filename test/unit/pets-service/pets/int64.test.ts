@@ -52,38 +52,38 @@ test.each([
   '1n',
   ' 1',
   '1\n',
-])('%j is no int64', (source) => {
+])('%j is not an int64', (source) => {
   expect(parseInt64(source)).toBeUndefined();
 });
 
-// Quadratic work on any of these would take minutes.
-describe('a literal of a megabyte is decided on at once', () => {
+// Parsing any of these in quadratic time would take minutes.
+describe('a literal of a megabyte is parsed in linear time', () => {
   test.each([
     ['zeros after the point', `1.${zeros}`, 1n],
-    ['a power of ten taken back by its exponent', `1${zeros}e-${million}`, 1n],
-    ['a tiny fraction taken back by its exponent', `0.${zeros}1e${million + 1}`, 1n],
-    ['nothing but zeros', `0.${zeros}`, 0n],
+    ['a power of ten cancelled by its exponent', `1${zeros}e-${million}`, 1n],
+    ['a tiny fraction cancelled by its exponent', `0.${zeros}1e${million + 1}`, 1n],
+    ['only zeros', `0.${zeros}`, 0n],
     ['a huge power of ten', `1${zeros}`, undefined],
     ['zeros between ones', `1${zeros}1`, undefined],
     ['zeros between ones after the point', `1.${zeros}1`, undefined],
     ['nines', '9'.repeat(million), undefined],
     ['an exponent of nines', `1e${'9'.repeat(million)}`, undefined],
     ['a negative exponent of nines', `1e-${'9'.repeat(million)}`, undefined],
-    ['what is no number in the end', `${'1'.repeat(million)}x`, undefined],
+    ['digits that end in a letter', `${'1'.repeat(million)}x`, undefined],
   ])('%s', (_name, source, value) => {
     expect(parseInt64(source)).toBe(value);
   });
 });
 
 describe('a JSON body', () => {
-  test('has its integers exact, at any depth', () => {
+  test('keeps its integers exact, at any depth', () => {
     expect(parse('{"id":9007199254740993,"list":[-1,{"n":1e3}]}')).toEqual({
       id: 9_007_199_254_740_993n,
       list: [-1n, { n: 1000n }],
     });
   });
 
-  test('keeps what is no int64 as it is', () => {
+  test('keeps other values unchanged', () => {
     expect(parse('[1.5,1e19,"7",true,null]')).toEqual([1.5, 1e19, '7', true, null]);
   });
 
@@ -91,12 +91,12 @@ describe('a JSON body', () => {
     expect(parse('42')).toBe(42n);
   });
 
-  test('with a literal of a megabyte is read', () => {
+  test('with a literal of a megabyte is parsed', () => {
     expect(parse(`{"categoryId":1.${zeros}}`)).toEqual({ categoryId: 1n });
   });
 });
 
-test('integers are written digit for digit, beside all other values', () => {
+test('integers are serialized digit for digit, among other values', () => {
   const pet = {
     id: int64Json(2n ** 63n - 1n),
     categoryId: int64Json(-(2n ** 63n)),

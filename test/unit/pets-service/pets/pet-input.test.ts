@@ -7,8 +7,8 @@ import {
   parsePetsQuery,
 } from '../../../../pets-service/pets/pet-input.ts';
 
-/** The refusal as a client sees it. */
-function refusal(parse: () => unknown): unknown {
+/** Body of the error response that a client receives. */
+function errorBody(parse: () => unknown): unknown {
   try {
     return { accepted: parse() };
   } catch (error) {
@@ -36,7 +36,7 @@ describe('a new pet', () => {
     });
   });
 
-  test("loses fields that are none of ours, and a client's id", () => {
+  test("drops unknown fields and a client's id", () => {
     expect(parseNewPet({ id: 7n, name: 'Rex', categoryId: 1n, age: 3n })).toEqual({
       name: 'Rex',
       categoryId: 1n,
@@ -49,7 +49,7 @@ describe('a new pet', () => {
   });
 
   test.each([
-    ['without the white space around it', ' \t\r\n\u00a0Rex II\u3000 ', 'Rex II'],
+    ['surrounded by white space, which is trimmed', ' \t\r\n\u00a0Rex II\u3000 ', 'Rex II'],
     ['in any script', 'Жучка 犬 🐕', 'Жучка 犬 🐕'],
     ['of one character', 'R', 'R'],
     ['of 255 characters', 'x'.repeat(255), 'x'.repeat(255)],
@@ -72,13 +72,13 @@ describe('a name is refused', () => {
     ['256 code points long', '🐕'.repeat(256), 'name must have at most 255 characters.'],
     ['with a NUL', 'R\u0000x', 'name must not contain control characters.'],
     ['with a line break', 'Rex\nRex', 'name must not contain control characters.'],
-    ['with an escape', '\u001b[31mRex', 'name must not contain control characters.'],
+    ['with an ESC', '\u001b[31mRex', 'name must not contain control characters.'],
     ['with a DEL', 'Rex\u007f', 'name must not contain control characters.'],
-    ['with the first of C1', 'Rex\u0080', 'name must not contain control characters.'],
-    ['with the last of C1', 'Rex\u009f', 'name must not contain control characters.'],
-    ['with half a character', 'Rex\ud83d', 'name must be valid Unicode.'],
+    ['with the first C1 control character', 'Rex\u0080', 'name must not contain control characters.'],
+    ['with the last C1 control character', 'Rex\u009f', 'name must not contain control characters.'],
+    ['with half a surrogate pair', 'Rex\ud83d', 'name must be valid Unicode.'],
   ])('%s', (_name, name, message) => {
-    expect(refusal(() => parseNewPet({ name, categoryId: 1n }))).toEqual(invalid(message));
+    expect(errorBody(() => parseNewPet({ name, categoryId: 1n }))).toEqual(invalid(message));
   });
 });
 
@@ -86,12 +86,12 @@ describe('a category is refused', () => {
   test.each([
     ['missing', undefined, 'categoryId is required.'],
     ['null', null, 'categoryId must be an integer of 64 bits.'],
-    ['a text', '1', 'categoryId must be an integer of 64 bits.'],
+    ['a string', '1', 'categoryId must be an integer of 64 bits.'],
     ['a fraction', 1.5, 'categoryId must be an integer of 64 bits.'],
     ['out of range', 1e19, 'categoryId must be an integer of 64 bits.'],
-    ['a truth value', true, 'categoryId must be an integer of 64 bits.'],
+    ['a boolean', true, 'categoryId must be an integer of 64 bits.'],
   ])('%s', (_name, categoryId, message) => {
-    expect(refusal(() => parseNewPet({ name: 'Rex', categoryId }))).toEqual(invalid(message));
+    expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId }))).toEqual(invalid(message));
   });
 });
 
@@ -102,24 +102,24 @@ test.each([
   ['unknown', 'gone'],
   ['a number', 1n],
   ['a list', ['sold']],
-])('a status is refused that is %s', (_name, status) => {
-  expect(refusal(() => parseNewPet({ name: 'Rex', categoryId: 1n, status }))).toEqual(
+])('a status that is %s is refused', (_name, status) => {
+  expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId: 1n, status }))).toEqual(
     invalid('status must be one of available, pending, sold.'),
   );
 });
 
 test.each([
-  ['nothing', undefined],
+  ['missing', undefined],
   ['null', null],
-  ['a text', 'Rex'],
+  ['a string', 'Rex'],
   ['a number', 1n],
   ['a list', [{ name: 'Rex', categoryId: 1n }]],
-])('a body is refused that is %s', (_name, body) => {
-  expect(refusal(() => parseNewPet(body))).toEqual(invalid('The body must be a JSON object.'));
+])('a body that is %s is refused', (_name, body) => {
+  expect(errorBody(() => parseNewPet(body))).toEqual(invalid('The body must be a JSON object.'));
 });
 
-test('all fields at fault are named at once', () => {
-  expect(refusal(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
+test('all invalid fields are reported together', () => {
+  expect(errorBody(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
     invalid(
       'name is required; categoryId must be an integer of 64 bits; status must be one of available, pending, sold.',
     ),
@@ -127,11 +127,11 @@ test('all fields at fault are named at once', () => {
 });
 
 describe('a query', () => {
-  test('without parameters asks for the first 20 of any status', () => {
+  test('without parameters returns the first 20 pets of any status', () => {
     expect(parsePetsQuery({})).toEqual({ limit: 20, status: undefined, afterId: undefined });
   });
 
-  test('has all its parameters read, and others ignored', () => {
+  test('reads all its parameters and ignores others', () => {
     expect(
       parsePetsQuery({ limit: '5', status: 'sold', cursor: formatCursor(7n), offset: '3', sort: ['a', 'b'] }),
     ).toEqual({ limit: 5, status: 'sold', afterId: 7n });
@@ -162,19 +162,19 @@ describe('a query', () => {
     '',
     '999999999999999999999',
   ])('is refused with the limit %j', (limit) => {
-    expect(refusal(() => parsePetsQuery({ limit }))).toEqual(
+    expect(errorBody(() => parsePetsQuery({ limit }))).toEqual(
       invalid('limit must be an integer from 1 to 100.'),
     );
   });
 
   test.each(['', 'Sold', 'gone', 'sold,pending'])('is refused with the status %j', (status) => {
-    expect(refusal(() => parsePetsQuery({ status }))).toEqual(
+    expect(errorBody(() => parsePetsQuery({ status }))).toEqual(
       invalid('status must be one of available, pending, sold.'),
     );
   });
 
   test.each(['limit', 'status', 'cursor'])('is refused with %s given twice', (name) => {
-    expect(refusal(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
+    expect(errorBody(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
       invalid(`${name} must be given once only.`),
     );
   });
@@ -185,7 +185,7 @@ describe('a cursor', () => {
     expect(parsePetsQuery({ cursor: formatCursor(lastId) }).afterId).toBe(lastId);
   });
 
-  test('is the same text for the same id, and needs no escaping in a URL', () => {
+  test('is a fixed text for an id, and needs no escaping in a URL', () => {
     expect(formatCursor(2n ** 63n - 1n)).toBe('f_________8');
   });
 
@@ -198,8 +198,8 @@ describe('a cursor', () => {
     ['with a stray character', `${formatCursor(20n).slice(0, 5)}!${formatCursor(20n).slice(5)}`],
     ['with other bits at its end', `${formatCursor(20n).slice(0, -1)}B`],
     ['of another alphabet', 'f/////////8'],
-  ])('is refused where it is %s', (_name, cursor) => {
-    expect(refusal(() => parsePetsQuery({ cursor }))).toEqual(
+  ])('is refused if it is %s', (_name, cursor) => {
+    expect(errorBody(() => parsePetsQuery({ cursor }))).toEqual(
       invalid('cursor is not one that this API has given out.'),
     );
   });
@@ -231,8 +231,8 @@ describe('the id in a path', () => {
     '9999999999999999999',
     '10000000000000000000',
     '1'.repeat(100_000),
-  ])('is of no pet otherwise: %.25s', (text) => {
-    expect(refusal(() => parsePetId(text))).toEqual({
+  ])('gets 404 otherwise: %.25s', (text) => {
+    expect(errorBody(() => parsePetId(text))).toEqual({
       code: 'pet_not_found',
       message: 'This pet does not exist.',
       status: 404,

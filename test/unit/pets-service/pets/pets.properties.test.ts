@@ -13,14 +13,14 @@ import { petStatuses } from '../../../../pets-service/pets/pet.ts';
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
 const int64 = fc.bigInt({ min, max });
-/** Around its ends, and far beyond them. */
-const around = fc.oneof(
+/** Values around the bounds of int64, and far beyond them. */
+const nearBounds = fc.oneof(
   fc.tuple(fc.constantFrom(min, max), fc.bigInt({ min: -3n, max: 3n })).map(([end, step]) => end + step),
   fc.bigInt({ min: min * 100n, max: max * 100n }),
 );
 const isInt64 = (value: bigint) => value >= min && value <= max;
 
-/** The result, or the code of the one error that bad input may lead to. */
+/** Result, or code of a client error. Any other error is thrown. */
 function outcomeOf<T>(parse: () => T): { result: T } | { code: string } {
   try {
     return { result: parse() };
@@ -31,7 +31,7 @@ function outcomeOf<T>(parse: () => T): { result: T } | { code: string } {
 }
 
 describe('an integer of 64 bits', () => {
-  test('is read, and written into JSON and read again, digit for digit', () => {
+  test('is parsed and survives JSON digit for digit', () => {
     fc.assert(
       fc.property(int64, (value) => {
         expect(parseInt64(String(value))).toBe(value);
@@ -42,26 +42,26 @@ describe('an integer of 64 bits', () => {
     );
   });
 
-  test('ends where int64 ends', () => {
+  test('is within the range of int64', () => {
     fc.assert(
-      fc.property(around, (value) => {
+      fc.property(nearBounds, (value) => {
         expect(parseInt64(String(value))).toBe(isInt64(value) ? value : undefined);
       }),
     );
   });
 
-  test('is one by its value, however it is written', () => {
-    const written = fc.record({
+  test('is recognized by its value, in any notation', () => {
+    const notation = fc.record({
       sign: fc.constantFrom('', '-'),
       whole: fc.bigInt({ min: 0n, max: 10n ** 21n }),
       fraction: fc.option(fc.stringMatching(/^[0-9]{0,4}0{0,20}$/), { nil: '' }),
       exponent: fc.option(fc.integer({ min: -25, max: 25 }), { nil: 0 }),
     });
     fc.assert(
-      fc.property(written, ({ sign, whole, fraction, exponent }) => {
+      fc.property(notation, ({ sign, whole, fraction, exponent }) => {
         const point = fraction === '' ? '' : `.${fraction}`;
         const source = `${sign}${whole}${point}${exponent === 0 ? '' : `e${exponent}`}`;
-        // The same in exact arithmetic: digits times a power of ten.
+        // The expected value in exact arithmetic: digits times a power of ten.
         const digits = BigInt(`${whole}${fraction}`) * (sign === '-' ? -1n : 1n);
         const power = exponent - fraction.length;
         const divisor = power < 0 ? 10n ** BigInt(-power) : 1n;
@@ -73,12 +73,12 @@ describe('an integer of 64 bits', () => {
     );
   });
 
-  test('is none of what is only nearly one', () => {
-    const nearly = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[-+0-9.eExX _n]{1,8}$/));
+  test('is not recognized in text that only resembles one', () => {
+    const resembling = fc.oneof(fc.string({ unit: 'binary' }), fc.stringMatching(/^[-+0-9.eExX _n]{1,8}$/));
     fc.assert(
-      fc.property(nearly, (text) => {
+      fc.property(resembling, (text) => {
         const value = parseInt64(text);
-        // What JSON would not call a number is none here, either.
+        // Only the characters of a JSON number are accepted.
         expect(value === undefined || BigInt(Math.trunc(Number(text))) === value).toBe(true);
         if (/[^-+0-9.eE]/.test(text)) expect(value).toBeUndefined();
       }),
@@ -87,25 +87,25 @@ describe('an integer of 64 bits', () => {
   });
 });
 
-test('JSON of any shape comes out of the reviver as it went in, whole numbers as bigint', () => {
-  const exact = (value: unknown): unknown => {
+test('the reviver preserves JSON of any shape, with whole numbers as bigint', () => {
+  const withNumbers = (value: unknown): unknown => {
     if (typeof value === 'bigint') return Number(value);
-    if (Array.isArray(value)) return value.map(exact);
+    if (Array.isArray(value)) return value.map(withNumbers);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, exact(inner)]));
+    return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withNumbers(inner)]));
   };
   fc.assert(
     fc.property(fc.json(), (text) => {
-      // In JSON, -0 is the integer 0.
+      // The reviver reads -0 as the integer 0.
       const plain = JSON.stringify(JSON.parse(text));
-      expect(JSON.stringify(exact(JSON.parse(text, int64Reviver)))).toBe(plain);
+      expect(JSON.stringify(withNumbers(JSON.parse(text, int64Reviver)))).toBe(plain);
     }),
     { numRuns: 500 },
   );
 });
 
 describe('the body of a new pet', () => {
-  /** Halves of surrogate pairs among other characters, as an escape in JSON can make them. */
+  /** Text with lone surrogates, which an escape in JSON can produce. */
   const brokenUnicode = fc
     .array(fc.oneof(fc.integer({ min: 0xd8_00, max: 0xdf_ff }), fc.integer({ min: 32, max: 126 })), {
       maxLength: 5,
@@ -119,7 +119,7 @@ describe('the body of a new pet', () => {
         categoryId: fc.oneof(int64, fc.anything()),
         status: fc.oneof(fc.constantFrom(...petStatuses), fc.anything()),
         id: fc.anything(),
-        // As JSON can have it, where an object literal can't.
+        // JSON.parse creates __proto__ as an own property; an object literal does not.
         ['__proto__']: fc.anything(),
       },
       { requiredKeys: [] },
@@ -127,7 +127,7 @@ describe('the body of a new pet', () => {
     fc.json().map((text): unknown => JSON.parse(text, int64Reviver)),
   );
 
-  test('makes a pet that keeps to the rules, or an error of the client, whatever it is', () => {
+  test('becomes a valid pet or a client error', () => {
     fc.assert(
       fc.property(body, (body) => {
         const outcome = outcomeOf(() => parseNewPet(body));
@@ -149,7 +149,7 @@ describe('the body of a new pet', () => {
     );
   });
 
-  test('that is right is taken as it is, without the space around the name', () => {
+  test('that is valid is accepted, with white space around the name trimmed', () => {
     const name = fc
       .string({ unit: 'grapheme', minLength: 1, maxLength: 40 })
       .filter((text) => text.trim() !== '' && !/\p{Cc}/u.test(text));
@@ -164,8 +164,8 @@ describe('the body of a new pet', () => {
 });
 
 describe('the query of a list', () => {
-  test('is one that the store can answer, or an error of the client, whatever it is', () => {
-    /** What decodes to the same bytes, or to one more or less. */
+  test('becomes a valid query of the store or a client error', () => {
+    /** Cursors that are truncated or have extra characters. */
     const nearlyCursor = fc
       .tuple(int64.map(formatCursor), fc.stringMatching(/^[A-Za-z0-9+/=_-]{0,2}$/), fc.boolean())
       .map(([cursor, end, shortened]) => (shortened ? cursor.slice(0, -1) : cursor) + end);
@@ -196,7 +196,7 @@ describe('the query of a list', () => {
     );
   });
 
-  test('goes on where its cursor says', () => {
+  test('continues after the id of its cursor', () => {
     fc.assert(
       fc.property(int64, (id) => {
         expect(parsePetsQuery({ cursor: formatCursor(id) }).afterId).toBe(id);
@@ -206,8 +206,8 @@ describe('the query of a list', () => {
   });
 });
 
-test('an id in a path is one of a pet, or there is no such pet', () => {
-  const text = fc.oneof(around.map(String), fc.string({ unit: 'binary' }));
+test('an id in a path is a canonical positive int64, or else 404', () => {
+  const text = fc.oneof(nearBounds.map(String), fc.string({ unit: 'binary' }));
   fc.assert(
     fc.property(text, (text) => {
       const outcome = outcomeOf(() => parsePetId(text));
