@@ -53,7 +53,7 @@ const schema = z.object({
       error: 'is not a URL such as postgresql://user:password@127.0.0.1:5432/pets',
     })
     .refine(namesNoSchema, {
-      error: 'has the parameter schema: the tables are in public, give each environment a database',
+      error: 'has the parameter schema, which is not supported: use a database for each environment',
     })
     .optional(),
   // Fewer take more CPU for a page, 20 gain nothing, and more make PostgreSQL's processes compete (npm run bench:pets).

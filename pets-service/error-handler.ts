@@ -28,7 +28,7 @@ function toPetsError(thrown: unknown): PetsError {
     case invalidUtf8:
       return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     case tooManyValues:
-      return new PetsError('invalid_request', { message: 'The request body holds too many values.' });
+      return new PetsError('invalid_request', { message: 'The request body has more than 10,000 values.' });
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':

@@ -27,7 +27,7 @@ function readPublicKey(setting: string, path: string): KeyObject {
   }
   // Node would use the first one, and refuse tokens of the others.
   if (pem.split('-----BEGIN ').length > 2) {
-    throw new Error(`${setting}: ${path} holds more than one key; give each a file of its own`);
+    throw new Error(`${setting}: ${path} has more than one key: use one file for each key`);
   }
   let key: KeyObject;
   try {

@@ -100,7 +100,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const values = parseEnvironment(schema, env, environmentDefaults(env));
   if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
-      'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
+      'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
   }
   return Object.freeze({

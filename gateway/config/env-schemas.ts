@@ -19,7 +19,7 @@ const url = (protocols: string[], example: string) =>
 
 const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
   .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
-  .refine((text) => new URL(text).port !== '0', 'has port 0, on which nobody can listen')
+  .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
   .transform((text) => new URL(text).origin);
 
 /** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
@@ -29,7 +29,7 @@ export const originList = z.string().transform((text, context) => {
   for (const [index, part] of parts.entries()) {
     const parsed = origin.safeParse(part);
     const issues = parsed.success ? [] : parsed.error.issues.map(({ message }) => message);
-    if (parsed.success && origins.includes(parsed.data)) issues.push('is there twice');
+    if (parsed.success && origins.includes(parsed.data)) issues.push('is listed twice');
     if (parsed.success) origins.push(parsed.data);
     const ordinal = parts.length === 1 ? '' : ` (address ${index + 1} of ${parts.length})`;
     for (const issue of issues) context.addIssue({ code: 'custom', message: `${issue}${ordinal}` });

@@ -100,7 +100,7 @@ export function describeRedis(address: RedisAddress): string {
     case 'single':
       return `Redis at ${list}`;
     case 'sentinel':
-      return `Redis by Sentinels at ${list} (${address.masterName})`;
+      return `Redis through Sentinels at ${list} (${address.masterName})`;
     case 'cluster':
       return `Redis Cluster at ${list}`;
   }

@@ -58,7 +58,7 @@ export function recordRawResponse(
   const { code, status } = error;
   metrics.requests.count('none', 'other', statusClass(status), 'none');
   metrics.errors.inc({ code });
-  log.info({ status, code, address: addressGroup(address) }, 'not a request');
+  log.info({ status, code, address: addressGroup(address) }, 'malformed request');
 }
 
 /** nginx's status for a client that left before the response began. In logs and metrics only. */

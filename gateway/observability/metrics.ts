@@ -128,7 +128,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     bans: new Counter({
       name: 'gateway_bans_total',
-      help: 'Bans of keys that went on after 429',
+      help: 'Bans of keys that kept sending requests after 429',
       labelNames: ['plan'],
       registers,
     }),

@@ -34,7 +34,7 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
   );
   const requests = new Counter({
     name: 'gateway_requests_total',
-    help: 'Requests by class of status; aborted by the client, or cut off by the gateway',
+    help: 'Requests by status class; aborted by the client, or cut off by the gateway',
     labelNames: ['route', 'method', 'status', 'plan'],
     registers: [],
     collect() {
@@ -47,7 +47,7 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
   registry.registerMetric(requests);
   const seconds = new PrelabelledHistogram({
     name: 'gateway_request_duration_seconds',
-    help: 'Time from a request to the end of its response',
+    help: 'Duration of a request, to the end of its response',
     labelNames: ['route', 'method'],
     buckets,
     registers: [registry],

@@ -111,6 +111,6 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
 function assertNotKey(id: string): void {
   if (!isWellFormedApiKey(id)) return;
   throw new InvalidOperation(
-    'that is an API key itself and not the id of one, such as key_…; see: ops keys list',
+    'this is an API key itself and not the id of one, such as key_…; see: ops keys list',
   );
 }

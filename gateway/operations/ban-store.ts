@@ -94,5 +94,5 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
 
 /** Gateways write the number of bans in a row, operators write a reason. */
 function describeBan(value: string): string {
-  return /^\d{1,9}$/.test(value) ? `went on after 429 (ban ${value} in a row)` : value;
+  return /^\d{1,9}$/.test(value) ? `kept sending requests after 429 (consecutive ban ${value})` : value;
 }

@@ -12,7 +12,7 @@ type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {
-      throw new InvalidOperation('an enterprise key needs both its own limits: --minute N --day N');
+      throw new InvalidOperation('an enterprise key needs limits of its own: --minute N --day N');
     }
     return;
   }

@@ -64,7 +64,7 @@ export function assertPlan(name: string, { minute, day }: Partial<Limits>): void
   }
   if (!namePattern.test(name)) {
     throw new InvalidOperation(
-      `${JSON.stringify(name)} is no plan name: use up to 32 lower-case letters, digits and dashes`,
+      `${JSON.stringify(name)} is not a valid plan name: use up to 32 lower-case letters, digits and dashes`,
     );
   }
   if (name === anonymousPlan) {

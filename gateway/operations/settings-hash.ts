@@ -36,6 +36,6 @@ export async function readSettings(redis: RedisClient, key: string): Promise<Rec
     return await redis.hgetall(key);
   } catch (error) {
     if (!isWrongType(error)) throw error;
-    throw new InvalidOperation(`${key} is not a hash any more: DEL it first`);
+    throw new InvalidOperation(`${key} is no longer a hash: delete it first`);
   }
 }

@@ -65,7 +65,7 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
   async function look(id: string, keyHash: string): Promise<{ rev: string; key: StoredApiKey } | undefined> {
     const { rev, fields } = await readFields(keyHash);
     if (fields === 'no hash') {
-      const issues = [`${redisKeys.apiKey(keyHash)} is not a hash any more: DEL it`];
+      const issues = [`${redisKeys.apiKey(keyHash)} is no longer a hash: delete it`];
       return { rev, key: { outcome: 'invalid', id, issues, revoked: false } };
     }
     const parsed = parseApiKeyRecord(fields);

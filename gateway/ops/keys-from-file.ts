@@ -95,7 +95,7 @@ function checkColumns(header: string[]): string[] {
   if (repeated !== undefined) throw new InvalidOperation(`the column ${repeated} is repeated`);
   for (const name of ['name', 'plan']) {
     if (!header.includes(name))
-      throw new InvalidOperation(`the first line has to name the columns, with ${name}`);
+      throw new InvalidOperation(`the first line must be a header with the column ${name}`);
   }
   return header;
 }

@@ -18,7 +18,7 @@ export function keysExportCommand(): Command {
     .addOption(jsonOption())
     .action(async () => {
       const invalid = await withRedis(exportAll);
-      if (invalid > 0) throw new OpsFailure(`${invalid} records are invalid and not in the export`);
+      if (invalid > 0) throw new OpsFailure(`${invalid} invalid records were not exported`);
     });
 }
 

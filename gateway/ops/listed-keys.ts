@@ -30,7 +30,7 @@ export async function* listedKeys(
     }
     const missing = await detectMissingKeys(store);
     if (missing !== undefined) {
-      printError(`warning: ${missing}, so keys may be missing here: ops keys reindex finds them`);
+      printError(`warning: ${missing}, so keys may be missing here; run ops keys reindex`);
     }
   }
 }

@@ -19,7 +19,7 @@ export function jsonOption(): Option {
 
 export function limitArgument(text: string): number {
   const limit = parseLimit(text);
-  if (limit === undefined) throw new InvalidArgumentError(`It is not a whole number from 1 to ${maxLimit}.`);
+  if (limit === undefined) throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxLimit}.`);
   return limit;
 }
 
@@ -78,7 +78,7 @@ export function countArgument(max: number): (text: string) => number {
   return (text) => {
     const count = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
     if (count < 1 || count > max)
-      throw new InvalidArgumentError(`It is not a whole number from 1 to ${max}.`);
+      throw new InvalidArgumentError(`It must be a whole number from 1 to ${max}.`);
     return count;
   };
 }
@@ -91,7 +91,7 @@ export function booleanArgument(text: string): boolean {
 /** Reason of an operator. Not a number, which is what gateways write for their own bans. */
 export function reasonArgument(text: string): string {
   const reason = nameArgument(text);
-  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A number is no reason.');
+  if (/^\d+$/.test(reason)) throw new InvalidArgumentError('A reason must not be a number.');
   return reason;
 }
 
@@ -124,7 +124,7 @@ const maxTtlSeconds = 365 * 86_400;
 export function secondsArgument(text: string): number {
   const seconds = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
   if (seconds < 1 || seconds > maxTtlSeconds) {
-    throw new InvalidArgumentError(`It is not a whole number of seconds from 1 to ${maxTtlSeconds}.`);
+    throw new InvalidArgumentError(`It must be a whole number of seconds from 1 to ${maxTtlSeconds}.`);
   }
   return seconds;
 }

@@ -31,7 +31,7 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
   const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
   if (url === undefined) {
     throw new OpsFailure(
-      `no gateway runs with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
+      `no gateway is running with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
     );
   }
   const redis = createRedis(url, pino({ level: 'silent' }));
@@ -95,7 +95,7 @@ async function assertDurable(redis: RedisClient, changed: ReadonlySet<string>): 
       return;
     case 'unconfirmed':
       throw new OpsFailure(
-        `the change of ${[...changed].join(', ')} is made, but Redis does not confirm that it is on its disk`,
+        `the change of ${[...changed].join(', ')} was made, but Redis did not confirm that it is on disk`,
       );
   }
 }
@@ -113,7 +113,7 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
     const timer = setTimeout(() => {
       void isLoading(redis).then((loading) => {
         if (!loading) return fail();
-        reject(new OpsFailure(`${describeUrl(url)} is loading its data: try again when it is ready`));
+        reject(new OpsFailure(`${describeUrl(url)} is loading its data; retry later`));
       });
     }, connectTimeoutMs);
     redis.on('error', ({ message }: Error) => {

@@ -54,7 +54,7 @@ function readPrivateKey(setting: string, path: string): KeyObject {
   try {
     key = createPrivateKey(pem);
   } catch (error) {
-    throw new Error(`${setting}: ${path} holds no private key in PEM format, or an encrypted one`, {
+    throw new Error(`${setting}: ${path} has no unencrypted private key in PEM format`, {
       cause: error,
     });
   }

@@ -109,7 +109,7 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
     if (state === 'down')
       log.error({ upstream, reason: describeCauses(error) }, 'upstream is down and ejected');
     else if (state === 'not_ready' && before === 'unknown') log.info({ upstream }, 'upstream is starting');
-    else if (state === 'not_ready') log.warn({ upstream }, 'upstream says that it is not ready');
+    else if (state === 'not_ready') log.warn({ upstream }, 'upstream is not ready');
     else if (target.everReady) log.warn({ upstream }, 'upstream is ready again');
     else log.info({ upstream }, 'upstream is ready');
     if (state === 'ready') target.everReady = true;

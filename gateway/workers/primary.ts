@@ -80,7 +80,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       state.silentTicks += 1;
       if (state.silentTicks <= (state.listening ? hangTicks : startHangTicks)) continue;
       state.silentTicks = 0;
-      log.error(logFields(state), 'worker hangs and is killed');
+      log.error(logFields(state), 'worker does not respond; killing it');
       state.worker.process.kill('SIGKILL');
     }
   }, tickMs);
@@ -131,7 +131,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
     switch (message.type) {
       case 'listening':
         state.listening = true;
-        log.info(logFields(state), 'worker serves');
+        log.info(logFields(state), 'worker is ready');
         if (servingWorkers().length === config.workers) started.resolve();
         break;
       case 'failed':

@@ -60,7 +60,7 @@ async function openFiles(directory: string): Promise<PGlite> {
   } catch (error) {
     if (isNew) discard(path, exists);
     throw new Error(
-      `DATA_DIR: the embedded database in ${directory} can't be opened (${describeError(error)}): is the disk full, or are its files damaged?`,
+      `DATA_DIR: the embedded database in ${directory} can't be opened (${describeError(error)}): check for a full disk or damaged files`,
       { cause: error },
     );
   }

@@ -23,7 +23,7 @@ export function parseIdempotencyKey(
 ): string | undefined {
   if (req.headers['idempotency-key'] === undefined) return undefined;
   const [value = '', ...more] = req.headersDistinct['idempotency-key'] ?? [];
-  if (more.length > 0) throw invalid('must be given once only');
+  if (more.length > 0) throw invalid('must be given only once');
   const key = quoted.exec(value)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? value;
   if (key === '') throw invalid('must not be empty');
   if (!quoted.test(value) && !bare.test(value)) {

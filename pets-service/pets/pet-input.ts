@@ -24,7 +24,7 @@ const newPet = z.object(
       .refine((name) => !controlCharacters.test(name), 'must not contain control characters')
       .refine((name) => name.isWellFormed(), 'must be valid Unicode'),
     categoryId: z.bigint({
-      error: ({ input }) => (input === undefined ? 'is required' : 'must be an integer of 64 bits'),
+      error: ({ input }) => (input === undefined ? 'is required' : 'must be a 64-bit integer'),
     }),
     status: status.default('available'),
   },
@@ -81,7 +81,7 @@ export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQu
 function single(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const value = query[name];
   if (value === undefined || typeof value === 'string') return value;
-  throw new PetsError('invalid_request', { message: `${name} must be given once only.` });
+  throw new PetsError('invalid_request', { message: `${name} must be given only once.` });
 }
 
 /** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */
@@ -96,7 +96,9 @@ function parseCursor(text: string): bigint {
   const bytes = Buffer.from(text, 'base64url');
   // Decoding is lenient, but only the exact text of formatCursor is a cursor.
   if (bytes.length !== 8 || bytes.toString('base64url') !== text) {
-    throw new PetsError('invalid_request', { message: 'cursor is not one that this API has given out.' });
+    throw new PetsError('invalid_request', {
+      message: 'cursor is invalid: take it from the Link header of a page.',
+    });
   }
   return bytes.readBigInt64BE();
 }

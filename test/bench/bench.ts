@@ -178,7 +178,19 @@ async function measureThroughput(
     }
   }
   process.stderr.write('\r\x1b[K');
+  const [own = [], baseline = []] = [samples.get(ours), samples.get('baseline')];
+  if (baseline.length > 0) process.stdout.write(`${compareRounds(own, baseline)}\n\n`);
   return participants.map(({ name, title }) => summarize(title, name, samples.get(name) ?? []));
+}
+
+/** Medians of the ratios of each round: what else the machine does changes from round to round, and meets both alike. */
+function compareRounds(own: readonly Sample[], baseline: readonly Sample[]): string {
+  const ratio = (field: 'requestsPerSecond' | 'cpuPer10k') => {
+    const ratios = own.map((sample, round) => sample[field] / (baseline[round]?.[field] ?? Number.NaN));
+    const [low, high] = [Math.min(...ratios), Math.max(...ratios)];
+    return `${median(ratios).toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
+  };
+  return `This gateway / the other checkout, by round: rate ${ratio('requestsPerSecond')}, CPU time ${ratio('cpuPer10k')}`;
 }
 
 async function measureLatency(

@@ -15,7 +15,7 @@ import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../suppo
 import { servePets } from '../support/kits/pets-kit.ts';
 import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { storesKinds, type Stores } from '../support/stores/stores.ts';
+import { storeKinds, type StoreSetup } from '../support/stores/stores.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 import { createContract, type OpenApiDocument } from './openapi-contract.ts';
 
@@ -35,9 +35,9 @@ describe('the OpenAPI document', () => {
   });
 });
 
-for (const { name, start, tags } of storesKinds)
+for (const { name, start, tags } of storeKinds)
   describe(`the API on ${name}`, { tags }, () => {
-    let stores: Stores;
+    let stores: StoreSetup;
     let directory: TemporaryDirectory;
     let petsService: Service;
     let gateway: Service;
@@ -151,7 +151,7 @@ for (const { name, start, tags } of storesKinds)
       const twice = 'Idempotency-Key: "a"\r\nIdempotency-Key: "a"\r\nContent-Length: 2\r\n\r\n{}';
       const ambiguous = await rawResponse(head('POST /v1/pets') + twice);
       contract.check('createPet', ambiguous);
-      expect(ambiguous.text).toContain('Idempotency-Key must be given once only.');
+      expect(ambiguous.text).toContain('Idempotency-Key must be given only once.');
       expect(contract.unseen()).not.toContain('getPet 400');
     });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { keepOutput, keepSecrets } from '../support/checks/evidence.ts';
+import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -123,7 +123,7 @@ describe(
         env: { PATH: process.env['PATH'], ...env },
         stdio: ['ignore', 'pipe', 'inherit'],
       });
-      child.stdout?.on('data', (chunk: Buffer) => keepOutput(chunk.toString()));
+      child.stdout?.on('data', (chunk: Buffer) => recordOutput(chunk.toString()));
       running.push(child);
       return child;
     }
@@ -218,7 +218,7 @@ describe(
           env: { REDIS_URL: toLocal('redis://redis:6379'), DATA_DIR: directory.path },
         },
       );
-      keepSecrets(ops.stdout);
+      recordSecrets(ops.stdout);
       const { key } = JSON.parse(ops.stdout) as { key: string };
       const pets = `http://127.0.0.1:${toLocal('8080')}/v1/pets`;
       expect((await send(pets, { key })).json).toEqual([]);

@@ -131,7 +131,7 @@ describe('the life cycle of keys', () => {
       const exported = await run('keys', 'export');
       expect(exported.code).toBe(1);
       expect(exported.stderr).toMatch(
-        /^ops: warning: the record of bad is invalid: .*\nops: 1 records are invalid and not in the export\n$/,
+        /^ops: warning: the record of bad is invalid: .*\nops: 1 invalid records were not exported\n$/,
       );
       const file = await writeInput(`\u{FEFF}${exported.stdout}`);
       // An import restores lost indexes.
@@ -275,14 +275,14 @@ describe('the life cycle of keys', () => {
 
     test('reports an invalid line and creates no key', { timeout: 60_000 }, async () => {
       const invalidFiles: [string | Buffer, RegExp][] = [
-        ['', /the file has no lines with keys|name the columns/],
+        ['', /the file has no lines with keys|must be a header/],
         ['name,plan\n', /the file has no lines with keys/],
-        ['name\nx\n', /the first line has to name the columns, with plan/],
+        ['name\nx\n', /the first line must be a header with the column plan/],
         ['name,plan,colour\nx,free,red\n', /unknown column "colour"/],
         ['name,plan\ngood,free\nx,nope\n', /line 3: there is no plan named "nope"/],
         ['name,plan\ngood,free\n,free\n', /line 3: name "".*1 to 100 characters/],
         ['name,plan\ngood,free\nx,\n', /line 3: plan is empty/],
-        ['name,plan,minute\ngood,free,\nx,free,many\n', /line 3: minute "many": It is not a whole number/],
+        ['name,plan,minute\ngood,free,\nx,free,many\n', /line 3: minute "many": It must be a whole number/],
         ['name,plan,expires\ngood,free,\nx,free,2020-01-01\n', /line 3: the expiry is in the past/],
         ['name,plan\ngood,free\n"x,free\n', /not a CSV file/],
         ['name,plan\ngood,free,1,2\n', /not a CSV file/],

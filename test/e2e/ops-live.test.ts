@@ -63,7 +63,7 @@ describe('operating a running gateway', () => {
       await kit.redis.set(redisKeys.ban(keyHash), '2', 'PX', 60_000);
       expect(await kit.json<Usage>('usage', id)).toMatchObject({
         state: 'banned',
-        ban: { reason: 'went on after 429 (ban 2 in a row)' },
+        ban: { reason: 'kept sending requests after 429 (consecutive ban 2)' },
       });
     });
 
@@ -146,7 +146,7 @@ describe('operating a running gateway', () => {
           reason,
         ]);
       await expect.poll(listed).toEqual([
-        [overLimit.id, 'went on after 429 (ban 1 in a row)'],
+        [overLimit.id, 'kept sending requests after 429 (consecutive ban 1)'],
         [byHand.id, 'leaked'],
       ]);
       // A ban that is extended by hand stays listed.
@@ -157,7 +157,7 @@ describe('operating a running gateway', () => {
         .poll(async () => Number(await kit.redis.zscore(redisKeys.bans, byHand.id)))
         .toBeGreaterThan(Date.now() + 900_000);
       await kit.redis.del(redisKeys.ban(byHand.keyHash));
-      expect(await listed()).toEqual([[overLimit.id, 'went on after 429 (ban 1 in a row)']]);
+      expect(await listed()).toEqual([[overLimit.id, 'kept sending requests after 429 (consecutive ban 1)']]);
       await kit.json('policy', 'set', '--violations', '10');
     });
   });
@@ -408,7 +408,7 @@ describe('a change is confirmed on disk before the command succeeds', { tags: ['
       name: 'a server that never confirms',
       replies: ['*2\r\n:0\r\n:0\r\n'],
       code: 1,
-      stderr: /^ops: the change of key_\w+ is made, but Redis does not confirm that it is on its disk\n$/,
+      stderr: /^ops: the change of key_\w+ was made, but Redis did not confirm that it is on disk\n$/,
     },
     {
       name: 'a server without an append-only file',

@@ -2,8 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keepSecrets } from '../support/checks/evidence.ts';
-import { contents, inTurns } from '../support/kits/ops-kit.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
 import { runProgram, type Ended } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
@@ -24,7 +24,7 @@ async function startOwnRedis(): Promise<RedisServer> {
 async function issue(run: ReturnType<typeof opsOn>, ...options: string[]): Promise<string> {
   const { stdout } = await run('keys', 'issue', '--plan', 'free', '--name', 'ACME', '--json', ...options);
   const { id, key } = JSON.parse(stdout) as { id: string; key: string };
-  keepSecrets(key);
+  recordSecrets(key);
   return id;
 }
 
@@ -52,7 +52,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
     await server.redis.config('SET', setting, value);
     expect((await run('keys', 'revoke', id)).code).toBe(1);
-    await inTurns(readingCommands(id), async (args) => {
+    await forEachConcurrently(readingCommands(id), async (args) => {
       expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
     });
     expect((await run('bans', 'list')).stdout).toContain('flood');
@@ -63,7 +63,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     const id = await issue(opsOn(server));
     await using replica = await startRedisProcess(() => ['--replicaof', '127.0.0.1', String(server.port)]);
     await expect.poll(() => replica.redis.exists(redisKeys.apiKeyIds)).toBe(1);
-    await inTurns(readingCommands(id), async (args) => {
+    await forEachConcurrently(readingCommands(id), async (args) => {
       expect(await opsOn(replica)(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
     });
   });
@@ -81,7 +81,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     await server.redis.zadd(redisKeys.apiKeysByCreation, 1, deletedId);
     await server.redis.del(redisKeys.banPolicy, redisKeys.planNames, redisKeys.plan('pro'));
     const before = await contents(server.redis);
-    await inTurns(readingCommands(id), async (args) => {
+    await forEachConcurrently(readingCommands(id), async (args) => {
       expect((await run(...args)).stderr, args.join(' ')).not.toContain('has changed something');
     });
     expect(await contents(server.redis)).toEqual(before);
@@ -126,7 +126,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
       expect(await opsOn(server)('keys', 'list')).toEqual({
         code: 1,
         stdout: '',
-        stderr: `ops: Redis at 127.0.0.1:${server.port} is loading its data: try again when it is ready\n`,
+        stderr: `ops: Redis at 127.0.0.1:${server.port} is loading its data; retry later\n`,
       });
       expect(Date.now() - startedAt).toBeGreaterThan(3000);
     });
@@ -239,7 +239,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
     await redis.del(redisKeys.apiKeyIds);
     const before = await contents(redis);
     const warning =
-      'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here: ops keys reindex finds them\n';
+      'ops: warning: gw:keys has 3 ids and gw:key-ids has 0, so keys may be missing here; run ops keys reindex\n';
     expect(await listKeys()).toEqual({ keys: ids.map((id) => [id, 'unusable']), stderr: warning });
     expect((await run('keys', 'list', '--limit', '1')).stderr).toBe(warning);
     const exportResult = await run('keys', 'export');

@@ -5,7 +5,7 @@ import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { inTurns, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
@@ -151,7 +151,7 @@ describe('the ops command', () => {
     expect(refused).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'ops: an enterprise key needs both its own limits: --minute N --day N\n',
+      stderr: 'ops: an enterprise key needs limits of its own: --minute N --day N\n',
     });
   });
 
@@ -199,7 +199,7 @@ describe('the ops command', () => {
           ['plans', 'set', 'enterprise', '--minute', '1', '--day', '1'],
           /enterprise has no limits of its own/,
         ],
-        [['plans', 'set', 'Gold!', '--minute', '1', '--day', '1'], /"Gold!" is no plan name/],
+        [['plans', 'set', 'Gold!', '--minute', '1', '--day', '1'], /"Gold!" is not a valid plan name/],
         [['plans', 'set', 'gold', '--minute', '1'], /a plan needs both limits/],
         [['plans', 'set', 'gold', '--minute', '-1', '--day', '1'], /'-1' is invalid|argument missing/],
         [['plans', 'set', 'anonymous', '--minute', '1', '--day', '1'], /anonymous has a minute limit only/],
@@ -220,7 +220,7 @@ describe('the ops command', () => {
         [['bans', 'add', String(id), '--for', '1h'], /required option '--reason <text>'/],
         [['bans', 'add', String(id), '--for', 'ever', '--reason', 'x'], /'ever' is invalid.*duration/],
         [['bans', 'add', String(id), '--for', '366d', '--reason', 'x'], /365d at most/],
-        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A number is no reason/],
+        [['bans', 'add', String(id), '--for', '1h', '--reason', '7'], /A reason must not be a number/],
         [['bans', 'add', 'key_none', '--for', '1h', '--reason', 'x'], /there is no API key/],
         [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set'], /nothing to set/],
@@ -233,7 +233,7 @@ describe('the ops command', () => {
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
         [['frobnicate'], /unknown command 'frobnicate'/],
       ];
-      await inTurns(invalidInputs, async ([args, message]) => {
+      await forEachConcurrently(invalidInputs, async ([args, message]) => {
         const { code, stdout, stderr } = await run(...args, '--json');
         expect({ code, stdout }, `${args.join(' ')}: ${stderr}`).toEqual({ code: 2, stdout: '' });
         expect(stderr).toMatch(message);
@@ -263,7 +263,7 @@ describe('the ops command', () => {
     ]) {
       const { code, stderr } = await run('keys', ...args);
       expect(code).toBe(2);
-      expect(stderr).toContain(`gw:key:{${keyHash}} is not a hash any more: DEL it`);
+      expect(stderr).toContain(`gw:key:{${keyHash}} is no longer a hash: delete it`);
     }
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
@@ -304,7 +304,7 @@ describe('the ops command without REDIS_URL', () => {
     await gateway.stop();
     const { code, stderr } = await runProgram(issue, env);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^ops: no gateway runs with the data directory .*REDIS_URL or DATA_DIR\n$/);
+    expect(stderr).toMatch(/^ops: no gateway is running with the data directory .*REDIS_URL or DATA_DIR\n$/);
   });
 
   test('issues no token if no service has created a key pair', async () => {
@@ -357,6 +357,6 @@ describe('the ops command without REDIS_URL', () => {
     // A token that cannot be recorded in the audit log is not issued.
     const unaudited = await runProgram(issue, env);
     expect(unaudited).toMatchObject({ code: 1, stdout: '' });
-    expect(unaudited.stderr).toMatch(/^ops: no gateway runs with the data directory .*\n$/);
+    expect(unaudited.stderr).toMatch(/^ops: no gateway is running with the data directory .*\n$/);
   });
 });

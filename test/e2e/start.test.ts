@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { keepOutput, keepSecrets } from '../support/checks/evidence.ts';
+import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { runProgram } from '../support/kits/service.ts';
@@ -63,8 +63,8 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
       // The lines for people contain the demo key on purpose.
-      keepOutput(chunk.toString().replaceAll(/^(?!\{).*$/gm, ''));
-      keepSecrets(chunk.toString());
+      recordOutput(chunk.toString().replaceAll(/^(?!\{).*$/gm, ''));
+      recordSecrets(chunk.toString());
     });
   }
   const exited = new Promise<number | null>((resolve) => {
@@ -106,7 +106,7 @@ describe('npm start', { tags: ['curl'] }, () => {
         ...(await portSettings()),
       };
       const first = await npmStart(env);
-      expect(first.output()).toContain('Redis: in JavaScript within the gateway, in memory only');
+      expect(first.output()).toContain('Redis: embedded, in JavaScript and in memory only');
       // No warning about appendonly: the Redis in JavaScript has no such setting.
       expect(first.output()).not.toContain('appendonly');
       const response = await first.runPrintedCommand();
@@ -265,7 +265,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     expect(code).toBe(1);
     expect(stderr).toContain('gateway: GATEWAY_PORT="80800" is not a port number from 0 to 65535');
     expect(stderr).toContain(
-      'gateway: LOG_LEVEL="loud" is none of fatal, error, warn, info, debug, trace, silent',
+      'gateway: LOG_LEVEL="loud" is not one of fatal, error, warn, info, debug, trace, silent',
     );
     expect(stderr).toContain('gateway: TRUST_PROXY="everyone" is not a list of IP addresses');
     expect(stderr).toContain('gateway: REDIS_URL is not a URL such as redis://127.0.0.1:6379');

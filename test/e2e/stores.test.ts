@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { storesKinds, type Stores } from '../support/stores/stores.ts';
+import { storeKinds, type StoreSetup } from '../support/stores/stores.ts';
 
-for (const { name, start, tags } of storesKinds)
+for (const { name, start, tags } of storeKinds)
   describe(`the whole service on ${name}`, { tags }, () => {
-    let stores: Stores;
+    let stores: StoreSetup;
     let directory: TemporaryDirectory;
     let petsService: Service;
     let gateway: Service;

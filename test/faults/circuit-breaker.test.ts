@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startLoad, tally } from '../support/load/steady-load.ts';
-import { upstreamLines, upstreamStates, upstreamUp } from '../support/upstreams/upstream-state.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
+import { upstreamLogMessages, upstreamStates, upstreamUp } from '../support/upstreams/upstream-state.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 describe('the circuit breaker', () => {
@@ -45,7 +45,7 @@ describe('the circuit breaker', () => {
     await using load = startLoad(clients, getPets, 5);
     await expect.poll(state).toBe('down');
     // After 50 refusals, all requests that were sent before the breaker opened have arrived.
-    await expect.poll(() => tally(load.outcomes)['503'] ?? 0).toBeGreaterThan(50);
+    await expect.poll(() => countOutcomes(load.outcomes)['503'] ?? 0).toBeGreaterThan(50);
     const sentToUpstream = kit.upstream.seen.length;
     // Each client has one request in flight, and at most one that ended before the breaker opened.
     expect(sentToUpstream).toBeLessThanOrEqual(2 * clients);
@@ -55,7 +55,7 @@ describe('the circuit breaker', () => {
     await expect.poll(() => probes - probesBefore).toBeGreaterThanOrEqual(1);
     const outcomes = await load.stop();
     expect(kit.upstream.seen.length).toBe(sentToUpstream);
-    expect(tally(outcomes)).toEqual({ 503: outcomes.length - sentToUpstream, 504: sentToUpstream });
+    expect(countOutcomes(outcomes)).toEqual({ 503: outcomes.length - sentToUpstream, 504: sentToUpstream });
 
     const refused = await send(pets, { key });
     expect(refused.json).toMatchObject({ code: 'upstream_unavailable', status: 503 });
@@ -70,7 +70,10 @@ describe('the circuit breaker', () => {
     expect(kit.upstream.seen.length).toBe(sentToUpstream);
     expect(await upstreamUp(kit.gateway, kit.upstream.url)).toBe(1);
     expect(await Promise.all(Array.from({ length: 50 }, getPets))).toEqual(Array(50).fill(200));
-    expect(upstreamLines(output())).toEqual(['upstream is down and ejected', 'upstream is ready again']);
+    expect(upstreamLogMessages(output())).toEqual([
+      'upstream is down and ejected',
+      'upstream is ready again',
+    ]);
     // Requests that the breaker refuses get no warning line.
     const warnings = output().match(/"level":40[^\n]*"code":"upstream_\w+"/g) ?? [];
     expect(warnings.length).toBe(sentToUpstream);
@@ -84,11 +87,11 @@ describe('the circuit breaker', () => {
     await expect.poll(() => kit.upstream.seen.length).toBe(7);
     await expect.poll(state).toBe('down');
     const outcomes = await load.stop();
-    expect(tally(outcomes)).toEqual({ 502: 7, 503: outcomes.length - 7 });
+    expect(countOutcomes(outcomes)).toEqual({ 502: 7, 503: outcomes.length - 7 });
     expect(outcomes.length).toBeGreaterThan(20);
     kit.upstream.response = respondWithPets;
     await expect.poll(getPets, { timeout: 20_000 }).toBe(200);
-    expect(upstreamLines(output()).filter((line) => line.includes('ejected'))).toHaveLength(3);
+    expect(upstreamLogMessages(output()).filter((line) => line.includes('ejected'))).toHaveLength(3);
     // One success resets the count of failed recoveries.
     const sentToUpstream = kit.upstream.seen.length;
     kit.upstream.response = (req) => req.socket.end('garbage\r\n\r\n');
@@ -128,7 +131,7 @@ describe('the circuit breaker', () => {
     }
     kit.upstream.response = respondWithPets;
     expect(await getPets()).toBe(200);
-    expect(upstreamLines(output())).toEqual([]);
+    expect(upstreamLogMessages(output())).toEqual([]);
   });
 
   test('treats an upstream without /readyz as ready', async () => {
@@ -151,7 +154,7 @@ describe('the circuit breaker', () => {
     await using load = startLoad(1, getPets, 20);
     await sleep(4000);
     const outcomes = await load.stop();
-    expect(tally(outcomes)).toEqual({ 200: outcomes.length });
+    expect(countOutcomes(outcomes)).toEqual({ 200: outcomes.length });
     expect(outcomes.length).toBeGreaterThan(20);
   });
 });

@@ -124,7 +124,7 @@ test(
     await mkdir(redis);
     await writeFile(join(redis, 'appendonlydir'), 'no directory');
     expect(await failedStart('gateway', { DATA_DIR: directory.path })).toBe(
-      `DATA_DIR: the private Redis does not start on ${redis}, see redis.log there`,
+      `DATA_DIR: the private Redis failed to start in ${redis}: see redis.log there`,
     );
     expect(existsSync(join(directory.path, 'redis.url'))).toBe(false);
   },
@@ -199,7 +199,7 @@ describe('an embedded database', () => {
     await mkdir(postgres);
     await writeFile(join(postgres, 'PG_VERSION'), '18\n');
     expect(await failedStart('pets-service', { DATA_DIR: directory.path })).toMatch(
-      /^DATA_DIR: the embedded database in \S+ can't be opened \(.+\): is the disk full, or are its files damaged\?$/,
+      /^DATA_DIR: the embedded database in \S+ can't be opened \(.+\): check for a full disk or damaged files$/,
     );
     expect(existsSync(join(postgres, 'PG_VERSION'))).toBe(true);
   });
@@ -232,7 +232,7 @@ describe('an invalid key file is reported', () => {
   afterAll(() => directory[Symbol.asyncDispose]());
 
   const wrongKind = 'is not an EC key on the curve P-256, which ES256 needs';
-  const noPrivateKey = 'holds no private key in PEM format, or an encrypted one';
+  const noPrivateKey = 'has no unencrypted private key in PEM format';
 
   test.each([
     ['none.pem', "FILE can't be read (ENOENT: no such file or directory, open 'FILE')"],
@@ -258,7 +258,7 @@ describe('an invalid key file is reported', () => {
     ['text', 'FILE holds no public key in PEM format'],
     ['empty', 'FILE holds no public key in PEM format'],
     ['p256.pem', 'FILE holds a private key, which only the gateway should have'],
-    ['two.pub', 'FILE holds more than one key; give each a file of its own'],
+    ['two.pub', 'FILE has more than one key: use one file for each key'],
     ['p384.pub', `the public key in FILE ${wrongKind}`],
     ['rsa.pub', `the public key in FILE ${wrongKind}`],
   ])('the second of two public key files: %s', async (name, message) => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
-import { dayUsed } from '../support/stores/day-counter.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -45,5 +45,5 @@ test('killing a gateway fails its requests in flight and nothing else', async ()
   expect(nextResponse.header('X-RateLimit-Remaining')).toBe(String(1000 - 8));
   await load.stop();
   expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
-  expect(await dayUsed(fleet.redis, loadKey.keyHash)).toBe(load.outcomes.length);
+  expect(await dayUsage(fleet.redis, loadKey.keyHash)).toBe(load.outcomes.length);
 });

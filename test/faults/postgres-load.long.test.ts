@@ -31,7 +31,7 @@ describe('PostgreSQL under a steady load of creates and lists', { tags: ['postgr
       await sleep(downMs);
       const upAt = performance.now();
       await postgres[end]();
-      await load.untilServed();
+      await load.waitUntilServed();
       await sleep(1000);
       const requests = await load.stop();
 
@@ -40,7 +40,7 @@ describe('PostgreSQL under a steady load of creates and lists', { tags: ['postgr
       expect(duringOutage.length).toBeGreaterThan(20);
       for (const { response } of duringOutage) expect(response.status).toBe(503);
       for (const { response } of requests.slice(-20)) expect(response.status).toBeLessThan(300);
-      await services.expectNothingMissing(requests);
+      await services.expectConsistentDatabase(requests);
     },
   );
 });

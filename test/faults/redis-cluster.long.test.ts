@@ -4,7 +4,7 @@ import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
-import { dayCounter, dayUsed } from '../support/stores/day-counter.ts';
+import { dayCounterKey, dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
 
@@ -43,7 +43,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     for (const [index, responses] of responsesByKey.entries()) {
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
       expect(responses.filter(({ status }) => status === 429)).toHaveLength(30);
-      expect(await dayUsed(fleet.redis, keys[index]?.keyHash ?? '')).toBe(20);
+      expect(await dayUsage(fleet.redis, keys[index]?.keyHash ?? '')).toBe(20);
     }
   });
 
@@ -126,7 +126,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));
     // Requests that were decided locally during the move are added to Redis afterwards.
     for (const { key, keyHash } of keys)
-      await expect.poll(() => dayUsed(fleet.redis, keyHash)).toBe(load.count(key, 200));
+      await expect.poll(() => dayUsage(fleet.redis, keyHash)).toBe(load.count(key, 200));
     for (const gateway of fleet.gateways)
       expect(gateway.output()).not.toContain('Redis is unavailable; known keys');
   });
@@ -138,7 +138,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       keys.map(({ key }) => key),
     );
     await load.more(200);
-    const killedMaster = await cluster.masterOf(dayCounter(keys[0]?.keyHash ?? ''));
+    const killedMaster = await cluster.masterOf(dayCounterKey(keys[0]?.keyHash ?? ''));
     await killedMaster.kill();
     await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
@@ -152,7 +152,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       // During the outage each of the three instances may admit a third of the limit.
       expect(served).toBeLessThanOrEqual(120);
       // A replica may lack the master's last writes.
-      expect(await dayUsed(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
+      expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
     }
     for (const gateway of fleet.gateways) {
       const lines = gateway.output().split('\n');
@@ -174,7 +174,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     await Promise.all(cluster.nodes.map((node) => node.restart()));
     await expect.poll(fleet.redisStates, { timeout: 20_000 }).toEqual(allOk);
     expect((await pets(unseen.key)).status).toBe(200);
-    await expect.poll(() => dayUsed(fleet.redis, known.keyHash)).toBeGreaterThanOrEqual(32);
+    await expect.poll(() => dayUsage(fleet.redis, known.keyHash)).toBeGreaterThanOrEqual(32);
   });
 });
 
@@ -185,7 +185,7 @@ async function moveSlot(
   duringMove: () => Promise<void>,
 ): Promise<void> {
   const source = await cluster.masterOf(key);
-  const [target] = await cluster.mastersBut(source);
+  const [target] = await cluster.otherMasters(source);
   if (target === undefined) throw new Error('the cluster has only one master');
   const idOf = async ({ redis }: RedisProcess) => String(await redis.call('CLUSTER', 'MYID'));
   const [sourceId, targetId] = [await idOf(source), await idOf(target)];

@@ -5,7 +5,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { dayUsed } from '../support/stores/day-counter.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a Redis outage', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
@@ -86,9 +86,9 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
       expect((await pets(unseen.key)).status).toBe(200);
       // 5 before and 30 during the outage. The request in flight when Redis stopped replying may count twice.
       await expect
-        .poll(() => dayUsed(kit.redis, known.keyHash), { timeout: 2000 })
+        .poll(() => dayUsage(kit.redis, known.keyHash), { timeout: 2000 })
         .toBeGreaterThanOrEqual(35);
-      expect(await dayUsed(kit.redis, known.keyHash)).toBeLessThanOrEqual(36);
+      expect(await dayUsage(kit.redis, known.keyHash)).toBeLessThanOrEqual(36);
       const lines = kit.gateway.output().split('\n');
       expect(lines.filter((line) => line.includes('Redis is unavailable; known keys'))).toHaveLength(1);
       expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
-import { dayUsed } from '../support/stores/day-counter.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
 
 describe('a Redis master with two replicas and three Sentinels', { tags: ['redis-server'] }, () => {
@@ -25,7 +25,7 @@ describe('a Redis master with two replicas and three Sentinels', { tags: ['redis
     const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => pets(key, index)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
-    expect(await dayUsed(fleet.redis, keyHash)).toBe(20);
+    expect(await dayUsage(fleet.redis, keyHash)).toBe(20);
   }
 
   test('quotas are exact across three gateways', expectExactQuota);
@@ -69,7 +69,7 @@ describe('a Redis master with two replicas and three Sentinels', { tags: ['redis
         // During the outage each of the three instances may admit a third of the limit.
         expect(served).toBeLessThanOrEqual(120);
         // A replica may lack the master's last writes.
-        expect(await dayUsed(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
+        expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
       }
       await expectExactQuota();
 

@@ -4,7 +4,7 @@ import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
-import { dayUsed } from '../support/stores/day-counter.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
 
@@ -92,8 +92,8 @@ describe('Redis under a steady load of known keys on two gateways', { tags: ['re
         expect(served).toBeGreaterThanOrEqual(dayLimit);
         expect(served).toBeLessThanOrEqual(2 * dayLimit);
         // Local counts are reported afterwards. Requests in flight when Redis stopped replying may count twice.
-        await expect.poll(() => dayUsed(server.redis, keyHash)).toBeGreaterThanOrEqual(served);
-        expect(await dayUsed(server.redis, keyHash)).toBeLessThanOrEqual(served + 6);
+        await expect.poll(() => dayUsage(server.redis, keyHash)).toBeGreaterThanOrEqual(served);
+        expect(await dayUsage(server.redis, keyHash)).toBeLessThanOrEqual(served + 6);
       }
       for (const [index, gateway] of fleet.gateways.entries()) {
         const metrics = await metricsOf(index);

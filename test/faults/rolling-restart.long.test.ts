@@ -6,10 +6,10 @@ import { postJson, send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
+import { countOutcomes, startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
-import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
+import { upstreamLogMessages, upstreamStates } from '../support/upstreams/upstream-state.ts';
 
 interface Outcome {
   method: 'GET' | 'POST';
@@ -98,7 +98,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
 
   const countServed = (service: Service) => service.output().split('"msg":"request"').length - 1;
   const kinds = (outcomes: readonly Outcome[]) =>
-    tally(outcomes.map(({ method, status }) => `${method} ${status}`));
+    countOutcomes(outcomes.map(({ method, status }) => `${method} ${status}`));
   const failed = (outcomes: readonly Outcome[]) =>
     outcomes.filter(({ status }) => status !== 200 && status !== 201);
   const failedSince = (outcomes: readonly Outcome[], time: number) =>
@@ -161,7 +161,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
     await expectStored(outcomes);
     services[0] = await start(0);
     await expect.poll(states).toEqual(['ready', 'ready']);
-    expect(upstreamLines(gateway.output().slice(outputBefore))).toEqual(
+    expect(upstreamLogMessages(gateway.output().slice(outputBefore))).toEqual(
       // A probe during its start may log that it is not ready.
       expect.arrayContaining(['upstream is down and ejected', 'upstream is ready again']),
     );
@@ -202,7 +202,7 @@ describe('two pets services behind a gateway, under load', { tags: ['postgresql'
     expect(new Set(failed(outcomes).map(({ status }) => status))).toEqual(new Set([502, 503]));
     expect(failedSince(outcomes, upAt)).toEqual([]);
     // While both are down, requests are not forwarded.
-    expect(tally(failedSince(outcomes, downAt).map(({ status }) => status))).toEqual({
+    expect(countOutcomes(failedSince(outcomes, downAt).map(({ status }) => status))).toEqual({
       503: failedSince(outcomes, downAt).length,
     });
     // Requests in flight, and requests sent before the gateway noticed that the connections had closed.

@@ -4,8 +4,8 @@ import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
-import { startLoad, tally } from '../support/load/steady-load.ts';
-import { upstreamLines, upstreamStates } from '../support/upstreams/upstream-state.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
+import { upstreamLogMessages, upstreamStates } from '../support/upstreams/upstream-state.ts';
 import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe('two upstreams', () => {
@@ -55,7 +55,7 @@ describe('two upstreams', () => {
     await using load = startLoad(8, async () => (await send(pets, { key })).status);
     await expect.poll(() => second.seen.length).toBeGreaterThan(500);
     const outcomes = await load.stop();
-    expect(tally(outcomes)).toEqual({ 200: outcomes.length });
+    expect(countOutcomes(outcomes)).toEqual({ 200: outcomes.length });
     expect(kit.upstream.seen.length).toBeLessThan(second.seen.length / 2);
   });
 
@@ -77,7 +77,7 @@ describe('two upstreams', () => {
     const before = requestCounts();
     const statuses = [];
     for (let index = 0; index < 2; index += 1) statuses.push((await postJson(pets, key, {})).status);
-    expect(tally(statuses)).toEqual({ 200: 1, 502: 1 });
+    expect(countOutcomes(statuses)).toEqual({ 200: 1, 502: 1 });
     expect(requestCounts()).toEqual(before.map((count) => count + 1));
   });
 
@@ -90,7 +90,7 @@ describe('two upstreams', () => {
     const before = load.outcomes.length;
     await expect.poll(() => load.outcomes.length - before).toBeGreaterThan(200);
     const outcomes = await load.stop();
-    expect(tally(outcomes)).toEqual({ 200: outcomes.length });
+    expect(countOutcomes(outcomes)).toEqual({ 200: outcomes.length });
     expect(kit.upstream.seen.length).toBe(countWhenDown);
   });
 });
@@ -118,11 +118,11 @@ describe('the availability of upstreams', () => {
       statuses.push((await postJson(`${gateway.url}/v1/pets`, key, { name: `Rex ${index}` })).status);
       statuses.push((await send(`${gateway.url}/v1/pets`, { key })).status);
     }
-    expect(tally(statuses)).toEqual({ 200: 40 });
+    expect(countOutcomes(statuses)).toEqual({ 200: 40 });
     const bodies = kit.upstream.seen.flatMap(({ method, body }) => (method === 'POST' ? [body] : []));
     expect(bodies).toEqual(Array.from({ length: 20 }, (_, index) => `{"name":"Rex ${index}"}`));
     expect(await upstreamStates(gateway)).toMatchObject({ [closedUrl]: 'down' });
-    expect(upstreamLines(gateway.output())).toContain('upstream is down and ejected');
+    expect(upstreamLogMessages(gateway.output())).toContain('upstream is down and ejected');
     await gateway[Symbol.asyncDispose]();
   });
 
@@ -139,7 +139,7 @@ describe('the availability of upstreams', () => {
           : (await postJson(`${gateway.url}/v1/pets`, key, {})).status,
       ),
     );
-    expect(tally(statuses)).toEqual({ 200: 8 });
+    expect(countOutcomes(statuses)).toEqual({ 200: 8 });
     await gateway[Symbol.asyncDispose]();
   });
 
@@ -154,7 +154,7 @@ describe('the availability of upstreams', () => {
       expect(response.header('Retry-After')).toBe('1');
       statuses.push(response.status);
     }
-    expect(tally(statuses)).toEqual({ 503: 20 });
+    expect(countOutcomes(statuses)).toEqual({ 503: 20 });
     expect(Object.values(await upstreamStates(gateway))).toEqual(['down', 'down']);
     const recovered = await startUpstream(ports[1]);
     await expect.poll(async () => (await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
@@ -176,7 +176,7 @@ describe('the availability of upstreams', () => {
       statuses.push((await postJson(`${gateway.url}/v1/pets`, key, {})).status);
       statuses.push((await send(`${gateway.url}/v1/pets`, { key })).status);
     }
-    expect(tally(statuses)).toEqual({ 200: 20 });
+    expect(countOutcomes(statuses)).toEqual({ 200: 20 });
     expect(third.seen).toHaveLength(20);
     await third[Symbol.asyncDispose]();
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { postJson, send, type ClientResponse } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startLoad, tally, type SteadyLoad } from '../support/load/steady-load.ts';
+import { countOutcomes, startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -60,7 +60,7 @@ describe('broken upstream responses', () => {
   test('requests without a broken response all succeed', async () => {
     const outcomes = await load.stop();
     expect(outcomes.length).toBeGreaterThan(100);
-    expect(tally(outcomes)).toEqual({ 200: outcomes.length });
+    expect(countOutcomes(outcomes)).toEqual({ 200: outcomes.length });
   });
 
   test('a response too large to buffer is cut off when its rest arrives too slowly', async () => {

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { inspectable, liveHeapBytes } from '../support/checks/live-heap.ts';
+import { inspectorEnvironment, liveHeapBytes } from '../support/checks/live-heap.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startLoad, tally } from '../support/load/steady-load.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { brokenResponses } from '../support/upstreams/broken-responses.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
@@ -24,7 +24,7 @@ describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout:
   let brokenResponsesSent = 0;
 
   beforeAll(async () => {
-    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectable });
+    kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '300', LOG_LEVEL: 'fatal', ...inspectorEnvironment });
     ({ key } = await kit.issue({ plan: 'business', minute: 10_000_000, day: 100_000_000 }));
     pets = `${kit.gateway.url}/v1/pets`;
     kit.upstream.response = (req, res) => {
@@ -58,7 +58,7 @@ describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout:
     await expect.poll(() => brokenResponsesSent, { timeout: 300_000 }).toBeGreaterThanOrEqual(target);
     const outcomes = await load.stop();
     await agent.close();
-    return tally(outcomes);
+    return countOutcomes(outcomes);
   }
 
   async function requestStatus(method: 'GET' | 'POST', url: string): Promise<number> {

@@ -5,21 +5,21 @@ import jwt from 'jsonwebtoken';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readEmbeddedRedisUrl } from '../../gateway/redis/embedded/embedded-redis.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { keepSecrets } from '../support/checks/evidence.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
+  createGatewayObserver,
   isRunning,
-  lookAt,
   threeWorkers,
-  untilWorkers,
+  waitForWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
-import { startLoad, tally } from '../support/load/steady-load.ts';
-import { holdRequests } from '../support/upstreams/held-requests.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
+import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
@@ -30,7 +30,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
-  const { pets, sum, readiness } = lookAt(() => kit.gateway);
+  const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
 
   test('divides its share of a limit among its workers while Redis is down', async () => {
     const { key } = await kit.issue();
@@ -44,7 +44,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
     const responses = [];
     for (let index = 0; index < 120; index += 1) responses.push((await pets(key)).status);
-    expect(tally(responses)).toEqual({ 200: 60, 429: 60 });
+    expect(countOutcomes(responses)).toEqual({ 200: 60, 429: 60 });
   });
 
   test('replaces a killed worker, keeps serving, and its counters never decrease', async () => {
@@ -58,10 +58,10 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(100);
     const before = await sum('gateway_requests_total', 'status="2xx"');
     expect(before).toBeGreaterThan(50);
-    const [killedPid] = await untilWorkers(kit.gateway, workers);
+    const [killedPid] = await waitForWorkers(kit.gateway, workers);
     process.kill(killedPid, 'SIGKILL');
     const counts = [before];
-    const replaced = untilWorkers(kit.gateway, workers + 1);
+    const replaced = waitForWorkers(kit.gateway, workers + 1);
     while ((await Promise.race([replaced, sleep(20)])) === undefined)
       counts.push(await sum('gateway_requests_total', 'status="2xx"'));
     await expect
@@ -75,7 +75,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     );
     const served = load.outcomes.length;
     await expect.poll(() => load.outcomes.length).toBeGreaterThan(served + 50);
-    const { 200: ok = 0, failed = 0, ...others } = tally(await load.stop());
+    const { 200: ok = 0, failed = 0, ...others } = countOutcomes(await load.stop());
     expect(others).toEqual({});
     // At most the six requests in flight and the connection that the worker was being handed.
     expect(failed).toBeLessThanOrEqual(7);
@@ -84,7 +84,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
 
   test('aborts the requests in flight of all workers after SHUTDOWN_TIMEOUT_MS', async () => {
     await using slow = await startGatewayKit({ ...threeWorkers, SHUTDOWN_TIMEOUT_MS: '500' });
-    const { responses } = await holdRequests(slow, 6);
+    const { responses } = await startPendingRequests(slow, 6);
     expect(await slow.gateway.stop()).toBe(0);
     expect(await responses).toEqual(Array(6).fill('failed'));
   });
@@ -93,7 +93,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url };
     for (const secondSignal of [false, true]) {
       await using gateway = await startGateway({ ...threeWorkers, ...env }, { ownGroup: true });
-      const { responses, finish } = await holdRequests(kit, 6, gateway.url);
+      const { responses, finish } = await startPendingRequests(kit, 6, gateway.url);
       // A terminal signals the whole process group.
       process.kill(-gateway.pid, 'SIGINT');
       await expect
@@ -111,8 +111,8 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     'when its main process is killed, workers finish their requests in flight and exit',
     { tags: ['linux'] },
     async () => {
-      const { responses, finish } = await holdRequests(kit, 9);
-      const pids = await untilWorkers(kit.gateway, workers);
+      const { responses, finish } = await startPendingRequests(kit, 9);
+      const pids = await waitForWorkers(kit.gateway, workers);
       expect(pids.map(isRunning)).toEqual([true, true, true]);
       kit.gateway.signal('SIGKILL');
       await kit.gateway.exited;
@@ -140,7 +140,7 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
     expect(code).toBe(1);
     expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
-    const [, pid] = /"pid":(\d+),"msg":"worker serves"/.exec(stdout) ?? [];
+    const [, pid] = /"pid":(\d+),"msg":"worker is ready"/.exec(stdout) ?? [];
     expect(isRunning(Number(pid))).toBe(false);
     // The private Redis has stopped: its lock and its address are removed.
     expect(readEmbeddedRedisUrl(directory.path)).toBeUndefined();
@@ -149,7 +149,7 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
   test('retries with growing delays while a worker cannot be replaced', async () => {
     await using kit = await startGatewayKit({ ...threeWorkers, NODE_OPTIONS: failWorkersAbove(3) });
     const { key } = await kit.issue({ plan: 'business' });
-    const [killedPid] = await untilWorkers(kit.gateway, workers);
+    const [killedPid] = await waitForWorkers(kit.gateway, workers);
     process.kill(killedPid, 'SIGKILL');
     const failures = () => kit.gateway.output().match(/"end":"exit code 7"/g)?.length ?? 0;
     await expect.poll(failures).toBeGreaterThanOrEqual(4);
@@ -175,7 +175,7 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     });
     expect(gateway.output().match(/"Redis: private/g)).toHaveLength(1);
     const key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
-    keepSecrets(key);
+    recordSecrets(key);
     const headers = { connection: 'close' };
     const responses = [];
     for (let index = 0; index < 6; index += 1)

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit } from '../support/kits/gateway-kit.ts';
-import { threeWorkers, untilWorkers, workers } from '../support/kits/worker-processes.ts';
-import { tally } from '../support/load/steady-load.ts';
+import { threeWorkers, waitForWorkers, workers } from '../support/kits/worker-processes.ts';
+import { countOutcomes } from '../support/load/steady-load.ts';
 
 describe('connection limits with several workers', { tags: ['redis-server'] }, () => {
   const sockets: Socket[] = [];
@@ -52,11 +52,11 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
     const responses = opened.map((socket) => once(socket, 'data'));
     for (const socket of opened) socket.write(request(key));
     const lines = (await Promise.all(responses)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
-    expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 20 });
+    expect(countOutcomes(lines)).toEqual({ 'HTTP/1.1 200 OK': 20 });
     // Connections that close free their places, and so do those of a worker that dies.
     await expect.poll(newConnectionStatus).toBe(200);
     await expect.poll(async () => (await openConnections(port, 5)) && newConnectionStatus()).toBe(status);
-    const [pid] = await untilWorkers(kit.gateway, workers);
+    const [pid] = await waitForWorkers(kit.gateway, workers);
     process.kill(pid, 'SIGKILL');
     await expect.poll(newConnectionStatus).toBe(200);
   });
@@ -78,7 +78,7 @@ describe('connection limits with several workers', { tags: ['redis-server'] }, (
     const responses = slowUploads.map((socket) => once(socket, 'data'));
     for (const socket of slowUploads) socket.write(' '.repeat(size / 2));
     const lines = (await Promise.all(responses)).map(([bytes]) => String(bytes).split('\r\n')[0] ?? '');
-    expect(tally(lines)).toEqual({ 'HTTP/1.1 200 OK': 8 });
+    expect(countOutcomes(lines)).toEqual({ 'HTTP/1.1 200 OK': 8 });
     await expect.poll(newPostStatus).toBe(200);
   });
 });

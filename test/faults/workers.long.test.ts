@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { untilWorkers } from '../support/kits/worker-processes.ts';
-import { startLoad, tally } from '../support/load/steady-load.ts';
+import { waitForWorkers } from '../support/kits/worker-processes.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 
-const hangMessage = '"msg":"worker hangs and is killed"';
+const hangMessage = '"msg":"worker does not respond; killing it"';
 const timeout = 90_000;
 
 function getPetsStatus(kit: GatewayKit, key: string): Promise<number | string> {
@@ -23,14 +23,14 @@ test('a hanging worker is replaced while the others serve', { tags: ['redis-serv
   );
   const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
   await expect.poll(metrics).toMatch(/^gateway_requests_total\{.*status="2xx".*\} 9$/m);
-  const [hangingPid] = await untilWorkers(kit.gateway, 3);
+  const [hangingPid] = await waitForWorkers(kit.gateway, 3);
   process.kill(hangingPid, 'SIGSTOP');
   // The metrics include the last report of a worker that does not reply.
   expect(await metrics()).toMatch(/^gateway_requests_total\{.*status="2xx".*\} 9$/m);
   await using load = startLoad(4, () => getPetsStatus(kit, key), 20);
   await expect.poll(() => kit.gateway.output(), { timeout: 40_000 }).toContain(hangMessage);
-  await untilWorkers(kit.gateway, 4, 40_000);
-  const { 200: ok = 0, ...others } = tally(await load.stop());
+  await waitForWorkers(kit.gateway, 4, 40_000);
+  const { 200: ok = 0, ...others } = countOutcomes(await load.stop());
   expect(ok).toBeGreaterThan(100);
   // The one connection that the hanging worker was handed.
   expect(others).toEqual({ failed: 1 });
@@ -43,13 +43,13 @@ test(
   async () => {
     await using kit = await startGatewayKit({ GATEWAY_WORKERS: '3' });
     const { key } = await kit.issue();
-    const pids = [kit.gateway.pid, ...(await untilWorkers(kit.gateway, 3))];
+    const pids = [kit.gateway.pid, ...(await waitForWorkers(kit.gateway, 3))];
     for (const pid of pids) process.kill(pid, 'SIGSTOP');
     await sleep(25_000);
     for (const pid of pids) process.kill(pid, 'SIGCONT');
     await sleep(3000);
     expect(kit.gateway.output()).not.toContain(hangMessage);
-    await untilWorkers(kit.gateway, 3);
+    await waitForWorkers(kit.gateway, 3);
     expect(await getPetsStatus(kit, key)).toBe(200);
   },
 );

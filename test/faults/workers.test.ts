@@ -8,15 +8,15 @@ import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import {
   busyWorkersOf,
+  createGatewayObserver,
   isRunning,
-  lookAt,
   threeWorkers,
-  untilWorkers,
+  waitForWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
-import { tally } from '../support/load/steady-load.ts';
-import { dayUsed } from '../support/stores/day-counter.ts';
-import { holdRequests } from '../support/upstreams/held-requests.ts';
+import { countOutcomes } from '../support/load/steady-load.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 
 describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
@@ -26,13 +26,13 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
   afterEach(() => kit[Symbol.asyncDispose]());
 
-  const { pets, sum, readiness } = lookAt(() => kit.gateway);
+  const { pets, sum, readiness } = createGatewayObserver(() => kit.gateway);
 
   test('admits exactly the limit, whichever workers the requests go to', async () => {
     const { key, keyHash } = await kit.issue();
     const responses = await Promise.all(Array.from({ length: 200 }, () => pets(key)));
-    expect(tally(responses.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
-    expect(await dayUsed(kit.redis, keyHash)).toBe(60);
+    expect(countOutcomes(responses.map(({ status }) => status))).toEqual({ 200: 60, 429: 140 });
+    expect(await dayUsage(kit.redis, keyHash)).toBe(60);
     await expect.poll(() => busyWorkersOf(kit.gateway)).toHaveLength(workers);
     kit.expectNoOutage();
   });
@@ -61,7 +61,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
   });
 
   test('on SIGTERM finishes the requests in flight of all workers and exits with 0', async () => {
-    const { responses, finish } = await holdRequests(kit, 9);
+    const { responses, finish } = await startPendingRequests(kit, 9);
     const idleSocket = connect(kit.gateway.port, '127.0.0.1');
     await once(idleSocket, 'connect');
     const closed = once(idleSocket, 'close');
@@ -81,7 +81,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     expect(await responses).toEqual(Array(9).fill(200));
     expect(await kit.gateway.exited).toBe(0);
     expect(kit.gateway.output()).not.toContain('"level":50');
-    expect((await untilWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
+    expect((await waitForWorkers(kit.gateway, workers)).filter(isRunning)).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
+import { quotaScenario, runQuotaScenario } from '../support/checks/quota-run.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -12,8 +12,8 @@ test(
     const redis = await connectRedis(server.url);
     let completed = 0;
     await fc.assert(
-      fc.asyncProperty(quotaStory, async (scenario) => {
-        await tellStory(redis, scenario);
+      fc.asyncProperty(quotaScenario, async (scenario) => {
+        await runQuotaScenario(redis, scenario);
         completed += 1;
       }),
       { numRuns: 1500, interruptAfterTimeLimit: 85_000 },

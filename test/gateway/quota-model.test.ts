@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, test } from 'vitest';
 import { startInProcessRedis } from '../../gateway/redis/embedded/in-process-redis.ts';
-import { quotaStory, tellStory } from '../support/checks/quota-run.ts';
+import { quotaScenario, runQuotaScenario } from '../support/checks/quota-run.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
@@ -10,7 +10,7 @@ describe('the quota script decides like its model in random scenarios', () => {
   const runScenarios = async (url: string, numRuns: number) => {
     const redis = await connectRedis(url);
     await fc.assert(
-      fc.asyncProperty(quotaStory, (scenario) => tellStory(redis, scenario)),
+      fc.asyncProperty(quotaScenario, (scenario) => runQuotaScenario(redis, scenario)),
       // A busy machine runs fewer.
       { numRuns, interruptAfterTimeLimit: 12_000 },
     );

@@ -51,15 +51,15 @@ describe('Idempotency-Key over several connections', { tags: ['postgresql'] }, (
 
   test('instances that delete expired keys concurrently share the work', async () => {
     await kit.database.query("DELETE FROM idempotency_keys WHERE subject = 'old'");
-    await kit.addOldKeys('e', 400);
+    await kit.addExpiredKeys('e', 400);
     await using other = await servePets(kit.database.adapter());
     const deleted = await Promise.all(
       Array.from({ length: 10 }, (_, index) => (index % 2 ? other : kit.service).store.deleteExpiredKeys(50)),
     );
-    const remaining = (await kit.oldKeys()).length;
+    const remaining = (await kit.expiredKeys()).length;
     expect(deleted.reduce((sum, count) => sum + count, 0)).toBe(400 - remaining);
     await kit.service.store.deleteExpiredKeys(1000);
-    expect(await kit.oldKeys()).toEqual([]);
+    expect(await kit.expiredKeys()).toEqual([]);
   });
 
   describe('creates', () => {

@@ -165,7 +165,7 @@ for (const { name, open, tags } of petsDatabases)
         );
         expect(parseRaw(raw)).toMatchObject({
           status: 400,
-          json: { code: 'invalid_request', message: 'Idempotency-Key must be given once only.' },
+          json: { code: 'invalid_request', message: 'Idempotency-Key must be given only once.' },
         });
       });
 
@@ -220,30 +220,30 @@ for (const { name, open, tags } of petsDatabases)
 
       test('keys are deleted in batches, and younger ones stay', async () => {
         await kit.create('young', { name: 'Young', categoryId: 1 });
-        await kit.addOldKeys('a', 25);
+        await kit.addExpiredKeys('a', 25);
         expect(await kit.service.store.deleteExpiredKeys(10)).toBe(10);
-        expect(await kit.oldKeys()).toHaveLength(15);
+        expect(await kit.expiredKeys()).toHaveLength(15);
         expect(await kit.service.store.deleteExpiredKeys(100)).toBe(15);
         expect(await kit.service.store.deleteExpiredKeys(100)).toBe(0);
         expect(await kit.keys('young')).toBe(1);
       });
 
       test('the service deletes keys until none is left, and checks again', async () => {
-        await kit.addOldKeys('b', 25);
+        await kit.addExpiredKeys('b', 25);
         const abortController = new AbortController();
         const log = pino({ level: 'silent' });
         const deletion = deleteExpiredKeys(
           { store: kit.service.store, log, intervalMs: 50, batch: 10, pauseMs: 1 },
           abortController.signal,
         );
-        await expect.poll(kit.oldKeys).toEqual([]);
-        await kit.addOldKeys('c', 5);
-        await expect.poll(kit.oldKeys).toEqual([]);
+        await expect.poll(kit.expiredKeys).toEqual([]);
+        await kit.addExpiredKeys('c', 5);
+        await expect.poll(kit.expiredKeys).toEqual([]);
         abortController.abort();
         await deletion;
-        await kit.addOldKeys('d', 1);
+        await kit.addExpiredKeys('d', 1);
         await sleep(100);
-        expect(await kit.oldKeys()).toHaveLength(1);
+        expect(await kit.expiredKeys()).toHaveLength(1);
       });
 
       test('keys are found by an index', async () => {

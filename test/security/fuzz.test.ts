@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { fuzz } from '../support/http/fuzz.ts';
-import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { shortTimeouts, startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
 /* The seed is fixed, so that a failure is reproducible. fuzz.long.test.ts uses new seeds. */
 
 let both: BothServices;
 
 beforeAll(async () => {
-  both = await startBothServices({ ...impatient, LOG_LEVEL: 'warn' });
+  both = await startBothServices({ ...shortTimeouts, LOG_LEVEL: 'warn' });
 });
 
 afterAll(async () => {

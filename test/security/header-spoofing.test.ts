@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import type { SeenRequest } from '../support/upstreams/upstream.ts';
+import type { ReceivedRequest } from '../support/upstreams/upstream.ts';
 
 let kit: GatewayKit;
 let key: string;
@@ -28,7 +28,7 @@ const raw = (lines: string[], method = 'GET', body = '') =>
   );
 
 /** The request that reaches the upstream when a client sends these headers with a valid key. */
-async function forwarded(lines: string[], method = 'GET', body = ''): Promise<SeenRequest> {
+async function forwarded(lines: string[], method = 'GET', body = ''): Promise<ReceivedRequest> {
   const before = kit.upstream.seen.length;
   const response = await raw(['Host: api.example', `Authorization: Bearer ${key}`, ...lines], method, body);
   expect(parseRaw(response).status).toBe(200);
@@ -38,7 +38,7 @@ async function forwarded(lines: string[], method = 'GET', body = ''): Promise<Se
   return seen;
 }
 
-const namesOf = ({ rawHeaders }: SeenRequest) =>
+const namesOf = ({ rawHeaders }: ReceivedRequest) =>
   rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
 
 const gatewayHeaders = [
@@ -180,7 +180,7 @@ describe('a credential', () => {
       `GET /v1/${key}?key=${key} HTTP/1.1\r\nHost: ${key}\r\nX-Request-Id: ${key}\r\nReferer: ${key}\r\nConnection: close\r\n\r\n`,
     );
     await sendRaw(kit.gateway.port, `${key} /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n`);
-    await expect.poll(() => kit.gateway.output()).toContain('"msg":"not a request"');
+    await expect.poll(() => kit.gateway.output()).toContain('"msg":"malformed request"');
     expect(kit.gateway.output()).not.toContain(key);
   });
 });

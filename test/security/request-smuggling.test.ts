@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { errorCodes } from '../../pets-service/errors.ts';
-import { alarmsOf } from '../support/checks/alarms.ts';
+import { errorLinesOf } from '../support/checks/alarms.ts';
 import { attackGroups, makeAttacks, type Attack } from '../support/http/attacks.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { parseMessages, valuesOf, type Message } from '../support/http/strict-http.ts';
-import { impatient, startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { shortTimeouts, startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import type { Service } from '../support/kits/service.ts';
 import { startRawUpstream, type RawUpstream } from '../support/upstreams/raw-upstream.ts';
 
@@ -35,7 +35,7 @@ const outcomes = new Map<string, Outcome>();
 
 beforeAll(async () => {
   raw = await startRawUpstream();
-  both = await startBothServices(impatient);
+  both = await startBothServices(shortTimeouts);
   rawGateway = await both.addGateway({ PETS_SERVICE_URL: raw.url });
   const direct = makeAttacks(`Bearer ${both.token}`);
   await Promise.all(
@@ -165,7 +165,7 @@ describe('behind the gateway', () => {
 
   test('no service has logged an error', () => {
     for (const service of [both.gateway, rawGateway, both.petsService]) {
-      expect(alarmsOf(service)).toEqual([]);
+      expect(errorLinesOf(service)).toEqual([]);
     }
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { createSecretFinder, keepSecrets } from '../support/checks/evidence.ts';
+import { createSecretFinder, recordSecrets } from '../support/checks/evidence.ts';
 import { postJson, send, sendRaw } from '../support/http/http.ts';
 import { contents, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { startGateway, type Service } from '../support/kits/service.ts';
@@ -79,7 +79,7 @@ describe('API keys and tokens after requests and ops commands of all kinds', () 
       (headers.authorization ?? '').replace('Bearer ', ''),
     );
     secrets = [key, issued, rotated, unknown, ...new Set(tokens)];
-    keepSecrets(secrets.join('\n'));
+    recordSecrets(secrets.join('\n'));
     find = createSecretFinder(secrets);
   });
 
@@ -121,7 +121,7 @@ describe('API keys and tokens after requests and ops commands of all kinds', () 
   });
 
   test('are not in the errors for ops commands that were given a key', () => {
-    expect(rejections).toContain('that is an API key itself');
+    expect(rejections).toContain('this is an API key itself');
     expect(find(rejections)).toEqual([]);
   });
 
@@ -148,7 +148,7 @@ describe('a gateway with embedded stores', () => {
       NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('crash'))})`,
     });
     key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
-    keepSecrets(key);
+    recordSecrets(key);
     await send(`${gateway.url}/v1/pets`, { key });
   });
 

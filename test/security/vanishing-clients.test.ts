@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alarmsOf } from '../support/checks/alarms.ts';
+import { errorLinesOf } from '../support/checks/alarms.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 
@@ -57,7 +57,7 @@ describe.each(['gateway', 'petsService'] as const)('a client of the %s', (name) 
     await Promise.all(rounds);
     const path = `${service.url}/v1/pets`;
     expect((await send(path, { key: name === 'gateway' ? both.key : both.token })).status).toBe(200);
-    expect(alarmsOf(service)).toEqual([]);
+    expect(errorLinesOf(service)).toEqual([]);
   });
 });
 

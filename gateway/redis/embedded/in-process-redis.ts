@@ -21,7 +21,7 @@ export async function startInProcessRedis(announce: (url: string) => void): Prom
   return {
     url,
     description:
-      'in JavaScript within the gateway, in memory only: keys and counters are lost when it stops. ' +
+      'embedded, in JavaScript and in memory only: keys and counters are lost when it stops. ' +
       'With redis-server on PATH they are kept',
     close: () => server.close(),
   };

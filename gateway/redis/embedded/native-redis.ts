@@ -145,9 +145,12 @@ async function waitUntilReady(url: string, directory: string): Promise<void> {
       } catch (error) {
         const loading = error instanceof Error && error.message.startsWith('LOADING');
         if (!loading && Date.now() > deadline) {
-          throw new Error(`DATA_DIR: the private Redis does not start on ${directory}, see redis.log there`, {
-            cause: error,
-          });
+          throw new Error(
+            `DATA_DIR: the private Redis failed to start in ${directory}: see redis.log there`,
+            {
+              cause: error,
+            },
+          );
         }
       }
       await sleep(50);

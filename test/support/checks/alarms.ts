@@ -5,7 +5,7 @@ const alarm = /"level":[56]0|internal_error|Uncaught|Unhandled|DeprecationWarnin
 const busyMachine = /"msg":"Redis is unavailable; known keys/;
 
 /** Output lines of a service that point to a bug. */
-export function alarmsOf({ output }: Pick<Service, 'output'>): string[] {
+export function errorLinesOf({ output }: Pick<Service, 'output'>): string[] {
   return output()
     .split('\n')
     .filter((line) => alarm.test(line) && !busyMachine.test(line));

@@ -22,22 +22,22 @@ function append(kind: EvidenceKind, text: string): void {
 }
 
 /** Records logs or metrics of a service. */
-export function keepOutput(text: string): void {
+export function recordOutput(text: string): void {
   append('output', text);
 }
 
 /** Records the response to a refused request. */
-export function keepRefusal(status: number, response: string): void {
+export function recordRefusal(status: number, response: string): void {
   if (status >= 400) append('refusals', `${response}\n`);
 }
 
 /** Records requests that the upstream received. */
-export function keepUpstreamRequests(requests: readonly string[]): void {
+export function recordUpstreamRequests(requests: readonly string[]): void {
   if (requests.length > 0) append('upstream', `${requests.join('\n')}\n`);
 }
 
 /** Records the secrets in a text that may contain some, such as the output of `keys issue`. */
-export function keepSecrets(text: string): void {
+export function recordSecrets(text: string): void {
   const secrets = text.match(secretPattern) ?? [];
   if (secrets.length > 0) append('secrets', `${secrets.join('\n')}\n`);
 }

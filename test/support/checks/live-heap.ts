@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Service } from '../kits/service.ts';
 
 /** Environment of a service whose heap is to be inspected. */
-export const inspectable = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+export const inspectorEnvironment = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
 
 const replySchema = z.object({
   id: z.number(),

@@ -9,18 +9,18 @@ import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 export type Expected =
   | { outcome: 'stale' }
   | { outcome: 'banned'; remainingMs: number; isNew: boolean }
-  | { outcome: 'allowed' | 'limited'; minuteUsed: number; minuteLeftMs: number; dayUsed: number };
+  | { outcome: 'allowed' | 'limited'; minuteUsed: number; minuteLeftMs: number; dayUsage: number };
 
 export interface ExpectedUsage {
   minuteUsed: number;
   minuteLeftMs: number;
-  dayUsed: number;
+  dayUsage: number;
   banMs: number;
   violations: number;
 }
 
 /** Stands for the content of a counter that was edited into a list. */
-export const aList = '(a list)';
+export const listContent = '(a list)';
 
 interface Expiring {
   /** Undefined without an expiry, which only a manual edit can cause. */
@@ -58,15 +58,15 @@ export class QuotaModel {
       if (nowMs < ban.endsAtMs) return { outcome: 'banned', remainingMs: ban.endsAtMs - nowMs, isNew: false };
     }
     const { minuteUsed, minuteLeftMs } = this.openMinute(nowMs);
-    const dayUsed = parseCount(this.days.get(day));
+    const dayUsage = parseCount(this.days.get(day));
     if (this.minute !== undefined && minuteUsed > 0) this.minute.endsAtMs ??= nowMs + minuteMs;
-    if (minuteUsed >= limits.minute || dayUsed >= limits.day) {
-      return this.recordViolation(nowMs) ?? { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsed };
+    if (minuteUsed >= limits.minute || dayUsage >= limits.day) {
+      return this.recordViolation(nowMs) ?? { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
     this.minute = { text: String(minuteUsed + 1), endsAtMs };
-    this.days.set(day, String(dayUsed + 1));
-    return { outcome: 'allowed', minuteUsed: minuteUsed + 1, minuteLeftMs, dayUsed: dayUsed + 1 };
+    this.days.set(day, String(dayUsage + 1));
+    return { outcome: 'allowed', minuteUsed: minuteUsed + 1, minuteLeftMs, dayUsage: dayUsage + 1 };
   }
 
   usage(nowMs: number, day: number): ExpectedUsage {
@@ -74,7 +74,7 @@ export class QuotaModel {
     const banEndsAtMs = ban && (ban.endsAtMs ?? nowMs + policy.maxBanSeconds * 1000);
     return {
       ...this.openMinute(nowMs),
-      dayUsed: parseCount(this.days.get(day)),
+      dayUsage: parseCount(this.days.get(day)),
       banMs: Math.max(0, (banEndsAtMs ?? nowMs) - nowMs),
       violations: this.recentViolations(nowMs).length,
     };

@@ -12,7 +12,7 @@ import { readUsage } from '../../../gateway/quota/usage.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
-import { aList, QuotaModel, type Expected } from './quota-model.ts';
+import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 
 /** A step of a scenario for one API key. */
 type Step =
@@ -59,7 +59,7 @@ const invalidNumber = fc.constantFrom(
 const counterText = fc.oneof(
   fc.integer({ min: 1, max: 50 }).map(String),
   invalidNumber,
-  fc.constantFrom('1'.repeat(15), '1'.repeat(16), '9'.repeat(18), aList),
+  fc.constantFrom('1'.repeat(15), '1'.repeat(16), '9'.repeat(18), listContent),
 );
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -148,13 +148,13 @@ const policy: fc.Arbitrary<BanPolicy> = fc
     return { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds };
   });
 
-export interface QuotaStory {
+export interface QuotaScenario {
   policy: BanPolicy;
   limits: Limits;
   steps: Step[];
 }
 
-export const quotaStory: fc.Arbitrary<QuotaStory> = fc.record({
+export const quotaScenario: fc.Arbitrary<QuotaScenario> = fc.record({
   policy,
   limits,
   steps: fc.array(step, { minLength: 1, maxLength: 50, size: 'max' }),
@@ -206,7 +206,7 @@ const stallMs = 150;
 class Stalled extends Error {}
 
 /** Runs a scenario on Redis and on the model, and fails if they disagree. For use in a property. */
-export async function tellStory(redis: RedisClient, scenario: QuotaStory): Promise<void> {
+export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
   const keyHash = randomBytes(32).toString('hex');
   const [recordKey, minuteKey, banKey, violationsKey] = [
@@ -339,7 +339,7 @@ export async function tellStory(redis: RedisClient, scenario: QuotaStory): Promi
     const key = window === 'minute' ? minuteKey : dayKey(nowMs);
     const open = (model.minute?.endsAtMs ?? 0) > nowMs + aheadMs ? model.minute?.endsAtMs : undefined;
     edited.add(key).add(dayKey(nowMs, 1));
-    if (text === aList) {
+    if (text === listContent) {
       await redis.del(key);
       await redis.rpush(key, 'x');
     } else {
@@ -347,7 +347,7 @@ export async function tellStory(redis: RedisClient, scenario: QuotaStory): Promi
     }
     assertNoStall(await serverMs());
     if (window === 'minute') {
-      model.minute = { text, endsAtMs: keepExpiry && text !== aList ? open : undefined };
+      model.minute = { text, endsAtMs: keepExpiry && text !== listContent ? open : undefined };
     } else {
       model.days.set(modelDay(nowMs), text);
     }
@@ -427,12 +427,12 @@ export async function tellStory(redis: RedisClient, scenario: QuotaStory): Promi
     const { nowMs, minute, day } = usage;
     assertNoStall(nowMs);
     const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
-    const { minuteUsed, dayUsed, violations } = expected;
+    const { minuteUsed, dayUsage, violations } = expected;
     expect({
       minuteUsed: minute.used,
-      dayUsed: day.used,
+      dayUsage: day.used,
       violations: usage.violations,
-    }).toEqual({ minuteUsed, dayUsed, violations });
+    }).toEqual({ minuteUsed, dayUsage, violations });
     expect(Math.abs(minute.resetMs - expected.minuteLeftMs)).toBeLessThan(toleranceMs);
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }
@@ -482,9 +482,9 @@ function expectedDecision(expected: Expected, limits: Limits, nowMs: number): ob
       return { outcome: 'banned', limits, isNew: expected.isNew };
     case 'allowed':
     case 'limited': {
-      const { outcome, minuteUsed, minuteLeftMs, dayUsed } = expected;
+      const { outcome, minuteUsed, minuteLeftMs, dayUsage } = expected;
       const minute = { limit: limits.minute, remaining: Math.max(0, limits.minute - minuteUsed) };
-      const day = { limit: limits.day, remaining: Math.max(0, limits.day - dayUsed) };
+      const day = { limit: limits.day, remaining: Math.max(0, limits.day - dayUsage) };
       const minuteEndsLast = minuteLeftMs > dayMs - (nowMs % dayMs);
       const isMinute = day.remaining > 0 || (minute.remaining === 0 && minuteEndsLast);
       const violated = isMinute ? 'minute' : 'day';

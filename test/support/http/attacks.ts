@@ -11,20 +11,20 @@ export interface Attack {
   expected: number[];
 }
 
-export interface Disguise {
+export interface AttackContext {
   /** Value of Authorization. */
   credential: string;
   /** Unique among all attacks. */
   mark: string;
 }
 
-type Make = (disguise: Disguise) => string;
+type Make = (disguise: AttackContext) => string;
 type Row = [name: string, make: Make, ...expected: number[]];
 
-const head = ({ credential }: Disguise) => `Host: x\r\nAuthorization: ${credential}\r\n`;
+const head = ({ credential }: AttackContext) => `Host: x\r\nAuthorization: ${credential}\r\n`;
 
 /** A hidden request, which is executed if a server takes the end of a body for a request. */
-export const smuggled = (disguise: Disguise) => {
+export const hiddenRequest = (disguise: AttackContext) => {
   const pet = JSON.stringify({ name: `smuggled-${disguise.mark}`, categoryId: 1 });
   return `POST /v1/pets?smuggled=${disguise.mark} HTTP/1.1\r\n${head(disguise)}Content-Type: application/json\r\nContent-Length: ${pet.length}\r\n\r\n${pet}`;
 };
@@ -50,15 +50,15 @@ const line =
     `${typeof start === 'string' ? start : start(disguise)}\r\n${head(disguise)}\r\n`;
 
 const chunked = `${pet.length.toString(16)}\r\n${pet}\r\n0\r\n\r\n`;
-const emptyThenSmuggled: Make = (disguise) => `0\r\n\r\n${smuggled(disguise)}`;
+const emptyThenSmuggled: Make = (disguise) => `0\r\n\r\n${hiddenRequest(disguise)}`;
 
 const te = 'Transfer-Encoding: chunked';
 
 const lengths: Row[] = [
   ['CL.TE', post(`Content-Length: 200\r\n${te}`, emptyThenSmuggled), 400],
-  ['TE.CL', post(`${te}\r\nContent-Length: 4`, (d) => `1\r\nZ\r\n0\r\n\r\n${smuggled(d)}`), 400],
+  ['TE.CL', post(`${te}\r\nContent-Length: 4`, (d) => `1\r\nZ\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
   ['TE.CL with a zero length', post(`${te}\r\nContent-Length: 0`, emptyThenSmuggled), 400],
-  ['CL.CL', post('Content-Length: 0\r\nContent-Length: 200', smuggled), 400],
+  ['CL.CL', post('Content-Length: 0\r\nContent-Length: 200', hiddenRequest), 400],
   ['CL.0: a GET with a hidden body', get('Content-Length: 29', pet), 200],
   ['the same length twice', post(`Content-Length: 29\r\nContent-Length: 29`, pet), 400],
   ['a list of lengths', post('Content-Length: 29, 29', pet), 400],
@@ -139,26 +139,38 @@ const chunks: Row[] = [
   ['an extension', inChunks(`1d;a=b\r\n${pet}\r\n0\r\n\r\n`), 201],
   [
     'an extension with a quoted line end',
-    inChunks((d) => `1d;a="\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}"\r\n`),
+    inChunks((d) => `1d;a="\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}"\r\n`),
     400,
   ],
-  ['an extension that ends with a bare LF', inChunks((d) => `1d;a\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['an extension with a bare CR', inChunks((d) => `1d;a\rb\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
+  [
+    'an extension that ends with a bare LF',
+    inChunks((d) => `1d;a\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`),
+    400,
+  ],
+  ['an extension with a bare CR', inChunks((d) => `1d;a\rb\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
   ['an extension of 64 kB', inChunks(`1d;a=${'b'.repeat(65_536)}\r\n${pet}\r\n0\r\n\r\n`), 413],
-  ['a size with a bare LF', inChunks((d) => `1d\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size with 0x', inChunks((d) => `0x1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a signed size', inChunks((d) => `+1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a negative size', inChunks((d) => `-1\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size after a space', inChunks((d) => ` 1d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size before a space', inChunks((d) => `1d \r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size with an underscore', inChunks((d) => `1_d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['an empty size', inChunks((d) => `\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size of 2^64', inChunks((d) => `10000000000000000\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size of 2^64 and 29', inChunks((d) => `1000000000000001d\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a size that is too small', inChunks((d) => `1c\r\n${pet}\r\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a chunk that ends with two other bytes', inChunks((d) => `1d\r\n${pet}XX0\r\n\r\n${smuggled(d)}`), 400],
-  ['a chunk that ends with a bare LF', inChunks((d) => `1d\r\n${pet}\n0\r\n\r\n${smuggled(d)}`), 400],
-  ['a last chunk that ends with bare LFs', inChunks((d) => `1d\r\n${pet}\r\n0\n\n${smuggled(d)}`), 400],
+  ['a size with a bare LF', inChunks((d) => `1d\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a size with 0x', inChunks((d) => `0x1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a signed size', inChunks((d) => `+1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a negative size', inChunks((d) => `-1\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a size after a space', inChunks((d) => ` 1d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a size before a space', inChunks((d) => `1d \r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a size with an underscore', inChunks((d) => `1_d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['an empty size', inChunks((d) => `\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a size of 2^64', inChunks((d) => `10000000000000000\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  [
+    'a size of 2^64 and 29',
+    inChunks((d) => `1000000000000001d\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`),
+    400,
+  ],
+  ['a size that is too small', inChunks((d) => `1c\r\n${pet}\r\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  [
+    'a chunk that ends with two other bytes',
+    inChunks((d) => `1d\r\n${pet}XX0\r\n\r\n${hiddenRequest(d)}`),
+    400,
+  ],
+  ['a chunk that ends with a bare LF', inChunks((d) => `1d\r\n${pet}\n0\r\n\r\n${hiddenRequest(d)}`), 400],
+  ['a last chunk that ends with bare LFs', inChunks((d) => `1d\r\n${pet}\r\n0\n\n${hiddenRequest(d)}`), 400],
   ['a last chunk of many zeros', inChunks(`1d\r\n${pet}\r\n00000\r\n\r\n`), 201],
   [
     'trailers with framing headers',
@@ -170,7 +182,7 @@ const chunks: Row[] = [
     inChunks(`1d\r\n${pet}\r\n0\r\nAuthorization: x\r\nHost: evil\r\n\r\n`),
     201,
   ],
-  ['a folded trailer', inChunks((d) => `1d\r\n${pet}\r\n0\r\nX: y\r\n z\r\n\r\n${smuggled(d)}`), 400],
+  ['a folded trailer', inChunks((d) => `1d\r\n${pet}\r\n0\r\nX: y\r\n z\r\n\r\n${hiddenRequest(d)}`), 400],
 ];
 
 const lines: Row[] = [
@@ -179,12 +191,12 @@ const lines: Row[] = [
   ['a bare CR between headers', get('X: y\rZ: z'), 400],
   [
     'bare LFs at the end of the headers',
-    (d) => `GET /v1/pets?mark=${d.mark} HTTP/1.1\r\n${head(d)}X: y\n\n${smuggled(d)}`,
+    (d) => `GET /v1/pets?mark=${d.mark} HTTP/1.1\r\n${head(d)}X: y\n\n${hiddenRequest(d)}`,
     400,
   ],
   [
     'bare CRs at the end of the headers',
-    (d) => `GET /v1/pets?mark=${d.mark} HTTP/1.1\r\n${head(d)}X: y\r\r${smuggled(d)}`,
+    (d) => `GET /v1/pets?mark=${d.mark} HTTP/1.1\r\n${head(d)}X: y\r\r${hiddenRequest(d)}`,
     400,
   ],
   ['a NUL in a value', get('X: a\0b'), 400],

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { expect } from 'vitest';
-import { alarmsOf } from '../checks/alarms.ts';
+import { errorLinesOf } from '../checks/alarms.ts';
 import { residentBytes } from '../checks/resident-memory.ts';
 import type { Service } from '../kits/service.ts';
 import { makeAttacks } from './attacks.ts';
@@ -67,7 +67,7 @@ const maxGrowthBytes = 150 * 1024 * 1024;
 
 function expectHealthy(service: Service, memoryBefore: number): void {
   expect(() => process.kill(service.pid, 0), service.output().slice(-2000)).not.toThrow();
-  expect(alarmsOf(service)).toEqual([]);
+  expect(errorLinesOf(service)).toEqual([]);
   expect(residentBytes(service.pid) - memoryBefore).toBeLessThan(maxGrowthBytes);
 }
 

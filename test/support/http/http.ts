@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { Agent, request } from 'undici';
-import { keepRefusal } from '../checks/evidence.ts';
+import { recordRefusal } from '../checks/evidence.ts';
 
 export interface ClientResponse {
   status: number;
@@ -32,7 +32,7 @@ export async function send(
     ...(body === undefined ? {} : { body: body as string }),
   });
   const text = await response.body.text();
-  keepRefusal(response.statusCode, `${JSON.stringify(response.headers)} ${text}`);
+  recordRefusal(response.statusCode, `${JSON.stringify(response.headers)} ${text}`);
   return {
     status: response.statusCode,
     headers: response.headers,
@@ -74,7 +74,7 @@ export function sendRaw(port: number, bytes: string | Buffer, timeoutMs = 10_000
     socket.on('error', () => {});
     socket.on('close', () => {
       clearTimeout(timer);
-      keepRefusal(Number(received.split(' ')[1]), received);
+      recordRefusal(Number(received.split(' ')[1]), received);
       resolve(received);
     });
     socket.write(bytes);

@@ -1,7 +1,7 @@
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { loadPrivateKey } from '../../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
-import { keepSecrets } from '../checks/evidence.ts';
+import { recordSecrets } from '../checks/evidence.ts';
 import { startAnyRedis } from '../stores/redis-server.ts';
 import { connectRedis, keyIssuer } from './keys.ts';
 import { startGateway, startPetsService, type Service } from './service.ts';
@@ -21,7 +21,7 @@ export interface BothServices extends AsyncDisposable {
 }
 
 /** Short timeouts. A server soon closes each connection, so that its responses are known to be complete. */
-export const impatient = {
+export const shortTimeouts = {
   HEADERS_TIMEOUT_MS: '600',
   REQUEST_TIMEOUT_MS: '900',
   KEEP_ALIVE_TIMEOUT_MS: '200',
@@ -48,7 +48,7 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
     day: 10_000_000,
   });
   const token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
-  keepSecrets(token);
+  recordSecrets(token);
   const disposables = stack.move();
   return {
     redisUrl: redis.url,

@@ -28,8 +28,8 @@ export interface IdempotencyKit extends AsyncDisposable {
   /** Sets the age of a key, as an interval of PostgreSQL such as `24 hours`. */
   age(key: string, by: string): Promise<unknown>;
   /** Stores expired keys of the subject `old`. */
-  addOldKeys(prefix: string, count: number): Promise<unknown>;
-  oldKeys(): Promise<unknown[]>;
+  addExpiredKeys(prefix: string, count: number): Promise<unknown>;
+  expiredKeys(): Promise<unknown[]>;
 }
 
 export async function startIdempotencyKit(open: PetsDatabaseKind['open']): Promise<IdempotencyKit> {
@@ -58,13 +58,13 @@ export async function startIdempotencyKit(open: PetsDatabaseKind['open']): Promi
       database.query(
         `UPDATE idempotency_keys SET created_at = CURRENT_TIMESTAMP - interval '${by}' WHERE key = '${key}'`,
       ),
-    addOldKeys: (prefix, times) =>
+    addExpiredKeys: (prefix, times) =>
       database.query(
         `INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
          SELECT 'ops', 'old', '${prefix}' || n, '', n, CURRENT_TIMESTAMP - interval '25 hours'
          FROM generate_series(1, ${times}) AS n`,
       ),
-    oldKeys: () => database.query("SELECT * FROM idempotency_keys WHERE subject = 'old'"),
+    expiredKeys: () => database.query("SELECT * FROM idempotency_keys WHERE subject = 'old'"),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

@@ -3,7 +3,7 @@ import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
 import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
 import { createAuditLog } from '../../../gateway/operations/audit-log.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
-import { keepSecrets } from '../checks/evidence.ts';
+import { recordSecrets } from '../checks/evidence.ts';
 
 export interface IssuedKey {
   key: string;
@@ -26,7 +26,7 @@ export function keyIssuer(redis: RedisClient) {
     store,
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
       const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
-      keepSecrets(key);
+      recordSecrets(key);
       return { key, id: record.id, keyHash: hashApiKey(key) };
     },
   };

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { inject } from 'vitest';
-import { keepOutput, keepSecrets } from '../checks/evidence.ts';
+import { recordOutput, recordSecrets } from '../checks/evidence.ts';
 import { send } from '../http/http.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -49,7 +49,7 @@ export async function runProgram(
   const code = await new Promise<number | null>((resolve) => {
     child.on('close', resolve);
   });
-  keepSecrets(stdout);
+  recordSecrets(stdout);
   return { code, stdout, stderr };
 }
 
@@ -123,7 +123,7 @@ async function startService(
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       output += chunk.toString();
-      keepOutput(chunk.toString());
+      recordOutput(chunk.toString());
     });
   }
   const exited = new Promise<number | null>((resolve) => {
@@ -152,7 +152,7 @@ async function startService(
     stop,
     async [Symbol.asyncDispose]() {
       child.kill('SIGCONT');
-      if (ready.adminPort !== undefined) keepOutput(await metricsOf(ready.adminPort));
+      if (ready.adminPort !== undefined) recordOutput(await metricsOf(ready.adminPort));
       const killTimer = setTimeout(() => child.kill('SIGKILL'), 5000);
       await stop();
       clearTimeout(killTimer);

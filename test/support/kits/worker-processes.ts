@@ -7,7 +7,7 @@ export const workers = 3;
 export const threeWorkers = { GATEWAY_WORKERS: String(workers) };
 
 /** Requests and metrics of a gateway with several workers. */
-export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
+export function createGatewayObserver(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
   const metrics = async () => (await send(`${gateway().adminUrl}/metrics`)).text;
   return {
     /** Lists pets on a new connection, which goes to the next worker. */
@@ -25,11 +25,11 @@ export function lookAt(gateway: () => Pick<Service, 'url' | 'adminUrl'>) {
 
 /** Process ids of all workers started so far, oldest first. Needs LOG_LEVEL info or below. */
 function workersOf(output: string): number[] {
-  return Array.from(output.matchAll(/"pid":(\d+),"msg":"worker serves"/g), ([, pid]) => Number(pid));
+  return Array.from(output.matchAll(/"pid":(\d+),"msg":"worker is ready"/g), ([, pid]) => Number(pid));
 }
 
 /** Waits until this number of workers has started, and returns their process ids, oldest first. */
-export async function untilWorkers(
+export async function waitForWorkers(
   { output }: Pick<Service, 'output'>,
   count: number,
   timeout = 10_000,

@@ -19,7 +19,7 @@ export interface LoadedRequest {
 
 export interface Load {
   /** Resolves when the latest create and the latest list have succeeded. */
-  untilServed(): Promise<void>;
+  waitUntilServed(): Promise<void>;
   /** Stops, and resolves with all requests in the order of sending. Rejects if one got no response. */
   stop(): Promise<LoadedRequest[]>;
 }
@@ -28,7 +28,7 @@ export interface LoadedServices extends AsyncDisposable {
   postgres: PostgresServer;
   load: Load;
   /** Fails if the pets in the database contradict the responses. */
-  expectNothingMissing(requests: LoadedRequest[]): Promise<void>;
+  expectConsistentDatabase(requests: LoadedRequest[]): Promise<void>;
 }
 
 const pauseMs = 20;
@@ -58,7 +58,7 @@ function startLoad(url: string, key: string): Load {
   const running = run();
 
   return {
-    async untilServed() {
+    async waitUntilServed() {
       let served = false;
       while (!served) {
         const last = await Promise.all(requests.slice(-2));
@@ -99,7 +99,7 @@ export async function startLoadedServices(): Promise<LoadedServices> {
   return {
     postgres,
     load,
-    async expectNothingMissing(requests) {
+    async expectConsistentDatabase(requests) {
       const client = new pg.Client(databaseUrl);
       await client.connect();
       const { rows } = await client.query<{ id: string; name: string }>('SELECT id, name FROM pets');

@@ -40,7 +40,7 @@ export function startLoad<T>(
 }
 
 /** Counts equal outcomes. */
-export function tally(outcomes: readonly (string | number)[]): Record<string, number> {
+export function countOutcomes(outcomes: readonly (string | number)[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const outcome of outcomes) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;

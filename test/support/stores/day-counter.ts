@@ -3,11 +3,11 @@ import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 
 /** Redis key of today's counter of an API key. */
-export function dayCounter(keyHash: string): string {
+export function dayCounterKey(keyHash: string): string {
   return redisKeys.day(keyHash, utcDate(dayNumberOf(Date.now())));
 }
 
 /** Requests with an API key that Redis has counted today. */
-export async function dayUsed(redis: RedisClient, keyHash: string): Promise<number> {
-  return Number(await redis.get(dayCounter(keyHash)));
+export async function dayUsage(redis: RedisClient, keyHash: string): Promise<number> {
+  return Number(await redis.get(dayCounterKey(keyHash)));
 }

@@ -9,7 +9,7 @@ export interface RedisClusterServers extends AsyncDisposable {
   /** The master that currently serves a Redis key. */
   masterOf(key: string): Promise<RedisProcess>;
   /** The other masters. */
-  mastersBut(one: RedisProcess): Promise<RedisProcess[]>;
+  otherMasters(one: RedisProcess): Promise<RedisProcess[]>;
 }
 
 const run = promisify(execFile);
@@ -47,7 +47,7 @@ export async function startRedisCluster(): Promise<RedisClusterServers> {
       for (const node of await liveMasters()) if (await servesSlot(node, slot ?? -1)) return node;
       throw new Error(`no master serves the slot of ${key}`);
     },
-    mastersBut: async (one) => (await liveMasters()).filter((node) => node !== one),
+    otherMasters: async (one) => (await liveMasters()).filter((node) => node !== one),
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
 }

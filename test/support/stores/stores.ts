@@ -4,15 +4,15 @@ import { inject } from 'vitest';
 import { startRedisServer } from './redis-server.ts';
 
 /** Redis and database of the services, as environment variables. */
-export interface Stores extends AsyncDisposable {
+export interface StoreSetup extends AsyncDisposable {
   env: Record<string, string>;
 }
 
-export interface StoresKind {
+export interface StoreKind {
   name: string;
   /** Tags for tests that use them (requirements.ts). */
   tags: string[];
-  start(): Promise<Stores>;
+  start(): Promise<StoreSetup>;
 }
 
 /** Creates an empty database on the shared PostgreSQL and returns its URL. */
@@ -27,7 +27,7 @@ export async function createDatabase(): Promise<string> {
   return Object.assign(new URL(adminUrl), { pathname: `/${name}` }).href;
 }
 
-const embedded: StoresKind = {
+const embedded: StoreKind = {
   name: 'embedded stores',
   tags: [],
   start: () =>
@@ -38,7 +38,7 @@ const embedded: StoresKind = {
     }),
 };
 
-const real: StoresKind = {
+const real: StoreKind = {
   name: 'redis-server and PostgreSQL',
   tags: ['redis-server', 'postgresql'],
   async start() {
@@ -50,4 +50,4 @@ const real: StoresKind = {
   },
 };
 
-export const storesKinds = [embedded, real];
+export const storeKinds = [embedded, real];

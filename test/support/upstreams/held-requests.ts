@@ -4,7 +4,7 @@ import type { GatewayKit } from '../kits/gateway-kit.ts';
 import { respondWithPets } from './upstream.ts';
 
 /** Sends requests to which the upstream does not respond yet. Their own connections spread them over all workers. */
-export async function holdRequests(
+export async function startPendingRequests(
   kit: GatewayKit,
   count: number,
   url = kit.gateway.url,

@@ -1,5 +1,5 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { keepSecrets } from '../checks/evidence.ts';
+import { recordSecrets } from '../checks/evidence.ts';
 import { parseMessages } from '../http/strict-http.ts';
 
 export interface RawUpstream extends AsyncDisposable {
@@ -20,7 +20,7 @@ export async function startRawUpstream(): Promise<RawUpstream> {
     socket.on('close', () => sockets.delete(socket));
     socket.on('data', (chunk) => {
       received[index] += chunk.toString('latin1');
-      keepSecrets(chunk.toString('latin1'));
+      recordSecrets(chunk.toString('latin1'));
       const { messages, broken } = parseMessages(received[index] ?? '', 'requests');
       for (const { start } of messages.slice(responded)) {
         const body = JSON.stringify({ target: start.split(' ')[1] });

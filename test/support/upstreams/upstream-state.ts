@@ -15,6 +15,6 @@ export async function upstreamUp(gateway: Service, url: string): Promise<number 
 }
 
 /** Log messages about upstreams in a gateway's output. */
-export function upstreamLines(output: string): string[] {
+export function upstreamLogMessages(output: string): string[] {
   return Array.from(output.matchAll(/"msg":"(upstream [^"]+)"/g), ([, message = '']) => message);
 }

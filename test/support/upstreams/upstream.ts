@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { keepSecrets, keepUpstreamRequests } from '../checks/evidence.ts';
+import { recordSecrets, recordUpstreamRequests } from '../checks/evidence.ts';
 
-export interface SeenRequest {
+export interface ReceivedRequest {
   method: string;
   url: string;
   rawHeaders: string[];
@@ -13,7 +13,7 @@ export interface SeenRequest {
 export interface Upstream extends AsyncDisposable {
   url: string;
   /** Requests received so far with their bodies, except the probes of /readyz. */
-  seen: SeenRequest[];
+  seen: ReceivedRequest[];
   /** Responds to /readyz. */
   readiness: (res: ServerResponse) => void;
   /** Responds to all other requests. */
@@ -32,7 +32,7 @@ function respondReady(res: ServerResponse): void {
 
 /** Starts a stand-in for the pets service: an HTTP server whose responses the test sets. */
 export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise<Upstream> {
-  const seen: SeenRequest[] = [];
+  const seen: ReceivedRequest[] = [];
   const listener: RequestListener = (req, res) => {
     if (req.url === '/readyz') {
       upstream.readiness(res);
@@ -44,7 +44,7 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
     req.on('end', () => {
       const { method = '', url = '', rawHeaders, headers } = req;
       const body = Buffer.concat(chunks).toString();
-      keepSecrets(headers.authorization ?? '');
+      recordSecrets(headers.authorization ?? '');
       seen.push({ method, url, rawHeaders, headers, body });
       upstream.response(req, res, body);
     });
@@ -64,7 +64,7 @@ export async function startUpstream(wantedPort = 0, host = '127.0.0.1'): Promise
         server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
       }),
     async [Symbol.asyncDispose]() {
-      keepUpstreamRequests(
+      recordUpstreamRequests(
         seen.map((req) => [req.method, req.url, ...req.rawHeaders, req.body.slice(0, 4096)].join('\n')),
       );
       server.closeAllConnections();

@@ -84,11 +84,11 @@ describe('an invalid setting is reported with the reason', () => {
     ['PETS_SERVICE_REQUEST_TIMEOUT_MS', '5m', 'is not a whole number of milliseconds from 1 to 9999999'],
     ['PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS', '-1', 'is not a whole number of milliseconds from 1 to 9999999'],
     ['SHUTDOWN_TIMEOUT_MS', '1.5', 'is not a whole number of milliseconds from 1 to 9999999'],
-    ['LOG_LEVEL', 'INFO', 'is none of fatal, error, warn, info, debug, trace, silent'],
+    ['LOG_LEVEL', 'INFO', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', 'yes', 'is neither true nor false'],
     ['PETS_SERVICE_HOST', ' ', 'is blank'],
-    ['PETS_SERVICE_HOST', '0', 'is neither an IP address nor a name'],
-    ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a name'],
+    ['PETS_SERVICE_HOST', '0', 'is neither an IP address nor a host name'],
+    ['PETS_SERVICE_HOST', '127.1', 'is neither an IP address nor a host name'],
     ['DATA_DIR', '\t', 'is blank'],
   ])('%s=%s', (name, value, reason) => {
     expect(issuesOf({ [name]: value })).toEqual([`${name}=${JSON.stringify(value)} ${reason}`]);
@@ -108,7 +108,7 @@ describe('an invalid setting is reported with the reason', () => {
 
   test('INTERNAL_TOKEN_PUBLIC_KEY_FILES, without repeating a key given by mistake', () => {
     expect(issuesOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
-      'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key and not the name of a file',
+      'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key: set it to the name of a file',
     ]);
   });
 

@@ -168,7 +168,7 @@ describe('an invalid setting is reported with the reason', () => {
     ['SHUTDOWN_DELAY_MS', '-1', 'is not a whole number of milliseconds from 0 to 9999999'],
     ['UPSTREAM_CONNECTIONS', '0', 'is not a whole number from 1 to 99999'],
     ['SHUTDOWN_TIMEOUT_MS', '10000000', timeReason],
-    ['LOG_LEVEL', 'loud', 'is none of fatal, error, warn, info, debug, trace, silent'],
+    ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
     ['TRUST_PROXY', 'true', proxiesReason],
     ['TRUST_PROXY', 'loopback,', proxiesReason],
@@ -196,7 +196,7 @@ describe('an invalid setting is reported with the reason', () => {
       ['GATEWAY_HOST', 'GATEWAY_ADMIN_HOST'].map((name) => [
         name,
         shortForm,
-        'is neither an IP address nor a name',
+        'is neither an IP address nor a host name',
       ]),
     ),
   ])('%s=%s', (name, value, reason) => {
@@ -222,8 +222,8 @@ describe('an invalid setting is reported with the reason', () => {
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 3 of 7)',
       'PETS_SERVICE_URL has more than a scheme, a host and a port (address 4 of 7)',
       `PETS_SERVICE_URL ${urlReason} (address 5 of 7)`,
-      'PETS_SERVICE_URL is there twice (address 6 of 7)',
-      'PETS_SERVICE_URL has port 0, on which nobody can listen (address 7 of 7)',
+      'PETS_SERVICE_URL is listed twice (address 6 of 7)',
+      'PETS_SERVICE_URL has port 0, which no server can have (address 7 of 7)',
     ]);
   });
 
@@ -263,7 +263,7 @@ describe('an invalid setting is reported with the reason', () => {
 
   test('if PETS_SERVICE_PORT is 0 and PETS_SERVICE_URL is not set', () => {
     expect(issuesOf({ PETS_SERVICE_PORT: '0' })).toEqual([
-      'PETS_SERVICE_PORT="0" does not say where the pets service is: set PETS_SERVICE_URL too',
+      'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
     expect(issuesOf({ PETS_SERVICE_PORT: '0', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([]);
   });

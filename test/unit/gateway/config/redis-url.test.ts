@@ -117,7 +117,7 @@ describe('REDIS_URL', () => {
     ['redis://user:hidden@a:1/2', 'Redis at a:1'],
     [
       'redis+sentinel://:hidden@a,[::1]:5/m?sentinelPassword=hidden',
-      'Redis by Sentinels at a:26379, [::1]:5 (m)',
+      'Redis through Sentinels at a:26379, [::1]:5 (m)',
     ],
     ['redis+cluster://:hidden@a,b:1', 'Redis Cluster at a:6379, b:1'],
   ])('%s is shown without passwords', (text, shown) => {

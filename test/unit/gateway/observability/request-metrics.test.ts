@@ -24,13 +24,13 @@ test("metrics equal those of prom-client's counter and histogram, at any time of
       const requestMetrics = createRequestMetrics(own, buckets);
       const counter = new Counter({
         name: 'gateway_requests_total',
-        help: 'Requests by class of status; aborted by the client, or cut off by the gateway',
+        help: 'Requests by status class; aborted by the client, or cut off by the gateway',
         labelNames: ['route', 'method', 'status', 'plan'],
         registers: [reference],
       });
       const histogram = new Histogram({
         name: 'gateway_request_duration_seconds',
-        help: 'Time from a request to the end of its response',
+        help: 'Duration of a request, to the end of its response',
         labelNames: ['route', 'method'],
         buckets,
         registers: [reference],

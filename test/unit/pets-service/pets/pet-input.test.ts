@@ -85,11 +85,11 @@ describe('a name is refused', () => {
 describe('a category is refused', () => {
   test.each([
     ['missing', undefined, 'categoryId is required.'],
-    ['null', null, 'categoryId must be an integer of 64 bits.'],
-    ['a string', '1', 'categoryId must be an integer of 64 bits.'],
-    ['a fraction', 1.5, 'categoryId must be an integer of 64 bits.'],
-    ['out of range', 1e19, 'categoryId must be an integer of 64 bits.'],
-    ['a boolean', true, 'categoryId must be an integer of 64 bits.'],
+    ['null', null, 'categoryId must be a 64-bit integer.'],
+    ['a string', '1', 'categoryId must be a 64-bit integer.'],
+    ['a fraction', 1.5, 'categoryId must be a 64-bit integer.'],
+    ['out of range', 1e19, 'categoryId must be a 64-bit integer.'],
+    ['a boolean', true, 'categoryId must be a 64-bit integer.'],
   ])('%s', (_name, categoryId, message) => {
     expect(errorBody(() => parseNewPet({ name: 'Rex', categoryId }))).toEqual(invalid(message));
   });
@@ -121,7 +121,7 @@ test.each([
 test('all invalid fields are reported together', () => {
   expect(errorBody(() => parseNewPet({ categoryId: '1', status: null }))).toEqual(
     invalid(
-      'name is required; categoryId must be an integer of 64 bits; status must be one of available, pending, sold.',
+      'name is required; categoryId must be a 64-bit integer; status must be one of available, pending, sold.',
     ),
   );
 });
@@ -175,7 +175,7 @@ describe('a query', () => {
 
   test.each(['limit', 'status', 'cursor'])('is refused with %s given twice', (name) => {
     expect(errorBody(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
-      invalid(`${name} must be given once only.`),
+      invalid(`${name} must be given only once.`),
     );
   });
 });
@@ -200,7 +200,7 @@ describe('a cursor', () => {
     ['of another alphabet', 'f/////////8'],
   ])('is refused if it is %s', (_name, cursor) => {
     expect(errorBody(() => parsePetsQuery({ cursor }))).toEqual(
-      invalid('cursor is not one that this API has given out.'),
+      invalid('cursor is invalid: take it from the Link header of a page.'),
     );
   });
 });

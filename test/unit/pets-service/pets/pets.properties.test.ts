@@ -30,7 +30,7 @@ function outcomeOf<T>(parse: () => T): { result: T } | { code: string } {
   }
 }
 
-describe('an integer of 64 bits', () => {
+describe('a 64-bit integer', () => {
   test('is parsed and survives JSON digit for digit', () => {
     fc.assert(
       fc.property(int64, (value) => {
