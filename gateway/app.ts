@@ -14,7 +14,6 @@ import { answerOptions, serveDescription } from './journey/answer-without-key.ts
 import { assignRequestId } from './journey/assign-request-id.ts';
 import { authenticate } from './journey/authenticate.ts';
 import { bufferBody } from './journey/buffer-body.ts';
-import { compose, underPath } from './journey/compose.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
 import { proxyToPets } from './journey/proxy-to-pets.ts';
@@ -23,6 +22,7 @@ import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
+import { underPath } from './journey/under-path.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
@@ -86,9 +86,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const trustsPeer = compileTrust(dependencies.trustProxy);
   app.set('trust proxy', trustsPeer);
 
-  // Order matters: each step may rely on every step above it.
-  app.use(
-    compose(
+  // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
+  app
+    .route(/^/)
+    .all(
       assignRequestId(),
       setSecurityHeaders(),
       matchRoute(api),
@@ -103,8 +104,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
       proxyToPets({ ...dependencies, authorize, trustsPeer }),
-    ),
-  );
+    );
   app.use(renderError({ basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));
 

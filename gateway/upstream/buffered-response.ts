@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { endInOneWrite } from '../http/send-response.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -63,7 +62,7 @@ export class BufferedResponse {
     } else {
       const body = this.#takeChunks();
       this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
-      endInOneWrite(this.#res, body);
+      this.#res.end(body);
     }
   }
 
