@@ -98,7 +98,9 @@ if (import.meta.main) {
     process.exit(1);
   }
   if (URL.parse(url)?.searchParams.has('schema')) {
-    process.stderr.write('migrate: DATABASE_URL has the parameter schema, which is not supported: use a database for each environment\n');
+    process.stderr.write(
+      'migrate: DATABASE_URL has the parameter schema, which is not supported: use a database for each environment\n',
+    );
     process.exit(1);
   }
   try {
