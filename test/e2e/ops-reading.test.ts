@@ -280,7 +280,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
     const { redis, run, ids, listKeys, reindex } = await issueThreeKeys();
     await redis.del(redisKeys.apiKeysByCreation, redisKeys.apiKeyIds);
     const warning = expect.stringMatching(
-      /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here: ops keys reindex/,
+      /^ops: warning: gw:key-ids lacks key_\w+, whose record exists, so keys may be missing here; run ops keys reindex/,
     ) as string;
     expect(await listKeys()).toEqual({ keys: [], stderr: warning });
     expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });

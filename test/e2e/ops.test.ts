@@ -175,10 +175,10 @@ describe('the ops command', () => {
         [['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2099-02-30'], /ISO 8601/],
         [['keys', 'issue', '--plan', 'nope', '--name', 'x'], /there is no plan named "nope"/],
         [['keys', 'issue', '--plan', 'anonymous', '--name', 'x'], /there is no plan named "anonymous"/],
-        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise key needs both/],
+        [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise key needs limits/],
         [
           ['keys', 'issue', '--plan', 'enterprise', '--name', 'x', '--minute', '5'],
-          /an enterprise key needs both/,
+          /an enterprise key needs limits/,
         ],
         [['keys', 'issue', '--plan', 'free'], /required option '--name <name>' not specified/],
         [['keys', 'issue', '--plan', 'free', '--name', ' '], /'--name <name>' argument ' ' is invalid/],
@@ -193,7 +193,7 @@ describe('the ops command', () => {
         [['keys', 'set', 'key_none', '--plan', 'pro'], /there is no API key/],
         [['keys', 'set', String(id)], /nothing to set/],
         [['keys', 'set', String(id), '--plan', 'nope'], /there is no plan named "nope"/],
-        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise key needs both/],
+        [['keys', 'set', String(id), '--plan', 'enterprise'], /an enterprise key needs limits/],
         [['keys', 'set', String(revoked['id']), '--plan', 'pro'], /is revoked/],
         [
           ['plans', 'set', 'enterprise', '--minute', '1', '--day', '1'],
