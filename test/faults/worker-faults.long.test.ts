@@ -139,7 +139,7 @@ describe('starting several workers', { tags: ['redis-server'] }, () => {
     const settings = { ...env, DATA_DIR: directory.path, NODE_OPTIONS: failWorkersAbove(1) };
     const { code, stdout, stderr } = await runProgram(['gateway/server.ts'], settings);
     expect(code).toBe(1);
-    expect(stderr).toBe('gateway: a worker ended as it started (exit code 7)\n');
+    expect(stderr).toBe('gateway: a worker exited at its start (exit code 7)\n');
     const [, pid] = /"pid":(\d+),"msg":"worker is ready"/.exec(stdout) ?? [];
     expect(isRunning(Number(pid))).toBe(false);
     // The private Redis has stopped: its lock and its address are removed.
