@@ -40,10 +40,10 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   log.info(`database: ${database.description}`);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.
   if (url === undefined || config.demo) {
-    const applied = await withDatabase(config, () => migrate(database.adapter));
+    const applied = await withDatabase(config, () => migrate(database.writes.adapter));
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
-  const store = createPetStore(database.adapter);
+  const store = createPetStore(database);
   cleanup.defer(() => store.close());
   if (config.demo) {
     const pets = await withDatabase(config, () => addDemoPets(store));

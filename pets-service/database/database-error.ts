@@ -7,6 +7,17 @@ import { z } from 'zod';
  */
 export type Unavailability = 'refused' | 'lost';
 
+/** A limit of this service: no connection was free in time, or a request has used up its time for the database. */
+export class DatabaseTimeout extends Error {
+  override name = 'DatabaseTimeout';
+  readonly unavailability: Unavailability;
+
+  constructor(unavailability: Unavailability, message: string) {
+    super(message);
+    this.unavailability = unavailability;
+  }
+}
+
 /** Prisma's error codes. */
 const prismaCodes: Record<string, Unavailability> = {
   P1001: 'refused',
@@ -51,6 +62,18 @@ const driverMessages: Record<string, Unavailability> = {
   'Query read timeout': 'lost',
 };
 
+/** Codes, kinds and messages of a database that does not respond. */
+const noResponse = new Set([
+  'P1002',
+  'P1008',
+  'SocketTimeout',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'Connection terminated due to connection timeout',
+  'timeout expired',
+  'Query read timeout',
+]);
+
 /** SQLSTATE of PostgreSQL (appendix A of its manual), by code or by its class of two characters. */
 const sqlStates: Record<string, Unavailability> = {
   // Cancelled by statement_timeout or lock_timeout, and rolled back.
@@ -89,6 +112,7 @@ const prismaError = z.object({
  */
 export function unavailabilityOf(error: unknown): Unavailability | undefined {
   if (!(error instanceof Error)) return undefined;
+  if (error instanceof DatabaseTimeout) return error.unavailability;
   const code = 'code' in error ? String(error.code) : '';
   const { kind, sqlState } = adapterError(error);
   return (
@@ -99,6 +123,14 @@ export function unavailabilityOf(error: unknown): Unavailability | undefined {
     lookUp(sqlStates, sqlState.slice(0, 2)) ??
     lookUp(driverMessages, error.message)
   );
+}
+
+/** Whether neither the database nor the system of its server responded. */
+export function isNoResponse(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const code = 'code' in error ? String(error.code) : '';
+  const signs = [code, adapterError(error).kind, error.message];
+  return signs.some((sign) => noResponse.has(sign));
 }
 
 /** Whether PostgreSQL refused the statement, for example because of its content. Nothing was written. */

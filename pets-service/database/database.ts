@@ -1,9 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
+import type { ConnectionPool, DatabasePools } from './connections.ts';
 import { openEmbedded } from './embedded-postgres.ts';
 
-export interface Database {
-  adapter: SqlMigrationAwareDriverAdapterFactory;
+export interface Database extends DatabasePools {
   /** One line for people: what runs, and where the data is. */
   description: string;
   close(): Promise<void>;
@@ -16,25 +15,44 @@ interface DatabaseOptions {
   dataDirectory: string;
 }
 
-/** Time to connect, and to wait for a free connection of the pool. A request that waits longer gets 503. */
+/** Time to open a connection. */
 const connectTimeoutMs = 2000;
 /** PostgreSQL cancels the statement and rolls back, so the outcome is known. */
-const statementTimeoutMs = 5000;
-/** For a PostgreSQL that does not respond at all. Less than callers wait for this service. */
-const queryTimeoutMs = 7000;
+const statementTimeoutMs = 4000;
+/** For a PostgreSQL that does not respond at all: its connection is closed, and replaced by the next statement. */
+const queryTimeoutMs = 5000;
 
 /** Opens either database with the same schema, migrations and SQL. */
 export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions): Promise<Database> {
-  if (url === undefined) return openEmbedded(dataDirectory);
+  if (url === undefined) {
+    const { adapter, ...embedded } = await openEmbedded(dataDirectory);
+    const pool = { adapter, size: 1 };
+    return { ...embedded, reads: pool, writes: pool };
+  }
+  const { host, pathname } = new URL(url);
+  return {
+    ...splitPool(url, poolSize),
+    description: `PostgreSQL at ${host}${pathname}`,
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Writes get the larger half, because those with an idempotency key share no statements. */
+function splitPool(url: string, poolSize: number): DatabasePools {
+  const readSize = Math.floor(poolSize / 2);
+  const writes = openPool(url, poolSize - readSize);
+  return { reads: readSize === 0 ? writes : openPool(url, readSize), writes };
+}
+
+function openPool(url: string, size: number): ConnectionPool {
   const adapter = new PrismaPg({
     connectionString: url,
-    max: poolSize,
+    max: size,
     connectionTimeoutMillis: connectTimeoutMs,
     statement_timeout: statementTimeoutMs,
     lock_timeout: statementTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
   });
-  const { host, pathname } = new URL(url);
-  return { adapter, description: `PostgreSQL at ${host}${pathname}`, close: () => Promise.resolve() };
+  return { adapter, size };
 }

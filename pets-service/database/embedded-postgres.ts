@@ -1,5 +1,5 @@
 import { chmodSync, existsSync, readdirSync, realpathSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
 import type { PrismaPGlite } from 'pglite-prisma-adapter';
@@ -23,7 +23,7 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
     const { PrismaPGlite } = await import('pglite-prisma-adapter');
     return {
       adapter: new PrismaPGlite(client),
-      description: `embedded PostgreSQL, data kept in ${directory}`,
+      description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
       async close() {
         await client.close();
         unlock();
@@ -41,7 +41,7 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
  * place.
  */
 async function openFiles(directory: string): Promise<PGlite> {
-  const { PGlite } = await import('@electric-sql/pglite');
+  const { openDurable, syncPath, syncTree } = await import('./durable-pglite.ts');
   const exists = existsSync(directory);
   // PGlite does not follow links.
   const path = exists ? realpathSync(directory) : `${directory}.new`;
@@ -52,11 +52,13 @@ async function openFiles(directory: string): Promise<PGlite> {
   chmodSync(path, 0o700);
   const isNew = readdirSync(path).length === 0;
   try {
-    const client = await PGlite.create(path);
+    const client = await openDurable(path);
     if (exists) return client;
     await client.close();
+    syncTree(path);
     renameSync(path, directory);
-    return await PGlite.create(directory);
+    syncPath(dirname(directory));
+    return await openDurable(directory);
   } catch (error) {
     if (isNew) discard(path, exists);
     throw new Error(

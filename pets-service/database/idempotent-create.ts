@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto';
 import { z } from 'zod';
 import { PetsError } from '../errors.ts';
-import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
+import type { Connections } from './connections.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
 export interface ScopedIdempotencyKey extends TokenCaller {
@@ -27,8 +27,8 @@ const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable()
  * pet unique; the lock only avoids waiting for a concurrent request with the same key. The clock is the database's, which
  * all instances share.
  */
-export function createIdempotentCreate(prisma: PrismaClient): IdempotentCreate {
-  /** Keys of requests in this process, so that early retries take no connection of the pool. */
+export function createIdempotentCreate({ prisma, slots }: Connections): IdempotentCreate {
+  /** Keys of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<string>();
 
   async function claim(
@@ -40,27 +40,37 @@ export function createIdempotentCreate(prisma: PrismaClient): IdempotentCreate {
     const { issuer, subject, key } = scoped;
     // A retry draws an id that it does not need. Ids may have gaps.
     const [{ held, id }] = claimed.parse(
-      await prisma.$queryRaw`
-        WITH lock AS MATERIALIZED (
-          SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
-        ), claim AS (
-          INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
-          SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
-          FROM lock WHERE held
-          ON CONFLICT (issuer, subject, key) DO UPDATE
-          SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
-          WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-          RETURNING pet_id
-        ), pet AS (
-          INSERT INTO pets (id, name, category_id, status)
-          SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
-          RETURNING id
-        )
-        SELECT held, (SELECT id FROM pet) AS id FROM lock`,
+      await slots.run(
+        () => prisma.$queryRaw`
+          WITH lock AS MATERIALIZED (
+            SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
+          ), claim AS (
+            INSERT INTO idempotency_keys (issuer, subject, key, fingerprint, pet_id, created_at)
+            SELECT ${issuer}, ${subject}, ${key}, ${fingerprint}, nextval('pets_id_seq'), CURRENT_TIMESTAMP
+            FROM lock WHERE held
+            ON CONFLICT (issuer, subject, key) DO UPDATE
+            SET fingerprint = EXCLUDED.fingerprint, pet_id = EXCLUDED.pet_id, created_at = EXCLUDED.created_at
+            WHERE idempotency_keys.created_at <= CURRENT_TIMESTAMP - interval '24 hours'
+            RETURNING pet_id
+          ), pet AS (
+            INSERT INTO pets (id, name, category_id, status)
+            SELECT pet_id, ${pet.name}, ${pet.categoryId}::bigint, ${pet.status}::"PetStatus" FROM claim
+            RETURNING id
+          )
+          SELECT held, (SELECT id FROM pet) AS id FROM lock`,
+      ),
     );
     if (!held) throw inUse();
     return id;
   }
+
+  const deleteExpired = (limit: number) => prisma.$executeRaw`
+    DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM idempotency_keys
+      WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
+      ORDER BY created_at LIMIT ${limit}
+      FOR UPDATE SKIP LOCKED
+    ))`;
 
   return {
     async createOnce(pet, scoped) {
@@ -74,9 +84,9 @@ export function createIdempotentCreate(prisma: PrismaClient): IdempotentCreate {
         const fingerprint = fingerprintOf(pet);
         const id = await claim(pet, fingerprint, scoped, lockId);
         if (id !== null) return { id, ...pet };
-        const known = await prisma.idempotencyKey.findUnique({
-          where: { issuer_subject_key: { issuer, subject, key } },
-        });
+        const known = await slots.run(() =>
+          prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
+        );
         // The key expired between the two statements.
         if (known === null) throw inUse();
         if (!fingerprint.equals(known.fingerprint)) throw new PetsError('idempotency_key_reused');
@@ -86,13 +96,7 @@ export function createIdempotentCreate(prisma: PrismaClient): IdempotentCreate {
         inFlight.delete(name);
       }
     },
-    deleteExpiredKeys: (limit) => prisma.$executeRaw`
-      DELETE FROM idempotency_keys WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM idempotency_keys
-        WHERE created_at <= CURRENT_TIMESTAMP - interval '24 hours'
-        ORDER BY created_at LIMIT ${limit}
-        FOR UPDATE SKIP LOCKED
-      ))`,
+    deleteExpiredKeys: (limit) => slots.run(() => deleteExpired(limit)),
   };
 }
 

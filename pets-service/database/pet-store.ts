@@ -1,9 +1,9 @@
-import type { SqlMigrationAwareDriverAdapterFactory } from '@prisma/driver-adapter-utils';
 import { PetsError } from '../errors.ts';
-import { PrismaClient } from '../generated/prisma/client.ts';
+import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { SchemaError, unavailabilityOf } from './database-error.ts';
+import { openConnections, type DatabasePools } from './connections.ts';
+import { DatabaseTimeout, SchemaError, unavailabilityOf } from './database-error.ts';
 import { createIdempotentCreate, type IdempotentCreate } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
 
@@ -20,11 +20,11 @@ export interface PetStore extends IdempotentCreate {
 }
 
 /** Nothing outside this folder imports Prisma. */
-export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): PetStore {
-  // With other formats Prisma captures the stack at each call, to show code in its error messages.
-  const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });
-  const idempotent = createIdempotentCreate(prisma);
-  const queries = createSharedQueries(prisma);
+export function createPetStore(pools: DatabasePools): PetStore {
+  const reads = openConnections(pools.reads);
+  const writes = pools.writes === pools.reads ? reads : openConnections(pools.writes);
+  const idempotent = createIdempotentCreate(writes);
+  const queries = createSharedQueries(reads, writes);
 
   return {
     list: (query) =>
@@ -38,16 +38,20 @@ export function createPetStore(adapter: SqlMigrationAwareDriverAdapterFactory): 
     find: (id) => reading(async () => (await queries.find(id)) ?? undefined),
     ping: () =>
       reading(async () => {
-        await prisma.$queryRaw`SELECT 1`;
+        await reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`);
       }),
-    async assertSchema() {
-      // Model calls select all columns. No row can match.
-      await prisma.pet.findFirst({ where: { id: 0n } });
-      await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
-      await assertPrivileges(prisma);
+    assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
+    async close() {
+      await Promise.all(Array.from(new Set([reads, writes]), ({ prisma }) => prisma.$disconnect()));
     },
-    close: () => prisma.$disconnect(),
   };
+}
+
+async function assertSchema(prisma: PrismaClient): Promise<void> {
+  // Model calls select all columns. No row can match.
+  await prisma.pet.findFirst({ where: { id: 0n } });
+  await prisma.idempotencyKey.findFirst({ where: { issuer: '' } });
+  await assertPrivileges(prisma);
 }
 
 /** Checks what the statements of this service need. Names resolve as in them, and in models, which use `public`. */
@@ -68,10 +72,27 @@ async function assertPrivileges(prisma: PrismaClient): Promise<void> {
 
 const retryAfter = { 'Retry-After': '1' };
 
+/** Time of a request for the database in all: waiting for a connection, and one or two statements. */
+const deadlineMs = 7000;
+
+/** @throws DatabaseTimeout at the deadline, after which the query has no effect on the response */
+async function withDeadline<T>(query: () => Promise<T>): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => reject(new DatabaseTimeout('lost', 'the database took too long')),
+    deadlineMs,
+  );
+  try {
+    return await Promise.race([query(), expired]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** Runs a query. An unavailable database becomes service_unavailable. */
 async function reading<T>(query: () => Promise<T>): Promise<T> {
   try {
-    return await query();
+    return await withDeadline(query);
   } catch (error) {
     if (unavailabilityOf(error) === undefined) throw error;
     throw new PetsError('service_unavailable', { headers: retryAfter, cause: error });
@@ -80,22 +101,22 @@ async function reading<T>(query: () => Promise<T>): Promise<T> {
 
 /** For a write that may have happened or not. Without Retry-After, which would invite a second one. */
 const outcomeUnknown = {
-  message: 'The connection to the database was lost: the pet may or may not have been stored.',
+  message: 'The database did not confirm the create: the pet may or may not have been stored.',
 };
 
 /** The same for a write with an idempotency key, which can be repeated without harm. */
 const repeatable = {
-  message: 'The connection to the database was lost. Repeat the request with the same Idempotency-Key.',
+  message: 'The database did not confirm the create. Repeat the request with the same Idempotency-Key.',
   headers: retryAfter,
 };
 
-/** As `reading`, with another error if the connection was lost during the write. */
+/** As `reading`, with another error if the outcome of the write is unknown. */
 async function writing<T>(
   query: () => Promise<T>,
   lost: { message: string; headers?: Record<string, string> },
 ): Promise<T> {
   try {
-    return await query();
+    return await withDeadline(query);
   } catch (error) {
     switch (unavailabilityOf(error)) {
       case undefined:

@@ -1,12 +1,12 @@
-import DataLoader from 'dataloader';
-import { Prisma, type PrismaClient } from '../generated/prisma/client.ts';
+import { Prisma } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { afterThisTurn, createBatchLoader } from './batch-loader.ts';
+import { createBatchLoader } from './batch-loader.ts';
+import type { Connections } from './connections.ts';
 
 /**
- * Queries of requests that arrive together, which share a statement: the cost of a statement hardly depends on their
- * number.
+ * Queries of requests that arrive together, or wait together for a connection, which share a statement: its cost hardly
+ * depends on their number.
  */
 export interface SharedQueries {
   /** Pets by id ascending, and one more than the limit if there is a next page. */
@@ -37,13 +37,13 @@ const byId = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
 const byStatusAndId = Prisma.sql`
   WHERE status = ANY (ARRAY[page.status, page.status]::"PetStatus"[]) AND id > page.after_id ORDER BY status, id`;
 
-export function createSharedQueries(prisma: PrismaClient): SharedQueries {
+export function createSharedQueries(reads: Connections, writes: Connections): SharedQueries {
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
     const afterIds = queries.map(({ afterId }) => afterId ?? beforeFirst);
     const statuses = queries.map(({ status }) => status ?? null);
     const sizes = queries.map(({ limit }) => limit + 1);
-    const rows = await prisma.$queryRaw<OrdinalPet[]>`
+    const rows = await reads.prisma.$queryRaw<OrdinalPet[]>`
       SELECT page.ordinal::int AS ordinal, pet.id, pet.name, pet.category_id AS "categoryId", pet.status
       FROM unnest(${afterIds}::bigint[], ${statuses}::text[], ${sizes}::int[])
         WITH ORDINALITY AS page (after_id, status, size, ordinal)
@@ -56,28 +56,20 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
     return pages;
   }
 
-  /** Equal queries of one batch share a page. The cache ends with the batch, so nobody gets a page from before. */
-  function pageLoader(order: Prisma.Sql): DataLoader<PetsQuery, Pet[], string> {
-    const loader = new DataLoader<PetsQuery, Pet[], string>(
-      (queries) => {
-        loader.clearAll();
-        return findPages(queries, order);
-      },
-      {
-        batchScheduleFn: afterThisTurn,
-        maxBatchSize: maxPages,
-        cacheKeyFn: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
-      },
-    );
-    return loader;
-  }
+  const pageLoader = (order: Prisma.Sql) =>
+    createBatchLoader<PetsQuery, Pet[]>({
+      slots: reads.slots,
+      load: (queries) => findPages(queries, order),
+      maxBatch: maxPages,
+      keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
+    });
 
   /** Ids are drawn first, and identify the rows: SQL guarantees no order of what RETURNING returns. */
   async function insert(pets: readonly NewPet[]): Promise<(Pet | Error)[]> {
     const names = pets.map(({ name }) => name);
     const categoryIds = pets.map(({ categoryId }) => categoryId);
     const statuses = pets.map(({ status }) => status);
-    const rows = await prisma.$queryRaw<OrdinalPet[]>`
+    const rows = await writes.prisma.$queryRaw<OrdinalPet[]>`
       WITH given AS MATERIALIZED (
         SELECT nextval('pets_id_seq') AS id, pet.*
         FROM unnest(${names}::text[], ${categoryIds}::bigint[], ${statuses}::text[])
@@ -94,7 +86,7 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
   }
 
   async function findMany(ids: readonly bigint[]): Promise<(Pet | null)[]> {
-    const pets = await prisma.pet.findMany({ where: { id: { in: [...ids] } } });
+    const pets = await reads.prisma.pet.findMany({ where: { id: { in: [...ids] } } });
     const byIds = new Map(pets.map((pet) => [pet.id, pet]));
     return ids.map((id) => byIds.get(id) ?? null);
   }
@@ -103,9 +95,9 @@ export function createSharedQueries(prisma: PrismaClient): SharedQueries {
   const pagesOfStatus = pageLoader(byStatusAndId);
 
   return {
-    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus).load(query),
-    find: createBatchLoader(findMany),
-    create: createBatchLoader(insert),
+    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus)(query),
+    find: createBatchLoader<bigint, Pet | null>({ slots: reads.slots, load: findMany, keyOf: (id) => id }),
+    create: createBatchLoader<NewPet, Pet>({ slots: writes.slots, load: insert }),
   };
 }
 

@@ -25,9 +25,12 @@ export interface PrismaResult {
   p99: number;
 }
 
-const { adapter } = await openDatabase({
+const {
+  reads: { adapter },
+} = await openDatabase({
   url: process.env['DATABASE_URL'] ?? '',
-  poolSize: Number(process.env['DATABASE_POOL_SIZE']),
+  // Half of it is for reads.
+  poolSize: 2 * Number(process.env['DATABASE_POOL_SIZE']),
   dataDirectory: '',
 });
 const prisma = new PrismaClient({ adapter, errorFormat: 'minimal' });

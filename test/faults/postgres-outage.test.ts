@@ -5,6 +5,7 @@ import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startLoad } from '../support/load/steady-load.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
 
 describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
@@ -23,7 +24,7 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
       await startPetsService({
         DATA_DIR: directory.path,
         DATABASE_URL: databaseUrl,
-        DATABASE_POOL_SIZE: '2',
+        DATABASE_POOL_SIZE: '4',
       }),
     );
     token = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
@@ -163,6 +164,23 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
     await postgres.resume();
     await expect.poll(async () => (await list()).status).toBe(200);
+  });
+
+  test('paused under load: requests get 503 at once after the first few, and succeed after it resumes', async () => {
+    await list();
+    await postgres.pause();
+    const kinds = [list, () => find(1), create, createIdempotent];
+    await using load = startLoad(30, async (client) => {
+      const request = kinds[client % kinds.length] ?? list;
+      return (await request(`Paused ${client}`, `paused-${client}`)).status;
+    });
+    // Each client has sent several requests. If each waited for a connection, this would take a minute.
+    await expect.poll(() => load.outcomes.length, { timeout: 20_000 }).toBeGreaterThan(1000);
+    const responses = await load.stop();
+    expect(new Set(responses)).toEqual(new Set([503]));
+    await postgres.resume();
+    await expect.poll(async () => (await list()).status).toBe(200);
+    await expect.poll(async () => (await create('Resumed')).status).toBe(201);
   });
 
   test('killed during creates: only the create with an Idempotency-Key gets Retry-After', async () => {

@@ -32,7 +32,9 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
   beforeAll(async () => {
     await using starting = new AsyncDisposableStack();
     const url = await createDatabase();
-    const { adapter } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
+    const {
+      reads: { adapter },
+    } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
     await migrate(adapter);
     client = new pg.Client(url);
     await client.connect();

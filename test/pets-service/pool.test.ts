@@ -1,51 +1,104 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
+import { createPetStore } from '../../pets-service/database/pet-store.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { send } from '../support/http/http.ts';
-import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { onePool, servePets, serviceToken, type PetsInstance } from '../support/kits/pets-kit.ts';
+import { recordQueries } from '../support/stores/recorded-queries.ts';
 import { createDatabase } from '../support/stores/stores.ts';
+import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 
 describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
-  test('while all are busy, a request that waits for one gets 503 and Retry-After', async () => {
-    await using stack = new AsyncDisposableStack();
-    const url = await createDatabase();
-    const { adapter } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
-    await migrate(adapter);
-    const pets = stack.use(await servePets(adapter));
-    const key = serviceToken('tests');
-    const list = (limit: number) => send(`${pets.url}/v1/pets?limit=${limit}`, { key });
-    const locking = new pg.Client(url);
-    await locking.connect();
-    stack.defer(() => locking.end());
-    const watching = new pg.Client(url);
-    await watching.connect();
-    stack.defer(() => watching.end());
+  const key = serviceToken('tests');
+  let stack: AsyncDisposableStack;
+  let url: string;
+  let pets: PetsInstance;
+  let locking: pg.Client;
+  let watching: pg.Client;
 
+  /** Two connections for reads and two for writes. */
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    url = await createDatabase();
+    const database = await openDatabase({ url, poolSize: 4, dataDirectory: '' });
+    await migrate(database.writes.adapter);
+    pets = stack.use(await servePets(database));
+    [locking, watching] = [await connect(), await connect()];
+  });
+
+  afterEach(() => stack.disposeAsync());
+
+  async function connect(): Promise<pg.Client> {
+    const client = new pg.Client(url);
+    await client.connect();
+    stack.defer(() => client.end());
+    return client;
+  }
+
+  async function countBlocked(): Promise<number> {
+    const { rows } = await watching.query(
+      `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    );
+    return rows.length;
+  }
+
+  const list = (limit: number) => send(`${pets.url}/v1/pets?limit=${limit}`, { key });
+  const create = (name: string, headers = {}) =>
+    postJson(`${pets.url}/v1/pets`, key, { name, categoryId: 1 }, headers);
+
+  test('while all are busy, a request that waits for one gets 503 and Retry-After', async () => {
     await locking.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
-    let busyResponses = 0;
-    // Different pages, so that the requests do not share a query.
-    const busy = [1, 2].map(async (limit) => {
-      const response = await list(limit);
-      busyResponses += 1;
-      return response;
-    });
-    await expect
-      .poll(async () => {
-        const { rows } = await watching.query(
-          `SELECT pid FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-        );
-        return rows.length;
-      })
-      .toBe(2);
+    const busy = [list(1)];
+    await expect.poll(countBlocked).toBe(1);
+    busy.push(list(2));
+    await expect.poll(countBlocked).toBe(2);
     const waiting = await list(3);
     expect(waiting.status).toBe(503);
     expect(waiting.json).toMatchObject({ code: 'service_unavailable', status: 503 });
     expect(waiting.header('Retry-After')).toBe('1');
-    expect(busyResponses).toBe(0);
+    expect(await countBlocked()).toBe(2);
 
     await locking.query('ROLLBACK');
     for (const response of await Promise.all(busy)) expect(response.status).toBe(200);
     expect((await list(3)).status).toBe(200);
+  });
+
+  test('creates that wait for a lock do not block reads', async () => {
+    const rex = await create('Rex');
+    await locking.query('BEGIN; LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
+    const creates = [1, 2, 3, 4, 5, 6, 7, 8].map((number) =>
+      create(`Pet ${number}`, number % 2 ? { 'Idempotency-Key': `key-${number}` } : {}),
+    );
+    await expect.poll(countBlocked).toBe(2);
+    for (let limit = 1; limit <= 20; limit += 1) {
+      expect((await list(limit)).status).toBe(200);
+      expect((await send(`${pets.url}${rex.header('Location')}`, { key })).status).toBe(200);
+    }
+    await locking.query('ROLLBACK');
+    for (const { status } of await Promise.all(creates)) expect([201, 503]).toContain(status);
+    expect((await create('Mia')).status).toBe(201);
+  });
+
+  test('requests that arrive one by one share statements while a distant PostgreSQL responds', async () => {
+    const relay = stack.use(await startSlowRelay(Number(new URL(url).port)));
+    const distant = Object.assign(new URL(url), { host: `127.0.0.1:${relay.port}` }).href;
+    const { reads } = await openDatabase({ url: distant, poolSize: 10, dataDirectory: '' });
+    const queries: SqlQuery[] = [];
+    const store = createPetStore(onePool(recordQueries(reads.adapter, queries)));
+    stack.defer(() => store.close());
+    const { id } = await store.create({ name: 'Far', categoryId: 1n, status: 'available' });
+    relay.delayMs = 50;
+    queries.length = 0;
+    const found = [];
+    for (let count = 0; count < 300; count += 1) {
+      found.push(store.find(id + BigInt(count)));
+      await nextTurn();
+    }
+    const names = (await Promise.all(found)).map((pet) => pet?.name);
+    expect(names).toEqual(['Far', ...Array.from({ length: 299 })]);
+    expect(queries.length).toBeLessThan(150);
   });
 });

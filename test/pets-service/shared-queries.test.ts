@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createPetStore, type PetStore } from '../../pets-service/database/pet-store.ts';
 import type { NewPet } from '../../pets-service/pets/pet.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
+import { onePool, petsDatabases, type PetsDatabase } from '../support/kits/pets-kit.ts';
 import { recordQueries } from '../support/stores/recorded-queries.ts';
 
 /** Concurrent requests share queries. Each must get the result that it would get alone. */
@@ -18,7 +18,7 @@ for (const { open, name, tags } of petsDatabases)
       await using starting = new AsyncDisposableStack();
       database = starting.use(await open());
       await migrate(database.adapter());
-      store = createPetStore(recordQueries(database.adapter(), queries));
+      store = createPetStore(onePool(recordQueries(database.adapter(), queries)));
       starting.defer(() => store.close());
       stack = starting.move();
     });

@@ -9,6 +9,7 @@ import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { pino } from 'pino';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createPetsService } from '../../../pets-service/app.ts';
+import type { DatabasePools } from '../../../pets-service/database/connections.ts';
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
@@ -79,12 +80,18 @@ export const serviceToken = (service: string) => issueServiceToken(privateKey, s
 /** A token like those of the gateway. */
 export const gatewayToken = (id: string) => authorize({ id, plan: 'free' }).slice('Bearer '.length);
 
+/** Pools for a store whose reads and writes share an adapter. */
+export function onePool(adapter: SqlMigrationAwareDriverAdapterFactory): DatabasePools {
+  const pool = { adapter, size: 10 };
+  return { reads: pool, writes: pool };
+}
+
 /** Runs the pets service in this process, so that a test can set its clock and access its store. */
 export async function servePets(
-  adapter: SqlMigrationAwareDriverAdapterFactory,
+  database: SqlMigrationAwareDriverAdapterFactory | DatabasePools,
   { publicKey = ownPublicKey, now = Date.now }: { publicKey?: KeyObject; now?: () => number } = {},
 ): Promise<PetsInstance> {
-  const store = createPetStore(adapter);
+  const store = createPetStore('reads' in database ? database : onePool(database));
   const log = pino({ level: 'silent' });
   const { app, open } = createPetsService();
   open({

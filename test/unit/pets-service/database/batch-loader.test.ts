@@ -1,11 +1,17 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createBatchLoader } from '../../../../pets-service/database/batch-loader.ts';
+import { ConnectionSlots } from '../../../../pets-service/database/connection-slots.ts';
+
+type Load<Output> = (numbers: readonly number[]) => Promise<readonly (Output | Error)[]>;
+
+const createLoader = <Output>(load: Load<Output>, options: { size?: number; maxBatch?: number } = {}) =>
+  createBatchLoader({ slots: new ConnectionSlots(options.size ?? 10), load, ...options });
 
 /** A loader that doubles numbers, fails for 0, and records its batches. */
 function createDoublingLoader() {
   const batches: (readonly number[])[] = [];
-  const load = createBatchLoader(async (numbers: readonly number[]) => {
+  const load = createLoader(async (numbers) => {
     batches.push(numbers);
     await nextTurn();
     return numbers.map((number) => (number === 0 ? new Error('zero') : number * 2));
@@ -38,7 +44,7 @@ test('an error of one input reaches only its caller', async () => {
 
 test('if a batch fails, each input is retried alone', async () => {
   const batches: (readonly number[])[] = [];
-  const load = createBatchLoader((numbers: readonly number[]) => {
+  const load = createLoader((numbers) => {
     batches.push(numbers);
     if (numbers.includes(0)) return Promise.reject(new Error('zero'));
     return Promise.resolve(numbers);
@@ -50,7 +56,7 @@ test('if a batch fails, each input is retried alone', async () => {
 
 test('if the database is unavailable, nothing is retried', async () => {
   let loads = 0;
-  const load = createBatchLoader((): Promise<number[]> => {
+  const load = createLoader((): Promise<number[]> => {
     loads += 1;
     return Promise.reject(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }));
   });
@@ -60,8 +66,68 @@ test('if the database is unavailable, nothing is retried', async () => {
 });
 
 test('if outputs are missing, every call is rejected', async () => {
-  const load = createBatchLoader((numbers: readonly number[]) => Promise.resolve(numbers.slice(1)));
+  const load = createLoader((numbers) => Promise.resolve(numbers.slice(1)));
   const [first, second] = [load(1), load(2)];
-  await expect(first).rejects.toThrow('same length');
-  await expect(second).rejects.toThrow('same length');
+  await expect(first).rejects.toThrow('no output');
+  await expect(second).rejects.toThrow('no output');
+});
+
+/** A loader on one connection, whose batches end when the test says so. */
+function createBlockedLoader(maxBatch?: number) {
+  const batches: (readonly number[])[] = [];
+  const ends: (() => void)[] = [];
+  const load = createLoader<number>(
+    (numbers) => {
+      batches.push(numbers);
+      return new Promise((resolve) => {
+        ends.push(() => resolve(numbers));
+      });
+    },
+    { size: 1, ...(maxBatch === undefined ? {} : { maxBatch }) },
+  );
+  return { load, batches, ends };
+}
+
+test('calls that wait for a connection share a batch, whose size is limited', async () => {
+  const { load, batches, ends } = createBlockedLoader(3);
+  const calls = [load(0)];
+  await nextTurn();
+  for (const number of [1, 2, 3, 4]) {
+    calls.push(load(number));
+    await nextTurn();
+  }
+  expect(batches).toEqual([[0]]);
+  for (const index of [0, 1, 2]) {
+    await expect.poll(() => ends[index]).toBeDefined();
+    ends[index]?.();
+  }
+  expect(await Promise.all(calls)).toEqual([0, 1, 2, 3, 4]);
+  expect(batches).toEqual([[0], [1, 2, 3], [4]]);
+});
+
+test('a call that waits too long for a connection is rejected, and its input is not loaded', async () => {
+  const { load, batches, ends } = createBlockedLoader();
+  const first = load(1);
+  await nextTurn();
+  await expect(load(2)).rejects.toMatchObject({ name: 'DatabaseTimeout', unavailability: 'refused' });
+  ends[0]?.();
+  expect(await first).toBe(1);
+  const third = load(3);
+  await expect.poll(() => ends[1]).toBeDefined();
+  ends[1]?.();
+  expect(await third).toBe(3);
+  expect(batches).toEqual([[1], [3]]);
+});
+
+test('the number of waiting calls is limited', async () => {
+  const { load, ends } = createBlockedLoader();
+  const first = load(0);
+  await nextTurn();
+  const waiting = Array.from({ length: 1000 }, (_, index) => load(index + 1));
+  await expect(load(-1)).rejects.toThrow('too many');
+  ends[0]?.();
+  await first;
+  await expect.poll(() => ends[1]).toBeDefined();
+  ends[1]?.();
+  expect(await Promise.all(waiting)).toHaveLength(1000);
 });
