@@ -13,6 +13,7 @@ import { createDrain } from './runtime/drain.ts';
 import { listen } from './runtime/listen.ts';
 import type { Health, Service } from './service.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
+import { createUpstreamConnector } from './upstream/upstream-connector.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
@@ -40,7 +41,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const { redisUrl: url, redisIsPrivate: isPrivate } = config;
   const state = createRedisState({ url, isPrivate, log, metrics, now });
   const dispatcher = new Agent({
-    connect: { timeout: connectTimeoutMs },
+    connect: createUpstreamConnector(connectTimeoutMs),
     // The transport has its own timers (upstream/response-timers.ts).
     headersTimeout: 0,
     bodyTimeout: 0,

@@ -43,6 +43,13 @@ function dripInto(socket: Socket, drop: string): void {
   socket.once('close', () => clearInterval(timer));
 }
 
+/** Sends raw bytes, and resets the connection when they have arrived. */
+const bytesThenReset = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
+  name,
+  status,
+  response: ({ socket }) => void socket.write(text, () => setTimeout(() => socket.resetAndDestroy(), 50)),
+});
+
 export const brokenResponses: BrokenResponse[] = [
   {
     name: 'no response and a closed connection',
@@ -59,6 +66,13 @@ export const brokenResponses: BrokenResponse[] = [
   lastBytes('half a body', 502, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   lastBytes('half a body in chunks', 502, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\n[1, 2\r\n`),
   lastBytes('a chunk cut short', 502, `${ok}Transfer-Encoding: chunked\r\n\r\nff\r\n[1, 2`),
+  lastBytes('a body without a length that ends with its connection', 200, `${ok}\r\n[]`),
+  bytesThenReset('a body without a length on a connection that is reset', 502, `${ok}\r\n[]`),
+  bytesThenReset(
+    'a body of HTTP/1.0 on a connection that is reset',
+    502,
+    `${ok.replace('1.1', '1.0')}\r\n[]`,
+  ),
   bytes('half a body on an open connection', 504, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   bytes('garbage', 502, 'what is this?\r\n\r\n'),
   bytes('binary garbage', 502, `${'\x16\x03\x01\x00\xff'.repeat(50)}\r\n\r\n`),
