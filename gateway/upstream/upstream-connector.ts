@@ -6,7 +6,7 @@ export function createUpstreamConnector(timeoutMs: number): buildConnector.conne
   return function connectToUpstream(options, callback) {
     connect(options, (...outcome) => {
       // Before undici's own listener, which reads the code.
-      outcome[1]?.on('error', renameReset);
+      if (outcome[0] === null) outcome[1].on('error', renameReset);
       callback(...outcome);
     });
   };
