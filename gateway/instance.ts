@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
-import { Agent } from 'undici';
 import { createGateway } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
 import { createHttpServer } from './http/http-server.ts';
@@ -13,13 +12,11 @@ import { createDrain } from './runtime/drain.ts';
 import { listen } from './runtime/listen.ts';
 import type { Health, Service } from './service.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
+import { createUpstreamDispatcher } from './upstream/upstream-connections.ts';
 import { createUpstreams } from './upstream/upstreams.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
-const connectTimeoutMs = 2000;
-/** Shorter than the pets service keeps an idle connection, so that no request is sent on one that it is closing. */
-const upstreamKeepAliveMs = 30_000;
 
 const now = () => Date.now();
 
@@ -39,14 +36,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate } = config;
   const state = createRedisState({ url, isPrivate, log, metrics, now });
-  const dispatcher = new Agent({
-    connect: { timeout: connectTimeoutMs },
-    // The transport has its own timers (upstream/response-timers.ts).
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    keepAliveTimeout: upstreamKeepAliveMs,
-    connections: config.upstreamConnections,
-  });
+  const dispatcher = createUpstreamDispatcher(config.upstreamConnections);
   const upstreams = createUpstreams({
     urls: config.petsServiceUrls,
     probe: createReadinessProbe(),

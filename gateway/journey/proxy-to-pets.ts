@@ -71,18 +71,25 @@ function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeade
   return response;
 }
 
+const jsonType = /^application\/json *(?:;|$)/i;
+
 /**
  * Rejects a response that is not meant for a client: the pets service refused the gateway's own token, or something
- * between it and the gateway responded, which shows in a body that is not JSON.
+ * between it and the gateway responded, which shows in a redirect, in 407 or in a body that is not JSON.
  */
 function checkResponse(status: number, headers: UpstreamHeaders): void {
-  if (status > 599) {
+  if (status > 599 || status === 407 || (status >= 300 && status < 400 && status !== 304)) {
     throw new GatewayError('upstream_error', { cause: `the upstream responded with status ${status}` });
   }
   if (status === 401) {
     throw new GatewayError('upstream_error', { cause: 'the upstream refused the internal token' });
   }
-  const type = String(headers['content-type'] ?? '');
-  if (statusesWithoutContent.has(status) || /^application\/json\b/i.test(type)) return;
-  throw new GatewayError('upstream_error', { cause: `the upstream responded with ${status} as "${type}"` });
+  const type = headers['content-type'];
+  if (Array.isArray(type)) {
+    throw new GatewayError('upstream_error', { cause: 'the upstream responded with several Content-Type' });
+  }
+  if (statusesWithoutContent.has(status) || jsonType.test(type ?? '')) return;
+  throw new GatewayError('upstream_error', {
+    cause: `the upstream responded with ${status} as "${type ?? ''}"`,
+  });
 }

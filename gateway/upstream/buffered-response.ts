@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import { isJsonBody } from './json-body.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -56,11 +58,17 @@ export class BufferedResponse {
     return this.#res.write(this.#takeChunks());
   }
 
+  /** @throws GatewayError if the response has content that is not JSON, and the client has not received a part of it */
   end(): void {
     if (this.streaming) {
       this.#res.end();
     } else {
       const body = this.#takeChunks();
+      if (this.#hasContent() && this.#headers['content-encoding'] === undefined && !isJsonBody(body)) {
+        throw new GatewayError('upstream_error', {
+          cause: `the body of the upstream's response with status ${this.#status} is not JSON`,
+        });
+      }
       this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
       this.#res.end(body);
     }
@@ -70,12 +78,15 @@ export class BufferedResponse {
   #completeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
       const headers = this.#clientHeaders(this.#headers);
-      const hasContent = !statusesWithoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
-      if (hasContent) headers.set('Content-Length', String(body.length));
+      if (this.#hasContent()) headers.set('Content-Length', String(body.length));
       return headers;
     }
     if (this.#status !== 204) return this.#clientHeaders(this.#headers);
     return this.#clientHeaders({ ...this.#headers, 'content-length': undefined });
+  }
+
+  #hasContent(): boolean {
+    return !statusesWithoutContent.has(this.#status) && this.#res.req.method !== 'HEAD';
   }
 
   #takeChunks(): Buffer {

@@ -27,27 +27,26 @@ const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
 
 const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
 
-/** Set by the gateway on every response, or internal. */
-const notReturned = new Set([
-  ...hopByHop,
-  'cache-control',
-  'content-security-policy',
-  'date',
-  'ratelimit',
-  'ratelimit-policy',
-  'server',
-  'strict-transport-security',
-  'www-authenticate',
-  'x-content-type-options',
-  'x-powered-by',
-  'x-ratelimit-limit',
-  'x-ratelimit-remaining',
-  'x-ratelimit-reset',
-  'x-request-id',
+/**
+ * Headers of a response that the client gets: those that describe the response and the resource, and nothing that
+ * commands a browser or a proxy in front of the gateway, such as Set-Cookie or X-Accel-Redirect. The gateway sets all
+ * others itself.
+ */
+const returned = new Set([
+  'allow',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-type',
+  'deprecation',
+  'etag',
+  'last-modified',
+  'link',
+  'location',
+  'retry-after',
+  'sunset',
+  'vary',
 ]);
-
-/** The upstream must not decide whether pages of other sites may read a response. */
-const corsPrefix = 'access-control-';
 
 export interface ForwardedRequest {
   /** Names and values in turn, as received. */
@@ -120,8 +119,7 @@ export function addClientHeaders(
   const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || notReturned.has(name) || named.has(name)) continue;
-    if (!name.startsWith(corsPrefix)) response.set(name, value);
+    if (value !== undefined && returned.has(name) && !named.has(name)) response.set(name, value);
   }
 }
 

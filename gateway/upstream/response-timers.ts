@@ -8,6 +8,9 @@ export abstract class PendingResponse {
 
   /** Called when the time is over. @returns whether the timer is started once more */
   abstract onTimeout(): boolean;
+
+  /** Called again and again after a fifth of the time. It may stop the timer. */
+  abstract onStall(): void;
 }
 
 /**
@@ -22,6 +25,9 @@ export interface ResponseTimers {
 
 /** Maximum delay of a timeout, as a share of its time. */
 const sweepShare = 0.02;
+
+/** Share of the time after which a response stalls. */
+const stallShare = 0.2;
 
 /**
  * The responses form a list in order of their start, linked through themselves. In a Map or Set they would live longer
@@ -55,11 +61,17 @@ export function createResponseTimers(timeoutMs: number): ResponseTimers {
   }
 
   function sweep(): void {
-    const latest = performance.now() - timeoutMs;
-    while (first !== undefined && (first.startedAtMs ?? 0) <= latest) {
+    const now = performance.now();
+    while (first !== undefined && (first.startedAtMs ?? 0) <= now - timeoutMs) {
       const response = first;
       stop(response);
       if (response.onTimeout()) start(response);
+    }
+    let stalled = first;
+    while (stalled !== undefined && (stalled.startedAtMs ?? 0) <= now - timeoutMs * stallShare) {
+      const { next } = stalled;
+      stalled.onStall();
+      stalled = next;
     }
     if (first !== undefined) return;
     clearInterval(sweeper);

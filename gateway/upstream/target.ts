@@ -16,10 +16,14 @@ export interface Target {
   state: TargetState;
   /** Whether it has been ready since this gateway started. */
   everReady: boolean;
+  /** Time of its latest probe that found it ready. */
+  readyAtMs: number;
   /** Requests that were sent to it and are not settled yet. */
   inFlight: number;
   /** Requests with a complete response, ever. */
   completed: number;
+  /** Time at which the latest of the requests was sent that have a complete response. */
+  succeededSentAtMs: number;
   /** Consecutive requests that failed because of it. */
   failures: number;
   /** Consecutive failed probes. */
@@ -43,8 +47,10 @@ export function createTarget(url: string): Target {
     port,
     state: 'unknown',
     everReady: false,
+    readyAtMs: 0,
     inFlight: 0,
     completed: 0,
+    succeededSentAtMs: 0,
     failures: 0,
     probeFailures: 0,
     epoch: 0,
@@ -61,8 +67,13 @@ const maxProbeFailuresAtStart = 10;
 /** Each failed recovery doubles the number of probes, up to this one: eight seconds. */
 const maxProbesToPass = 16;
 
-/** @returns whether the target has to be ejected: after too many failures, or after the first one since a recovery */
-export function countFailure(target: Target): boolean {
+/**
+ * A failure does not count if a request that was sent later has succeeded: the target works, and what failed was one
+ * connection, which may have been dead for long.
+ * @returns whether the target has to be ejected: after too many failures, or after the first one since a recovery
+ */
+export function countFailure(target: Target, sentAtMs: number): boolean {
+  if (sentAtMs < target.succeededSentAtMs) return false;
   target.failures += 1;
   return target.failures >= (target.recovered ? maxFailures : 1);
 }
@@ -79,8 +90,9 @@ export function countProbeFailure(target: Target, others: boolean): boolean {
   return target.probeFailures >= (target.everReady ? maxProbeFailuresAlone : maxProbeFailuresAtStart);
 }
 
-export function countSuccess(target: Target): void {
+export function countSuccess(target: Target, sentAtMs: number): void {
   target.completed += 1;
+  target.succeededSentAtMs = Math.max(target.succeededSentAtMs, sentAtMs);
   target.failures = 0;
   target.recovered = true;
 }

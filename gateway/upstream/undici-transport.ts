@@ -8,6 +8,11 @@ import { BufferedResponse, maxBufferedBytes, type UpstreamHeaders } from './buff
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
 import type { Target } from './target.ts';
+import {
+  DeadConnectionError,
+  type UpstreamConnection,
+  type UpstreamHandler,
+} from './upstream-connections.ts';
 import { isConnectionLost, isUpstreamFault, upstreamError } from './upstream-error.ts';
 import type { Upstreams } from './upstreams.ts';
 
@@ -25,7 +30,7 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   requestBody: (res: Res) => Buffer | null;
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
-  /** Called with the time from sending the request to its outcome, whatever that is. */
+  /** Called with the time from first sending the request to its outcome, whatever that is. */
   onSettled: (res: Res, ms: number) => void;
   /** Throws if the upstream's response must not reach a client. */
   checkResponse: (status: number, headers: UpstreamHeaders) => void;
@@ -33,8 +38,8 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
 
 /**
  * A request that was not sent goes from target to target until one accepts it. One that was sent is sent once more if it
- * is a GET whose connection was lost before the response, which happens when the upstream closes an idle connection. A
- * POST that the upstream may have seen is never sent again.
+ * is a GET whose connection was lost before the response, which happens when the upstream closes an idle connection, or
+ * seems to be dead. A POST that the upstream may have seen is never sent again.
  */
 const maxTimesSent = 2;
 
@@ -72,7 +77,7 @@ function noHealthyUpstream(): GatewayError {
 /** One request and its response. Fails with the error that the client gets, if it can still get one. */
 class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   extends PendingResponse
-  implements Dispatcher.DispatchHandler
+  implements UpstreamHandler
 {
   readonly #options: UndiciTransportOptions<Req, Res>;
   readonly #timers: ResponseTimers;
@@ -82,6 +87,8 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   readonly #fail: (error: GatewayError) => void;
   readonly #headers: string[];
   readonly #response: BufferedResponse;
+  /** Set by the dispatcher when the request is given to a connection. */
+  connection?: UpstreamConnection;
   #target: Target;
   /** Set when a second target is needed. */
   #tried: Set<Target> | undefined;
@@ -91,7 +98,9 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   #queueTimer: NodeJS.Timeout | undefined;
   #timesSent = 0;
   #settled = false;
-  #sentAt: number | undefined;
+  #firstSentAt: number | undefined;
+  /** Time at which it was sent most recently. */
+  #sentAt = 0;
   /** Bytes that the client received since the timer was started. */
   #streamedBytes = 0;
   #clientReads = true;
@@ -130,7 +139,6 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   #send(): void {
     const { dispatcher, requestBody, timeoutMs } = this.#options;
     clearTimeout(this.#queueTimer);
-    this.#timers.stop(this);
     this.#controller = undefined;
     this.#epoch = this.#target.epoch;
     const request = {
@@ -154,8 +162,10 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#controller = controller;
     this.#timesSent += 1;
     this.#sentAt = performance.now();
+    this.#firstSentAt ??= this.#sentAt;
     if (this.#settled) controller.abort(new Error('nobody waits for the response any more'));
-    else this.#startTimer();
+    // A request that is sent again has no more time.
+    else if (this.startedAtMs === undefined) this.#startTimer();
   }
 
   onResponseStart(
@@ -163,6 +173,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     status: number,
     headers: UpstreamHeaders,
   ): void {
+    this.connection?.onResponse();
     if (status < 200) return;
     this.#options.checkResponse(status, headers);
     this.#response.start(status, headers);
@@ -183,14 +194,18 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
 
   onResponseEnd(): void {
     this.#response.end();
-    this.#options.upstreams.succeeded(this.#target, this.#epoch);
+    this.#options.upstreams.succeeded(this.#target, this.#epoch, this.#sentAt);
     this.#settle();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
     const isFault = isUpstreamFault(error);
-    if (isFault) this.#options.upstreams.failed(this.#target, this.#epoch, error);
+    // That a connection is dead says nothing about the target: new connections to it work.
+    if (isFault && !(error instanceof DeadConnectionError)) {
+      const sentAt = this.#controller === undefined ? performance.now() : this.#sentAt;
+      this.#options.upstreams.failed(this.#target, this.#epoch, sentAt, error);
+    }
     const next = isFault ? this.#nextTarget(error) : undefined;
     if (next === undefined) {
       const retry = { safe: isSafe(this.#req), idempotent: hasIdempotencyKey(this.#headers) };
@@ -225,8 +240,22 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
       this.#streamedBytes = 0;
       return true;
     }
-    this.#controller?.abort(new GatewayError('upstream_timeout', { cause: 'the response took too long' }));
+    const error = new GatewayError('upstream_timeout', { cause: 'the response took too long' });
+    if (this.#controller === undefined) this.#settle(error);
+    else this.#controller.abort(error);
     return false;
+  }
+
+  onStall(): void {
+    const { connection } = this;
+    if (this.#controller === undefined || connection === undefined) return;
+    if (this.#response.started || this.#timesSent >= maxTimesSent) return;
+    // They may have vanished together with this one. If they have not, opening new ones costs little.
+    connection.closeIdleSince(this.#sentAt);
+    const newOnesWork = this.#target.readyAtMs > this.#sentAt;
+    if (newOnesWork && isSafe(this.#req) && connection.seemsDeadSince(this.#sentAt)) {
+      this.#controller.abort(new DeadConnectionError());
+    }
   }
 
   #onQueueTimeout(): void {
@@ -248,7 +277,9 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     clearTimeout(this.#queueTimer);
     this.#timers.stop(this);
     this.#options.upstreams.release(this.#target);
-    if (this.#sentAt !== undefined) this.#options.onSettled(this.#res, performance.now() - this.#sentAt);
+    if (this.#firstSentAt !== undefined) {
+      this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt);
+    }
     if (error === undefined) this.#succeed();
     else this.#fail(error);
   }

@@ -28,12 +28,12 @@ export interface Upstreams {
    * Reports a complete response, whatever its status: the target's connections and its process work.
    * @param epoch of the target when the request was sent
    */
-  succeeded(target: Target, epoch: number): void;
+  succeeded(target: Target, epoch: number, sentAtMs: number): void;
   /**
    * Reports a request that failed because of the target.
    * @param epoch of the target when the request was sent
    */
-  failed(target: Target, epoch: number, error: unknown): void;
+  failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void;
   close(): Promise<void>;
 }
 
@@ -87,6 +87,7 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
 
   function probeSucceeded(target: Target, state: 'ready' | 'not_ready'): void {
     target.probeFailures = 0;
+    if (state === 'ready') target.readyAtMs = performance.now();
     if (target.state === 'down') {
       if (state === 'not_ready') return;
       target.probesToPass -= 1;
@@ -136,14 +137,14 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
     release(target) {
       target.inFlight -= 1;
     },
-    succeeded(target, epoch) {
+    succeeded(target, epoch, sentAtMs) {
       if (target.epoch !== epoch) return;
-      countSuccess(target);
+      countSuccess(target, sentAtMs);
       if (target.state === 'unknown') setState(target, 'ready');
     },
-    failed(target, epoch, error) {
+    failed(target, epoch, sentAtMs, error) {
       if (target.epoch !== epoch || target.state === 'down') return;
-      if (!countFailure(target)) return;
+      if (!countFailure(target, sentAtMs)) return;
       eject(target, error);
       // It may have been down for a moment only. Not so after a failed recovery.
       if (target.failedRecoveries === 0) void probeOnce(target);

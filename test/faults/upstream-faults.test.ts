@@ -73,6 +73,14 @@ describe('broken upstream responses', () => {
     await expect(send(pets, { key })).rejects.toThrow(/closed|terminated|aborted/);
   });
 
+  test('a response without a length that is too large to buffer is cut off when its connection is reset', async () => {
+    kit.upstream.response = ({ socket }) => {
+      const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n';
+      socket.write(`${head}[${'1,'.repeat(200_000)}1]`, () => setTimeout(() => socket.resetAndDestroy(), 50));
+    };
+    await expect(send(pets, { key })).rejects.toThrow(/closed|terminated|aborted/);
+  });
+
   test('a large response is not cut off because its client reads slowly', async () => {
     // More than all socket buffers between upstream and client take.
     const parts = 100;

@@ -43,6 +43,21 @@ function dripInto(socket: Socket, drop: string): void {
   socket.once('close', () => clearInterval(timer));
 }
 
+/** Sends raw bytes, and resets the connection when they have arrived. */
+const bytesThenReset = (name: string, status: BrokenResponse['status'], text: string): BrokenResponse => ({
+  name,
+  status,
+  response: ({ socket }) => void socket.write(text, () => setTimeout(() => socket.resetAndDestroy(), 50)),
+});
+
+/** Sends a complete response with content that is not JSON. */
+const content = (name: string, text: string): BrokenResponse => ({
+  name,
+  status: 502,
+  response: (_req, res) =>
+    void res.writeHead(200, { 'content-type': 'application/json' }).end(Buffer.from(text, 'latin1')),
+});
+
 export const brokenResponses: BrokenResponse[] = [
   {
     name: 'no response and a closed connection',
@@ -59,6 +74,13 @@ export const brokenResponses: BrokenResponse[] = [
   lastBytes('half a body', 502, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   lastBytes('half a body in chunks', 502, `${ok}Transfer-Encoding: chunked\r\n\r\n5\r\n[1, 2\r\n`),
   lastBytes('a chunk cut short', 502, `${ok}Transfer-Encoding: chunked\r\n\r\nff\r\n[1, 2`),
+  lastBytes('a body without a length that ends with its connection', 200, `${ok}\r\n[]`),
+  bytesThenReset('a body without a length on a connection that is reset', 502, `${ok}\r\n[]`),
+  bytesThenReset(
+    'a body of HTTP/1.0 on a connection that is reset',
+    502,
+    `${ok.replace('1.1', '1.0')}\r\n[]`,
+  ),
   bytes('half a body on an open connection', 504, `${ok}Content-Length: 100\r\n\r\n[1, 2`),
   bytes('garbage', 502, 'what is this?\r\n\r\n'),
   bytes('binary garbage', 502, `${'\x16\x03\x01\x00\xff'.repeat(50)}\r\n\r\n`),
@@ -79,13 +101,39 @@ export const brokenResponses: BrokenResponse[] = [
   bytes('an unsolicited second response', 200, `${complete}${complete.replace('[]', '{}')}`),
   bytes('a page of HTML', 502, complete.replace('application/json', 'text/html')),
   bytes('no Content-Type', 502, complete.replace(json, '')),
-  bytes('an unsolicited 100 Continue', 502, `HTTP/1.1 100 Continue\r\n\r\n${complete}`),
+  bytes('two Content-Types', 502, complete.replace(json, `${json}Content-Type: text/html\r\n`)),
+  bytes('a Content-Type like that of JSON', 502, complete.replace('/json', '/json-seq')),
+  bytes('a redirect', 502, complete.replace('200 OK', '302 Found\r\nLocation: http://10.0.0.1/')),
+  bytes('a redirect without Location', 502, complete.replace('200 OK', '307 Temporary Redirect')),
+  bytes('407', 502, complete.replace('200 OK', '407 Proxy Authentication Required')),
   bytes(
     'a switch to another protocol',
     502,
     'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
   ),
   // Written by Node, because the connection is reused.
+  content('a body that is not JSON', 'no'),
+  content('an empty body', ''),
+  content('a body that is not UTF-8', '["\xff"]'),
+  content('a long page of HTML as JSON', '<br/>abcd'.repeat(1000)),
+  {
+    name: 'an unsolicited 100 Continue',
+    status: 200,
+    response: (req, res) => {
+      res.writeContinue();
+      respondWithPets(req, res);
+    },
+  },
+  {
+    name: '100 Continue among other interim responses',
+    status: 200,
+    response: (req, res) => {
+      res.writeProcessing();
+      res.writeContinue();
+      res.writeContinue();
+      setTimeout(() => respondWithPets(req, res), 10);
+    },
+  },
   {
     name: '103 Early Hints first',
     status: 200,

@@ -5,6 +5,7 @@ const timeoutMs = 1000;
 /** Timers are checked once per 2% of the timeout. */
 const checkIntervalMs = 20;
 let timedOut: string[] = [];
+const stalled = new Set<string>();
 
 class NamedResponse extends PendingResponse {
   readonly #name: string;
@@ -21,11 +22,16 @@ class NamedResponse extends PendingResponse {
     timedOut.push(this.#name);
     return this.#extensions.pop() !== undefined;
   }
+
+  override onStall(): void {
+    stalled.add(this.#name);
+  }
 }
 
 beforeEach(() => {
   vi.useFakeTimers();
   timedOut = [];
+  stalled.clear();
 });
 
 afterEach(() => {
@@ -104,4 +110,19 @@ test('no interval runs while no response is pending', () => {
   vi.advanceTimersByTime(timeoutMs + checkIntervalMs);
   expect(timedOut).toEqual(['only']);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a response stalls after a fifth of its timeout, whatever becomes of the others', () => {
+  const timers = createResponseTimers(timeoutMs);
+  const second = new NamedResponse('second');
+  for (const response of [new NamedResponse('first'), second, new NamedResponse('third')])
+    timers.start(response);
+  vi.advanceTimersByTime(150);
+  timers.start(second);
+  expect(stalled).toEqual(new Set());
+  vi.advanceTimersByTime(100);
+  expect(stalled).toEqual(new Set(['first', 'third']));
+  vi.advanceTimersByTime(150);
+  expect(stalled).toEqual(new Set(['first', 'second', 'third']));
+  expect(timedOut).toEqual([]);
 });
