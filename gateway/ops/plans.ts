@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { planImpact, type PlanImpact } from '../operations/plan-impact.ts';
-import { assertPlan, createPlanStore, lacksLimits, type PlanRow } from '../operations/plan-store.ts';
+import { assertPlan, createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
 import type { Limits } from '../plans/limits.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
@@ -27,18 +27,29 @@ function listCommand(): Command {
       const lacking = rows.filter(lacksLimits).map(({ name }) => name);
       if (lacking.length > 0) {
         printError(
-          `warning: no valid limits are set for ${lacking.join(', ')}: a gateway that starts sets the defaults of missing ` +
-            'plans, running ones use their last valid limits; see: ops plans set --help',
+          `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
+            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
         );
       }
     });
 }
 
-function printPlans(rows: readonly PlanRow[]): void {
+function printPlans(rows: readonly ListedPlan[]): void {
+  const differ = rows.some(({ enforced }) => enforced !== undefined);
   printTable(
-    ['PLAN', 'MINUTE', 'DAY'],
-    rows.map(({ name, minute, day }) => [name, minute, day]),
+    ['PLAN', 'MINUTE', 'DAY', ...(differ ? ['ENFORCED BY GATEWAYS'] : [])],
+    rows.map(({ name, minute, day, enforced = [] }) => [
+      name,
+      minute,
+      day,
+      ...(differ ? [enforced.map(describeLimits).join(' or ')] : []),
+    ]),
   );
+}
+
+function describeLimits({ minute, day }: Pick<ListedPlan, 'minute' | 'day'>): string {
+  const limits = [minute === null ? '' : `${minute} a minute`, day === null ? '' : `${day} a day`];
+  return limits.filter((limit) => limit !== '').join(', ');
 }
 
 interface SetOptions extends ChangeOptions {
