@@ -5,6 +5,7 @@ import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { nearestName } from './nearest-name.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 
@@ -23,10 +24,13 @@ export interface ListedPlan extends PlanRow {
 export interface PlanStore {
   list(): Promise<ListedPlan[]>;
   /**
-   * Changes a plan, or makes it. In force on all gateways within a second; counters are kept.
-   * @throws InvalidOperation for enterprise, which has no limits, for an invalid name, and for a day limit on anonymous
+   * Changes a plan. In force on all gateways within a second; counters are kept.
+   * @param create makes the plan if there is none
+   * @throws InvalidOperation as assertPlan and assertExists do
    */
-  set(name: string, limits: Partial<Limits>): Promise<PlanRow>;
+  set(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanRow>;
+  /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
+  assertExists(name: string): Promise<void>;
 }
 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
@@ -39,7 +43,21 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
     return { ...row, enforced: inForce.map(({ minute, day }) => ({ minute, day })) };
   }
 
+  async function assertExists(name: string): Promise<void> {
+    const [listed, enforced, stored] = await Promise.all([
+      redis.smembers(redisKeys.planNames),
+      readEnforcedValues({ redis, now }),
+      redis.exists(redisKeys.plan(name)),
+    ]);
+    const names = [...Object.keys(builtInLimits), ...listed, ...enforced.keys.flatMap(planOfKey)];
+    if (stored === 1 || names.includes(name)) return;
+    throw new InvalidOperation(
+      `there is no plan named "${name}"; did you mean "${nearestName(name, names)}"? --create makes a new plan`,
+    );
+  }
+
   return {
+    assertExists,
     async list() {
       const [listed, enforced] = await Promise.all([
         redis.smembers(redisKeys.planNames),
@@ -53,8 +71,9 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
       const enterprise = { name: enterprisePlan, minute: null, day: null };
       return [...plans, enterprise, ...(await readRows([anonymousPlan]))];
     },
-    async set(name, limits) {
+    async set(name, limits, create) {
       assertPlan(name, limits);
+      if (!create) await assertExists(name);
       let after: PlanRow = { name, minute: null, day: null };
       await changeSettings(redis, redisKeys.plan(name), async (fields) => {
         const before = parseRow(name, [fields['minute'], fields['day']]);
@@ -70,7 +89,7 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
 
 /**
  * Checks the input of PlanStore.set.
- * @throws InvalidOperation as PlanStore.set does
+ * @throws InvalidOperation for enterprise, which has no limits, for an invalid name, and for a day limit on anonymous
  */
 export function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
   if (name === enterprisePlan) {

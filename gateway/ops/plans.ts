@@ -55,32 +55,36 @@ function describeLimits({ minute, day }: Pick<ListedPlan, 'minute' | 'day'>): st
 interface SetOptions extends ChangeOptions {
   minute?: number;
   day?: number;
+  create?: boolean;
   dryRun?: true;
 }
 
 function setCommand(): Command {
   return new Command('set')
-    .description('change a plan, or make a new one')
+    .description('change a plan; with --create, make a new one')
     .argument('<name>')
     .option('--minute <n>', 'limit of requests a minute', limitArgument)
     .option('--day <n>', 'limit of requests a UTC day', limitArgument)
+    .option('--create', 'make the plan if there is none with this name')
     .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (name: string, { minute, day, dryRun, as, json }: SetOptions) => {
+    .action(async (name: string, { minute, day, create = false, dryRun, as, json }: SetOptions) => {
       const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
-      if (dryRun) return printResult({ name, minute, day, ...(await previewLimits(name, limits)) }, json);
-      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits));
+      if (dryRun)
+        return printResult({ name, minute, day, ...(await previewLimits(name, limits, create)) }, json);
+      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits, create));
       printResult({ ...row }, json);
     });
 }
 
-async function previewLimits(name: string, limits: Partial<Limits>): Promise<PlanImpact> {
+async function previewLimits(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanImpact> {
   return withRedis(async (session) => {
     assertPlan(name, limits);
     const { minute, day } = limits;
     // Only anonymous has no day limit, and it has no keys.
     if (minute === undefined || day === undefined) throw new InvalidOperation(`no API key is on ${name}`);
+    if (!create) await createPlanStore(session).assertExists(name);
     return planImpact({
       redis: session.redis,
       keys: listedKeys(createApiKeyStore(session)),

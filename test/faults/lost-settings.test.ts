@@ -41,7 +41,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 6
       (await send(`${adminUrl}/metrics`)).text,
     )?.[1];
   const instanceRecords = async () => {
-    const ids = await redis.zrange(redisKeys.instances, 0, -1);
+    const ids = await redis.zrange(redisKeys.instances, '0', '-1');
     return Promise.all(ids.map((id) => redis.get(redisKeys.instance(id))));
   };
   const lines = ({ output }: Service) =>
