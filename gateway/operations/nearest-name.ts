@@ -7,7 +7,7 @@ export function nearestName(text: string, names: readonly string[]): string | un
 /** Levenshtein distance: the number of letters to insert, remove or replace. */
 function editDistance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...one].entries()) {
+  for (const [index, letter] of one.split('').entries()) {
     const next = [index + 1];
     for (let column = 1; column <= other.length; column += 1) {
       const replaced = (row[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
