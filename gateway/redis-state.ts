@@ -1,14 +1,17 @@
 import type { Logger } from 'pino';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { createPlans, seedPlans, type Plans } from './plans/plans.ts';
-import { createLiveBanPolicy, seedBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { createPlans, type Plans } from './plans/plans.ts';
+import { createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
+import { seedDefaults } from './quota/seed-defaults.ts';
+import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
+import { ignoreWrongTypes } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
@@ -57,7 +60,12 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   const plans = createPlans({ redis, invalidValues, now });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
   const hotKeys = createHotKeys({ redis, now });
-  const instances = createInstances({ redis, now });
+  const instances = createInstances({ redis, enforced, now });
+
+  function enforced(): EnforcedSettings {
+    const [own, bans] = [plans.enforced(), banPolicy.enforced()];
+    return { known: { ...own.known, ...bans.known }, defaults: { ...own.defaults, ...bans.defaults } };
+  }
 
   metrics.localMode.set(1);
   const gate = createRedisGate({
@@ -68,8 +76,11 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     onCommand: (ms) => metrics.redisSeconds.observe(ms / 1000),
   });
 
+  /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh(), instances.announce()]);
+    await Promise.all([plans.refresh(), banPolicy.refresh()]);
+    // After the settings were read, so that it publishes what is in force.
+    await ignoreWrongTypes([instances.announce()]);
   }
 
   const loggedRisks = new Set<string>();
@@ -80,10 +91,15 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     }
   }
 
+  let started = false;
   gate.beforeOpening(async () => {
-    // The scripts use TIME, which the Redis user may not be allowed to run.
-    await Promise.all([seedPlans(redis), seedBanPolicy(redis), redis.time()]);
+    // Later, what is missing was lost, and this instance still enforces it.
+    if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
+    // The scripts use TIME, which the Redis user may not be allowed to run. The announcement is a write, so that a Redis
+    // that refuses writes is not used.
+    await redis.time();
     await refresh();
+    started = true;
     await outageUsage.report();
     if (!isPrivate) void logRisks();
   });
@@ -92,7 +108,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
-    void refresh();
+    refresh().catch(() => {});
     // Requests may have been decided locally at the very moment in which Redis came back.
     if (outageUsage.pending() > 0) void outageUsage.report().catch(() => {});
   }, refreshMs);

@@ -1,12 +1,22 @@
 import type { Logger } from 'pino';
 
+/** Where the value comes from that is in force instead of an invalid one. */
+export type ValueSource = 'last_valid' | 'default' | 'none';
+
+const messages: Record<ValueSource, string> = {
+  last_valid: 'Redis value is invalid; the last valid one stays in force',
+  default: 'Redis value is invalid, and no running gateway has another one; the built-in default is in force',
+  none: 'Redis value is invalid, and no running gateway has another one; API keys that need it get 503',
+};
+
 /** Reports invalid values in Redis to operators, once for each change and not for each read. */
 export interface InvalidValues {
   /**
    * @param key Redis key that holds the value
    * @param issues what is wrong with it; an empty list if it is valid (again)
+   * @param inForce what is in force instead; by default the last valid value, which is not logged
    */
-  report(key: string, issues: readonly string[]): void;
+  report(key: string, issues: readonly string[], inForce?: { enforced: unknown; source: ValueSource }): void;
   /** Withdraws the report of a value that nobody uses any more. */
   forget(key: string): void;
 }
@@ -33,7 +43,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
 
   return {
     forget,
-    report(key, issues) {
+    report(key, issues, inForce) {
       const text = issues.join('; ');
       if (text === (known.get(key) ?? []).join('; ')) return;
       if (text === '') {
@@ -42,7 +52,8 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
       } else {
         known.set(key, issues);
         setGauge(labelOf(key), countIssues(labelOf(key)));
-        log.error({ key, issues }, 'Redis value is invalid; the last valid one stays in force');
+        const fields = { key, issues, ...(inForce === undefined ? {} : { enforced: inForce.enforced }) };
+        log.warn(fields, messages[inForce?.source ?? 'last_valid']);
       }
     },
   };

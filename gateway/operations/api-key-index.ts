@@ -1,4 +1,3 @@
-import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -107,10 +106,10 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
   };
 }
 
-/** A key that is pasted instead of its id must not get into Redis' slow log, nor into the output. */
+/** A key that is pasted instead of its id, even mistyped, must not get into Redis' slow log, nor into the output. */
 function assertNotKey(id: string): void {
-  if (!isWellFormedApiKey(id)) return;
+  if (!id.startsWith('pets_')) return;
   throw new InvalidOperation(
-    'this is an API key itself and not the id of one, such as key_…; see: ops keys list',
+    'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
   );
 }

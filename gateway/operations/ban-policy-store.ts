@@ -27,8 +27,8 @@ export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencie
       const fields = await readSettings(redis, redisKeys.banPolicy);
       if (Object.keys(fields).length === 0) {
         throw new InvalidOperation(
-          'no ban policy is set: a gateway that starts sets the default, running ones use their last valid one; ' +
-            'see: ops policy set --help',
+          'no ban policy is set: running gateways keep the one that they enforce; if there are none, a gateway that ' +
+            'starts uses the default, and sets it if none was ever set; see: ops policy set --help',
         );
       }
       return parse(fields, 'the ban policy is invalid');

@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { parseLimit } from '../plans/limits.ts';
-import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
+import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -8,7 +8,7 @@ import { readPlanLimits } from './plan-store.ts';
 
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 
-/** @throws InvalidOperation if the plan does not exist, or lacks a limit that the key does not set itself */
+/** @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set itself */
 export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {
@@ -18,6 +18,11 @@ export async function assertLimits(redis: RedisClient, { plan, minute, day }: Ke
   }
   const limits = plan === anonymousPlan ? [] : await readPlanLimits(redis, plan);
   if (limits.length === 0 || limits.some((limit) => parseLimit(limit) === undefined)) {
+    if (Object.hasOwn(defaultPlans, plan)) {
+      throw new InvalidOperation(
+        `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
+      );
+    }
     throw new InvalidOperation(`there is no plan named ${JSON.stringify(plan)}; see: ops plans list`);
   }
 }

@@ -1,10 +1,12 @@
 import { parseLimit, type Limits } from '../plans/limits.ts';
-import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
+import { anonymousPlan, builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { RecordChange } from './audit-log.ts';
+import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { nearestName } from './nearest-name.ts';
+import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
@@ -14,31 +16,64 @@ export interface PlanRow {
   day: number | null;
 }
 
+/** A plan with what running gateways enforce, if that is not what is stored: each different value once. */
+export interface ListedPlan extends PlanRow {
+  enforced?: Pick<PlanRow, 'minute' | 'day'>[];
+}
+
 export interface PlanStore {
-  list(): Promise<PlanRow[]>;
+  list(): Promise<ListedPlan[]>;
   /**
-   * Changes a plan, or makes it. In force on all gateways within a second; counters are kept.
-   * @throws InvalidOperation for enterprise, which has no limits, for an invalid name, and for a day limit on anonymous
+   * Changes a plan. In force on all gateways within a second; counters are kept.
+   * @param create makes the plan if there is none
+   * @throws InvalidOperation as assertPlan and assertExists do
    */
-  set(name: string, limits: Partial<Limits>): Promise<PlanRow>;
+  set(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanRow>;
+  /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
+  assertExists(name: string): Promise<void>;
 }
 
 const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
-export function createPlanStore({ redis, audit }: { redis: RedisClient; audit: RecordChange }): PlanStore {
-  async function readRow(name: string): Promise<PlanRow> {
-    return parseRow(name, await readPlanLimits(redis, name));
+export function createPlanStore({ redis, audit, now }: Session): PlanStore {
+  async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
+    const row = parseRow(name, await readPlanLimits(redis, name));
+    const inForce = enforced.of(redisKeys.plan(name)).map(({ minute, day }) => parseRow(name, [minute, day]));
+    if (inForce.every(({ minute, day }) => minute === row.minute && day === row.day)) return row;
+    return { ...row, enforced: inForce.map(({ minute, day }) => ({ minute, day })) };
+  }
+
+  async function assertExists(name: string): Promise<void> {
+    const [listed, enforced, stored] = await Promise.all([
+      redis.smembers(redisKeys.planNames),
+      readEnforcedValues({ redis, now }),
+      redis.exists(redisKeys.plan(name)),
+    ]);
+    const names = [...Object.keys(builtInLimits), ...listed, ...enforced.keys.flatMap(planOfKey)];
+    if (stored === 1 || names.includes(name)) return;
+    throw new InvalidOperation(
+      `there is no plan named "${name}"; did you mean "${nearestName(name, names)}"? --create makes a new plan`,
+    );
   }
 
   return {
+    assertExists,
     async list() {
-      const known = await redis.smembers(redisKeys.planNames);
-      const others = known.filter((name) => !Object.hasOwn(defaultPlans, name)).toSorted();
-      const plans = await Promise.all([...Object.keys(defaultPlans), ...others].map(readRow));
-      return [...plans, { name: enterprisePlan, minute: null, day: null }, await readRow(anonymousPlan)];
+      const [listed, enforced] = await Promise.all([
+        redis.smembers(redisKeys.planNames),
+        readEnforcedValues({ redis, now }),
+      ]);
+      // Without gw:plans, only the gateways know the operators' own plans.
+      const names = new Set(listed.length > 0 ? listed : enforced.keys.flatMap(planOfKey));
+      const others = [...names].filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
+      const readRows = (plans: string[]) => Promise.all(plans.map((name) => readRow(name, enforced)));
+      const plans = await readRows([...Object.keys(defaultPlans), ...others]);
+      const enterprise = { name: enterprisePlan, minute: null, day: null };
+      return [...plans, enterprise, ...(await readRows([anonymousPlan]))];
     },
-    async set(name, limits) {
+    async set(name, limits, create) {
       assertPlan(name, limits);
+      if (!create) await assertExists(name);
       let after: PlanRow = { name, minute: null, day: null };
       await changeSettings(redis, redisKeys.plan(name), async (fields) => {
         const before = parseRow(name, [fields['minute'], fields['day']]);
@@ -54,7 +89,7 @@ export function createPlanStore({ redis, audit }: { redis: RedisClient; audit: R
 
 /**
  * Checks the input of PlanStore.set.
- * @throws InvalidOperation as PlanStore.set does
+ * @throws InvalidOperation for enterprise, which has no limits, for an invalid name, and for a day limit on anonymous
  */
 export function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
   if (name === enterprisePlan) {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
+import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
@@ -23,6 +24,7 @@ export function keysCommand(): Command {
     .addCommand(keysIssueCommand())
     .addCommand(keysListCommand())
     .addCommand(showCommand())
+    .addCommand(keysFindCommand())
     .addCommand(setCommand())
     .addCommand(rotateCommand())
     .addCommand(revokeCommand())

@@ -19,9 +19,13 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(1);
 });
 
-/** Prints one line to standard error, whatever the message contains. */
+/** An API key, or most of one. Longer than the hint that a record has. */
+const keyLike = /(pets_[0-9A-Za-z]{4})[0-9A-Za-z]+/g;
+
+/** Prints one line to standard error, whatever the message contains. A key that was given as an argument is cut short. */
 export function printError(message: string): void {
-  process.stderr.write(`ops: ${printable(message.replaceAll(/\s*\n\s*/g, ' '))}\n`);
+  const line = message.replaceAll(/\s*\n\s*/g, ' ').replaceAll(keyLike, '$1…');
+  process.stderr.write(`ops: ${printable(line)}\n`);
 }
 
 /** Prints text. Waits for a slow reader, so that a long list does not fill the memory. */

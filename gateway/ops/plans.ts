@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { planImpact, type PlanImpact } from '../operations/plan-impact.ts';
-import { assertPlan, createPlanStore, lacksLimits, type PlanRow } from '../operations/plan-store.ts';
+import { assertPlan, createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
 import type { Limits } from '../plans/limits.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
@@ -27,49 +27,64 @@ function listCommand(): Command {
       const lacking = rows.filter(lacksLimits).map(({ name }) => name);
       if (lacking.length > 0) {
         printError(
-          `warning: no valid limits are set for ${lacking.join(', ')}: a gateway that starts sets the defaults of missing ` +
-            'plans, running ones use their last valid limits; see: ops plans set --help',
+          `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
+            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
         );
       }
     });
 }
 
-function printPlans(rows: readonly PlanRow[]): void {
+function printPlans(rows: readonly ListedPlan[]): void {
+  const differ = rows.some(({ enforced }) => enforced !== undefined);
   printTable(
-    ['PLAN', 'MINUTE', 'DAY'],
-    rows.map(({ name, minute, day }) => [name, minute, day]),
+    ['PLAN', 'MINUTE', 'DAY', ...(differ ? ['ENFORCED BY GATEWAYS'] : [])],
+    rows.map(({ name, minute, day, enforced = [] }) => [
+      name,
+      minute,
+      day,
+      ...(differ ? [enforced.map(describeLimits).join(' or ')] : []),
+    ]),
   );
+}
+
+function describeLimits({ minute, day }: Pick<ListedPlan, 'minute' | 'day'>): string {
+  const limits = [minute === null ? '' : `${minute} a minute`, day === null ? '' : `${day} a day`];
+  return limits.filter((limit) => limit !== '').join(', ');
 }
 
 interface SetOptions extends ChangeOptions {
   minute?: number;
   day?: number;
+  create?: boolean;
   dryRun?: true;
 }
 
 function setCommand(): Command {
   return new Command('set')
-    .description('change a plan, or make a new one')
+    .description('change a plan; with --create, make a new one')
     .argument('<name>')
     .option('--minute <n>', 'limit of requests a minute', limitArgument)
     .option('--day <n>', 'limit of requests a UTC day', limitArgument)
+    .option('--create', 'make the plan if there is none with this name')
     .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (name: string, { minute, day, dryRun, as, json }: SetOptions) => {
+    .action(async (name: string, { minute, day, create = false, dryRun, as, json }: SetOptions) => {
       const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
-      if (dryRun) return printResult({ name, minute, day, ...(await previewLimits(name, limits)) }, json);
-      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits));
+      if (dryRun)
+        return printResult({ name, minute, day, ...(await previewLimits(name, limits, create)) }, json);
+      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits, create));
       printResult({ ...row }, json);
     });
 }
 
-async function previewLimits(name: string, limits: Partial<Limits>): Promise<PlanImpact> {
+async function previewLimits(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanImpact> {
   return withRedis(async (session) => {
     assertPlan(name, limits);
     const { minute, day } = limits;
     // Only anonymous has no day limit, and it has no keys.
     if (minute === undefined || day === undefined) throw new InvalidOperation(`no API key is on ${name}`);
+    if (!create) await createPlanStore(session).assertExists(name);
     return planImpact({
       redis: session.redis,
       keys: listedKeys(createApiKeyStore(session)),

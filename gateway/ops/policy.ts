@@ -1,6 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Command } from 'commander';
 import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
-import type { BanPolicy } from '../quota/ban-policy.ts';
+import { readEnforcedValues } from '../operations/enforced-values.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import type { Session } from '../operations/session.ts';
+import { banPolicySchema, type BanPolicy } from '../quota/ban-policy.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import {
   asOption,
   booleanArgument,
@@ -9,7 +14,7 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 export function policyCommand(): Command {
@@ -24,8 +29,43 @@ function showCommand(): Command {
     .description('the ban policy')
     .addOption(jsonOption())
     .action(async ({ json }: JsonOption) => {
-      printPolicy(await withRedis((session) => createBanPolicyStore(session).show()), json);
+      const { policy, problem, enforced } = await withRedis(readPolicy);
+      if (json) printJson({ ...policy, ...(enforced.length > 0 ? { enforced } : {}) });
+      else printFields({ ...formatPolicy(policy ?? {}), ...describeEnforced(enforced) });
+      if (problem !== undefined) printError(`warning: ${problem}`);
     });
+}
+
+interface ShownPolicy {
+  /** Undefined if none is set, or it is invalid. */
+  policy?: BanPolicy;
+  problem?: string;
+  /** What running gateways enforce, if that is not what is set: each different policy once. */
+  enforced: BanPolicy[];
+}
+
+/** @throws InvalidOperation if none is set or it is invalid, and no gateway runs */
+async function readPolicy(session: Session): Promise<ShownPolicy> {
+  const values = (await readEnforcedValues(session)).of(redisKeys.banPolicy);
+  const enforced = values.flatMap((fields) => banPolicySchema.safeParse(fields).data ?? []);
+  try {
+    const policy = await createBanPolicyStore(session).show();
+    return { policy, enforced: enforced.every((other) => isDeepStrictEqual(other, policy)) ? [] : enforced };
+  } catch (error) {
+    if (!(error instanceof InvalidOperation) || enforced.length === 0) throw error;
+    return { problem: error.message, enforced };
+  }
+}
+
+function describeEnforced(policies: readonly BanPolicy[]): Record<string, string> {
+  if (policies.length === 0) return {};
+  return { 'enforced by gateways': policies.map(describePolicy).join(' or ') };
+}
+
+function describePolicy(policy: BanPolicy): string {
+  return Object.entries(policy)
+    .map(([field, value]) => `${field} ${value}`)
+    .join(', ');
 }
 
 /** Larger than any field may be: the policy's schema has the limits of each field. */
@@ -52,5 +92,9 @@ function setCommand(): Command {
 
 function printPolicy(policy: BanPolicy, json: true | undefined): void {
   if (json) printJson(policy);
-  else printFields({ ...policy, enabled: String(policy.enabled) });
+  else printFields(formatPolicy(policy));
+}
+
+function formatPolicy(policy: Partial<BanPolicy>): Record<string, string | number> {
+  return Object.fromEntries(Object.entries(policy).map(([field, value]) => [field, String(value)]));
 }

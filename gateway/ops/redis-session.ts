@@ -5,13 +5,11 @@ import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
 import { waitForDisk } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
-import { seedPlans } from '../plans/plans.ts';
-import { seedBanPolicy } from '../quota/ban-policy.ts';
+import { seedDefaults } from '../quota/seed-defaults.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
 import { failOnClosedPipe, printError } from './output.ts';
 
 /** The command can't be executed here and now, although its input is valid. */
@@ -56,10 +54,7 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }) => {
     await assertTypes(redis);
-    // Seed defaults only if no gateway is running: running gateways still use lost limits, and must not get others.
-    if ((await redis.zcard(redisKeys.instances)) === 0) {
-      await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
-    }
+    await seedDefaults(redis, who);
     failOnClosedPipe();
     const changed = new Set<string>();
     const recordChange = createAuditLog({ redis, who });

@@ -1,8 +1,8 @@
-import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
+import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { ignoreWrongTypes, isWrongType } from '../redis/redis-errors.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { seedSettings } from '../redis/seed-settings.ts';
 import { maxLimit, parseLimit, type Limits } from './limits.ts';
 
 /** Limits of the specification, section 8.2. Redis is seeded with them once, and decides from then on. */
@@ -19,16 +19,11 @@ export const enterprisePlan = 'enterprise';
 export const anonymousPlan = 'anonymous';
 const defaultAnonymousMinute = 60;
 
-/** Writes the defaults if Redis has no values yet. Never overwrites an operator's value. */
-export async function seedPlans(redis: RedisClient): Promise<void> {
-  await ignoreWrongTypes([
-    ...Object.entries(defaultPlans).flatMap(([name, { minute, day }]) => [
-      redis.sadd(redisKeys.planNames, name),
-      seedSettings(redis, redisKeys.plan(name), { minute, day }),
-    ]),
-    seedSettings(redis, redisKeys.plan(anonymousPlan), { minute: defaultAnonymousMinute }),
-  ]);
-}
+/** Limits of the plans that always exist. `anonymous` is one of them. */
+export const builtInLimits: Readonly<Record<string, Partial<Limits>>> = {
+  ...defaultPlans,
+  [anonymousPlan]: { minute: defaultAnonymousMinute },
+};
 
 export interface Plans {
   /**
@@ -40,8 +35,13 @@ export interface Plans {
   anonymousMinute(): number;
   /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
   ensureLoaded(name: string): Promise<void>;
-  /** Reads all loaded plans again. Never rejects: an unreadable or invalid value leaves the last valid one. */
+  /**
+   * Reads all loaded plans again. Never rejects: an unreadable or invalid value leaves the last valid one, or that of
+   * another gateway.
+   */
   refresh(): Promise<void>;
+  /** Limits in force by the Redis key of the plan: last valid ones, and defaults in place of unknown ones. */
+  enforced(): { known: SettingsByKey; defaults: SettingsByKey };
 }
 
 /** A key in use is read again, and its plan with it, more often than this. */
@@ -55,56 +55,75 @@ interface PlansDependencies {
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
 export function createPlans({ redis, invalidValues, now }: PlansDependencies): Plans {
-  const limits = new Map<string, Partial<Limits>>(Object.entries(defaultPlans));
+  /** Last valid limits, from Redis or from another gateway. */
+  const known = new Map<string, Partial<Limits>>(Object.keys(builtInLimits).map((name) => [name, {}]));
+  /** Limits in force: the known ones, and defaults below them. */
+  const limits = new Map<string, Partial<Limits>>(Object.entries(builtInLimits));
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
-  let anonymousMinute = defaultAnonymousMinute;
+
+  function learn(name: string, found: Partial<Limits>): void {
+    known.set(name, { ...known.get(name), ...found });
+    limits.set(name, { ...builtInLimits[name], ...known.get(name) });
+  }
+
+  const lackedFields = (name: string) =>
+    fieldsOf(name).filter((field) => known.get(name)?.[field] === undefined);
+
+  const lacks = (name: string) => lackedFields(name).length > 0;
+
+  /** Takes over what other gateways enforce, in place of limits that are not known here. Never rejects. */
+  async function takeOver(): Promise<void> {
+    const others = await readEnforcedSettings(redis).catch(() => []);
+    for (const settings of others) {
+      for (const [key, texts] of Object.entries(settings.known)) {
+        const [name] = planOfKey(key);
+        if (name === undefined) continue;
+        const fields = lackedFields(name).filter((field) => parseLimit(texts[field]) !== undefined);
+        if (fields.length > 0)
+          learn(
+            name,
+            parseLimits(fields, (field) => texts[field]),
+          );
+      }
+    }
+  }
 
   /** An operator's own plan is reported only while keys on it are in use. */
   function report(name: string, issues: string[]): void {
     const key = redisKeys.plan(name);
-    const usedMs = usedAtMs.get(name);
-    if (usedMs === undefined || now() - usedMs < inUseMs) invalidValues.report(key, issues);
+    const usedMs = usedAtMs.get(name) ?? Number.NEGATIVE_INFINITY;
+    const isInUse = Object.hasOwn(builtInLimits, name) || now() - usedMs < inUseMs;
+    if (isInUse) invalidValues.report(key, issues, { enforced: limits.get(name), source: sourceOf(name) });
     else invalidValues.forget(key);
   }
 
+  function sourceOf(name: string): ValueSource {
+    if (!lacks(name)) return 'last_valid';
+    return Object.hasOwn(builtInLimits, name) ? 'default' : 'none';
+  }
+
+  /** If Redis is unavailable, nothing changes. */
   async function refreshPlan(name: string): Promise<void> {
-    const values = await readFields(name, ['minute', 'day']);
-    if (values === undefined) return;
-    const [minute, day] = values;
-    const lastValid = limits.get(name);
-    limits.set(name, {
-      ...lastValid,
-      ...(minute === undefined ? {} : { minute }),
-      ...(day === undefined ? {} : { day }),
-    });
-  }
-
-  async function refreshAnonymous(): Promise<void> {
-    const values = await readFields(anonymousPlan, ['minute']);
-    anonymousMinute = values?.[0] ?? anonymousMinute;
-  }
-
-  /** @returns undefined if Redis is unavailable; an undefined element for a field that is not a limit */
-  async function readFields(name: string, fields: string[]): Promise<(number | undefined)[] | undefined> {
+    const fields = fieldsOf(name);
     let texts: (string | null)[];
     try {
       texts = await redis.hmget(redisKeys.plan(name), ...fields);
     } catch (error) {
       if (isWrongType(error)) report(name, ['is not a hash']);
-      return undefined;
+      return;
     }
-    const values = texts.map(parseLimit);
+    const textOf = (field: keyof Limits) => texts[fields.indexOf(field)];
+    learn(name, parseLimits(fields, textOf));
     report(
       name,
-      fields.flatMap((field, index) => {
-        if (values[index] !== undefined) return [];
-        return texts[index] === null
+      fields.flatMap((field) => {
+        if (parseLimit(textOf(field)) !== undefined) return [];
+        return textOf(field) === null
           ? [`${field} is missing`]
           : [`${field} is not a whole number from 1 to ${maxLimit}`];
       }),
     );
-    return values;
   }
 
   return {
@@ -115,14 +134,51 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
       if (minuteLimit === undefined || dayLimit === undefined) return undefined;
       return { minute: minuteLimit, day: dayLimit };
     },
-    anonymousMinute: () => anonymousMinute,
+    anonymousMinute: () => limits.get(anonymousPlan)?.minute ?? defaultAnonymousMinute,
     async ensureLoaded(name) {
       if (name === enterprisePlan) return;
-      if (!Object.hasOwn(defaultPlans, name)) usedAtMs.set(name, now());
-      if (!limits.has(name)) await refreshPlan(name);
+      if (!Object.hasOwn(builtInLimits, name)) usedAtMs.set(name, now());
+      if (known.has(name)) return;
+      await refreshPlan(name);
+      if (lacks(name)) await takeOver();
     },
     async refresh() {
-      await Promise.all([refreshAnonymous(), ...Array.from(limits.keys(), refreshPlan)]);
+      if (Array.from(known.keys()).some(lacks)) await takeOver();
+      await Promise.all(Array.from(known.keys(), refreshPlan));
+    },
+    enforced() {
+      const settings: ReturnType<Plans['enforced']> = { known: {}, defaults: {} };
+      for (const [name, all] of limits) {
+        const key = redisKeys.plan(name);
+        const own = textFields(known.get(name) ?? {});
+        const rest = Object.entries(textFields(all)).filter(([field]) => !Object.hasOwn(own, field));
+        if (Object.keys(own).length > 0) settings.known[key] = own;
+        if (rest.length > 0) settings.defaults[key] = Object.fromEntries(rest);
+      }
+      return settings;
     },
   };
+}
+
+function fieldsOf(name: string): (keyof Limits)[] {
+  return name === anonymousPlan ? ['minute'] : ['minute', 'day'];
+}
+
+/** @returns the valid ones */
+function parseLimits(
+  fields: readonly (keyof Limits)[],
+  textOf: (field: keyof Limits) => string | null | undefined,
+): Partial<Limits> {
+  const limits: Partial<Limits> = {};
+  for (const field of fields) {
+    const limit = parseLimit(textOf(field));
+    if (limit !== undefined) limits[field] = limit;
+  }
+  return limits;
+}
+
+/** @returns the name of the plan, or nothing if it is the Redis key of something else */
+export function planOfKey(key: string): string[] {
+  const prefix = redisKeys.plan('');
+  return key.startsWith(prefix) ? [key.slice(prefix.length)] : [];
 }

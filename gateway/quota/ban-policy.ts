@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { ignoreWrongTypes, isWrongType } from '../redis/redis-errors.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { seedSettings } from '../redis/seed-settings.ts';
 
 /** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
 export interface BanPolicy {
@@ -62,11 +62,6 @@ export const banPolicySchema = z
     error: 'is more than windowSeconds, and at most one violation is counted a second',
   });
 
-/** Writes the defaults if Redis has no ban policy yet. */
-export async function seedBanPolicy(redis: RedisClient): Promise<void> {
-  await ignoreWrongTypes([seedSettings(redis, redisKeys.banPolicy, { ...defaultBanPolicy })]);
-}
-
 /** Formats the policy for consume.lua: five numbers, of which the first is 0 for no bans. */
 export function formatScriptArgument(policy: BanPolicy): string {
   const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
@@ -78,8 +73,13 @@ export interface LiveBanPolicy {
   current(): BanPolicy;
   /** The policy as consume.lua expects it. Made when the policy is read, and not for each request. */
   scriptArgument(): string;
-  /** Reads the policy again. Never rejects: an unreadable or invalid policy leaves the last valid one. */
+  /**
+   * Reads the policy again. Never rejects: an unreadable or invalid policy leaves the last valid one, or that of another
+   * gateway.
+   */
   refresh(): Promise<void>;
+  /** The policy in force by its Redis key: the last valid one, or the default if there was none yet. */
+  enforced(): { known: SettingsByKey; defaults: SettingsByKey };
 }
 
 interface LiveBanPolicyDependencies {
@@ -90,23 +90,48 @@ interface LiveBanPolicyDependencies {
 export function createLiveBanPolicy({ redis, invalidValues }: LiveBanPolicyDependencies): LiveBanPolicy {
   let current: BanPolicy = defaultBanPolicy;
   let argument = formatScriptArgument(current);
+  /** Whether the policy comes from Redis or another gateway. */
+  let known = false;
+
+  function use(policy: BanPolicy): void {
+    current = policy;
+    argument = formatScriptArgument(policy);
+    known = true;
+  }
+
+  /** Takes over what another gateway enforces. Never rejects. */
+  async function takeOver(): Promise<void> {
+    const others = await readEnforcedSettings(redis).catch(() => []);
+    for (const settings of others) {
+      const parsed = banPolicySchema.safeParse(settings.known[redisKeys.banPolicy]);
+      if (parsed.success) return use(parsed.data);
+    }
+  }
+
+  function report(issues: string[]): void {
+    const source = known ? 'last_valid' : 'default';
+    invalidValues.report(redisKeys.banPolicy, issues, { enforced: current, source });
+  }
+
   return {
     current: () => current,
     scriptArgument: () => argument,
     async refresh() {
+      if (!known) await takeOver();
       let fields: Record<string, string>;
       try {
         fields = await redis.hgetall(redisKeys.banPolicy);
       } catch (error) {
-        if (isWrongType(error)) invalidValues.report(redisKeys.banPolicy, ['is not a hash']);
+        if (isWrongType(error)) report(['is not a hash']);
         return;
       }
       const parsed = banPolicySchema.safeParse(fields);
-      if (parsed.success) {
-        current = parsed.data;
-        argument = formatScriptArgument(current);
-      }
-      invalidValues.report(redisKeys.banPolicy, parsed.success ? [] : describeIssues(parsed.error));
+      if (parsed.success) use(parsed.data);
+      report(parsed.success ? [] : describeIssues(parsed.error));
+    },
+    enforced() {
+      const settings = { [redisKeys.banPolicy]: textFields(current) };
+      return known ? { known: settings, defaults: {} } : { known: {}, defaults: settings };
     },
   };
 }

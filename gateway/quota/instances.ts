@@ -1,11 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { EnforcedSettings } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface Instances {
   /** Number of live gateways with this one; at least 1. The last known number while Redis is unavailable. */
   count(): number;
-  /** Announces this instance and counts the others. Never rejects. */
+  /**
+   * Announces this instance with the settings that it enforces, and counts the others.
+   * @throws Error if Redis refuses the writes, or is unavailable: the last count stays
+   */
   announce(): Promise<void>;
   /** Takes this instance off the list, at shutdown. Never rejects. */
   leave(): Promise<void>;
@@ -14,31 +18,52 @@ export interface Instances {
 const aliveMs = 5000;
 const keptSeconds = 60;
 
+interface InstancesDependencies {
+  redis: RedisClient;
+  /** Settings that this instance enforces now. */
+  enforced: () => EnforcedSettings;
+  now: () => number;
+}
+
 /**
  * Each instance has to know how many there are, because during an outage each one admits its share of a limit. Scores
  * are times of the instances' own clocks: a skew of a few seconds only delays the notice of a dead one.
  */
-export function createInstances({ redis, now }: { redis: RedisClient; now: () => number }): Instances {
+export function createInstances({ redis, enforced, now }: InstancesDependencies): Instances {
   const id = randomUUID();
   let count = 1;
+  let published = '';
+
+  /** Writes the record only if it has changed, or was lost with everything else in Redis. */
+  async function publish(): Promise<void> {
+    const settings = enforced();
+    const record = JSON.stringify(settings);
+    if (record === published && (await redis.expire(redisKeys.instance(id), keptSeconds)) === 1) return;
+    const known = Object.keys(settings.known);
+    await Promise.all([
+      redis.set(redisKeys.instance(id), record, 'EX', keptSeconds),
+      known.length > 0 ? redis.sadd(redisKeys.settings, ...known) : 0,
+    ]);
+    published = record;
+  }
+
   return {
     count: () => count,
     async announce() {
       const key = redisKeys.instances;
-      try {
-        const [, , , live] = await Promise.all([
-          redis.zadd(key, now(), id),
-          redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
-          redis.expire(key, keptSeconds),
-          redis.zcount(key, now() - aliveMs, '+inf'),
-        ]);
-        count = Math.max(1, live);
-      } catch {
-        // Redis is unavailable: the last count stays.
-      }
+      const [, , , live] = await Promise.all([
+        redis.zadd(key, now(), id),
+        redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
+        redis.expire(key, keptSeconds),
+        redis.zcount(key, now() - aliveMs, '+inf'),
+      ]);
+      count = Math.max(1, live);
+      await publish();
     },
     async leave() {
-      await redis.zrem(redisKeys.instances, id).catch(() => 0);
+      await Promise.all([redis.zrem(redisKeys.instances, id), redis.del(redisKeys.instance(id))]).catch(
+        () => 0,
+      );
     },
   };
 }

@@ -9,6 +9,7 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.bans, 'zset'],
   [redisKeys.audit, 'stream'],
   [redisKeys.instances, 'zset'],
+  [redisKeys.settings, 'set'],
 ]);
 
 /** @returns undefined for a key that is not the gateway's, or that may have any type */

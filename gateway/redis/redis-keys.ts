@@ -41,6 +41,12 @@ export const redisKeys = {
   apiKeysByCreation: 'gw:keys',
   /** Sorted set with expiry: live gateway instances by the time they were last seen. */
   instances: 'gw:instances',
+  /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
+  instance: (id: string) => `gw:instance:${id}`,
+  /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
+  settings: 'gw:settings',
+  /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
+  seeding: 'gw:seeding',
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;

@@ -1,17 +1,70 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isGatewayRunning } from './enforced-settings.ts';
+import { createAuditLog } from './record-change.ts';
 import type { RedisClient } from './redis-client.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** A hash of settings and its default. */
+export interface DefaultSetting {
+  key: string;
+  fields: Record<string, string>;
+  /** Operation and target for the audit log. */
+  action: string;
+  target: string;
+}
+
+interface SeedSettingsOptions {
+  redis: RedisClient;
+  defaults: readonly DefaultSetting[];
+  /** Name for the audit log. */
+  who: string;
+  /** Time in which gateways that run would announce themselves again, if Redis has lost everything. */
+  heartbeatMs: number;
+}
+
+/** Maximum time that the writer of the defaults may take, beyond its wait for a heartbeat. */
+const seedingMs = 2000;
+const pollMs = 50;
 
 /**
- * Writes defaults if there is no such hash yet. A hash with a missing field was edited by hand: filling the field in
- * would put a number into force that nobody has asked for.
+ * Writes defaults of settings that were never set, if no gateway runs: running gateways still enforce a lost value, and
+ * must not get another one. Of several callers at once, one writes and the others wait for it.
+ * @returns whether this caller wrote them
  */
-export async function seedSettings(
+export async function seedSettings(options: SeedSettingsOptions): Promise<boolean> {
+  const { redis, defaults, who, heartbeatMs } = options;
+  const audit = createAuditLog({ redis, who });
+  for (;;) {
+    if ((await findNeverSet(redis, defaults)).length === 0 || (await isGatewayRunning(redis))) return false;
+    const taken = await redis.set(redisKeys.seeding, who, 'PX', heartbeatMs + seedingMs, 'NX');
+    if (taken === 'OK') break;
+    await sleep(pollMs);
+  }
+  try {
+    await sleep(heartbeatMs);
+    if (await isGatewayRunning(redis)) return false;
+    for (const { key, fields, action, target } of await findNeverSet(redis, defaults)) {
+      await audit({ action, target, before: null, after: fields });
+      // Only if the hash is still empty: an operator may have set it in between.
+      await redis.setFields(key, 0, ...Object.entries(fields).flat());
+      // Last, so that an interrupted start is made up for by the next one.
+      await redis.sadd(redisKeys.settings, key);
+    }
+    return true;
+  } finally {
+    await redis.del(redisKeys.seeding).catch(() => 0);
+  }
+}
+
+/** Settings that do not exist and never did. Remembers those that exist. */
+async function findNeverSet(
   redis: RedisClient,
-  key: string,
-  defaults: Record<string, unknown>,
-): Promise<void> {
-  if ((await redis.exists(key)) === 1) return;
-  // Field by field, so that two instances that seed at once do not overwrite an operator's value in between.
-  await Promise.all(
-    Object.entries(defaults).map(([field, value]) => redis.hsetnx(key, field, String(value))),
-  );
+  defaults: readonly DefaultSetting[],
+): Promise<DefaultSetting[]> {
+  const onceSet = new Set(await redis.smembers(redisKeys.settings));
+  const unknown = defaults.filter(({ key }) => !onceSet.has(key));
+  const exist = await Promise.all(unknown.map(({ key }) => redis.exists(key)));
+  const present = unknown.filter((_setting, index) => exist[index] === 1).map(({ key }) => key);
+  if (present.length > 0) await redis.sadd(redisKeys.settings, ...present);
+  return unknown.filter((_setting, index) => exist[index] !== 1);
 }

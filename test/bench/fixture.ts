@@ -5,8 +5,7 @@ import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { createApiKeyStore, type NewApiKey } from '../../gateway/operations/api-key-store.ts';
 import { createAuditLog } from '../../gateway/operations/audit-log.ts';
 import { maxLimit } from '../../gateway/plans/limits.ts';
-import { seedPlans } from '../../gateway/plans/plans.ts';
-import { seedBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
 import { withPrelude } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -102,6 +101,6 @@ export function startRedis(directory: string, port: number): Promise<PinnedProce
 
 /** Bans are disabled, so that exhausted keys stay refused by their quota. */
 async function seed(redis: Awaited<ReturnType<typeof connectRedis>>): Promise<void> {
-  await Promise.all([seedPlans(redis), seedBanPolicy(redis)]);
+  await seedDefaults(redis, 'benchmark', 0);
   await redis.hset(redisKeys.banPolicy, 'enabled', 'false');
 }

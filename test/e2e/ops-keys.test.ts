@@ -178,7 +178,7 @@ describe('the life cycle of keys', () => {
       expect(withoutPlan.stderr).toMatch(/^ops: line \d+: there is no plan named "gold"/);
       expect((await other.redis.keys('gw:key*')).length).toBe(0);
 
-      await run('plans', 'set', 'gold', '--minute', '5', '--day', '50');
+      await run('plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50');
       const first = await run('keys', 'import', file, '--json');
       expect(JSON.parse(first.stdout)).toEqual({
         added: lines.length,

@@ -163,7 +163,7 @@ describe('operating a running gateway', () => {
   });
 
   test('plans set --dry-run reports how many keys are over the limits, and changes nothing', async () => {
-    await kit.json('plans', 'set', 'silver', '--minute', '100', '--day', '1000');
+    await kit.json('plans', 'set', 'silver', '--create', '--minute', '100', '--day', '1000');
     const [busy, calm, own] = await Promise.all([
       kit.issue({ plan: 'silver' }),
       kit.issue({ plan: 'silver' }),
@@ -257,7 +257,7 @@ describe('operating a running gateway', () => {
       await kit.json('keys', 'set', id, '--plan', 'pro', '--as', 'Alice A.');
       await kit.json('keys', 'revoke', id, '--as', 'bob');
       await kit.json('keys', 'revoke', id, '--as', 'nobody: it is revoked already');
-      await kit.json('plans', 'set', 'audited', '--minute', '1', '--day', '2');
+      await kit.json('plans', 'set', 'audited', '--create', '--minute', '1', '--day', '2');
       await kit.json('policy', 'set', '--violations', '11', '--as', 'eve');
       await kit.json('policy', 'set', '--violations', '10');
       const entries = await kit.json<AuditEntry[]>('audit', '--count', '6');
@@ -291,7 +291,7 @@ describe('operating a running gateway', () => {
       const keys = await kit.redis.zcard(redisKeys.apiKeysByCreation);
       for (const args of [
         ['keys', 'issue', '--plan', 'free', '--name', 'x'],
-        ['plans', 'set', 'unaudited', '--minute', '1', '--day', '1'],
+        ['plans', 'set', 'unaudited', '--create', '--minute', '1', '--day', '1'],
       ]) {
         const { code, stdout, stderr } = await kit.run(...args);
         expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -324,7 +324,7 @@ describe('operating a running gateway', () => {
       await expect.poll(output).toMatch(/\n$/);
       // Longer than one blocking read.
       await sleep(1500);
-      await kit.json('plans', 'set', 'followed', '--minute', '1', '--day', '2', '--as', 'carol');
+      await kit.json('plans', 'set', 'followed', '--create', '--minute', '1', '--day', '2', '--as', 'carol');
       await expect.poll(output).toContain('"who":"carol"');
       expect(
         output()
@@ -340,7 +340,7 @@ describe('operating a running gateway', () => {
       await kit.server.kill();
       await expect.poll(output).toContain('ops: Redis is unavailable; retrying');
       await kit.server.restart();
-      await kit.json('plans', 'set', 'followed', '--minute', '3', '--day', '4', '--as', 'dora');
+      await kit.json('plans', 'set', 'followed', '--create', '--minute', '3', '--day', '4', '--as', 'dora');
       await expect.poll(output).toContain('"who":"dora"');
       expect(child.exitCode).toBeNull();
     });
@@ -351,7 +351,7 @@ describe('operating a running gateway', () => {
       for (let index = 0; index < 100_500; index += 1)
         pipeline.xadd(redisKeys.audit, `${now + 1000}-${index + 1}`, 'who', 'filler');
       await pipeline.exec();
-      await kit.json('plans', 'set', 'followed', '--minute', '2', '--day', '2');
+      await kit.json('plans', 'set', 'followed', '--create', '--minute', '2', '--day', '2');
       expect(await kit.redis.xlen(redisKeys.audit)).toBeLessThan(100_300);
       const [last] = (await kit.json<AuditEntry[]>('audit', '--count', '1')).slice(-1);
       expect(last).toMatchObject({ action: 'plans.set' });

@@ -191,11 +191,11 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     const plans = await run('plans', 'list', '--json');
     expect(JSON.parse(plans.stdout)).toContainEqual({ name: 'pro', minute: null, day: null });
     expect(plans.stderr).toMatch(
-      /^ops: warning: no valid limits are set for free, pro, business, anonymous: a gateway that starts .*\n$/,
+      /^ops: warning: no valid limits are set for free, pro, business, anonymous: running gateways keep .*\n$/,
     );
     expect(await run('policy', 'show')).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^ops: no ban policy is set: a gateway that starts .*\n$/) as string,
+      stderr: expect.stringMatching(/^ops: no ban policy is set: running gateways keep .*\n$/) as string,
     });
     for (const args of [['keys', 'list'], ['keys', 'export'], ['top'], ['bans', 'list'], ['audit']])
       expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });

@@ -112,7 +112,7 @@ describe('the ops command', () => {
       { name: 'enterprise', minute: null, day: null },
       { name: 'anonymous', minute: 60, day: null },
     ]);
-    expect(await json('plans', 'set', 'gold', '--minute', '11', '--day', '22')).toEqual({
+    expect(await json('plans', 'set', 'gold', '--create', '--minute', '11', '--day', '22')).toEqual({
       name: 'gold',
       minute: 11,
       day: 22,
@@ -124,6 +124,20 @@ describe('the ops command', () => {
       .poll(async () => (await pets(key)).header('RateLimit-Policy'), { timeout: 1500 })
       .toBe('"minute";q=33;w=60, "day";q=44;w=86400');
     expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44}');
+  });
+
+  test('a mistyped name makes no plan, and the error names the nearest one', async () => {
+    const before = await snapshot(redis);
+    for (const dryRun of [[], ['--dry-run']]) {
+      const args = ['plans', 'set', 'buisness', '--minute', '1', '--day', '1', ...dryRun];
+      expect(await run(...args)).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'ops: there is no plan named "buisness"; did you mean "business"? --create makes a new plan\n',
+      });
+    }
+    expect(await snapshot(redis)).toEqual(before);
   });
 
   test('a plan created with redis-cli can be assigned to keys, and is listed from then on', async () => {
@@ -343,7 +357,8 @@ describe('the ops command without REDIS_URL', () => {
 
     const { kid } = JSON.parse(atob(issued.token.split('.')[0] ?? '')) as { kid: string };
     const audit = await runProgram(['gateway/ops/main.ts', 'audit', '--json'], withRedis);
-    expect(JSON.parse(audit.stdout)).toEqual([
+    const entries = JSON.parse(audit.stdout) as { who: string }[];
+    expect(entries.filter(({ who }) => who !== 'gateway')).toEqual([
       expect.objectContaining({
         who: 'Alice',
         action: 'tokens.issue',

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedPlans } from '../../gateway/plans/plans.ts';
+import { builtInLimits } from '../../gateway/plans/plans.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -30,7 +31,8 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
     sentinelPort = await freePort();
     server = await startRedisProcess(() => ['--tls-port', String(port), ...tls]);
     await server.redis.config('SET', 'requirepass', password);
-    await seedPlans(server.redis);
+    for (const [name, limits] of Object.entries(builtInLimits))
+      await server.redis.hset(redisKeys.plan(name), limits);
     sentinel = await startRedisProcess((path) => {
       const file = join(path, 'sentinel.conf');
       writeFileSync(file, '');

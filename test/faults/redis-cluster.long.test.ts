@@ -104,7 +104,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       key: string;
     };
     expect((await pets(rotated.key)).status).toBe(200);
-    await ops('plans', 'set', 'gold', '--minute', '2000', '--day', '500000');
+    await ops('plans', 'set', 'gold', '--create', '--minute', '2000', '--day', '500000');
     expect(await ops('plans', 'list')).toContain('gold');
     expect(await ops('plans', 'set', 'pro', '--minute', '1', '--day', '1', '--dry-run')).toContain('1');
     await ops('policy', 'set', '--ban-seconds', '90');

@@ -19,7 +19,7 @@ beforeEach(() => {
 
 test('an invalid value is reported once for several reads', () => {
   for (let index = 0; index < 3; index += 1) invalidValues.report(key, [limitIssue]);
-  expect(lines).toEqual([{ level: 50, key, issues: [limitIssue], msg: invalidMessage }]);
+  expect(lines).toEqual([{ level: 40, key, issues: [limitIssue], msg: invalidMessage }]);
   expect(gauge).toEqual([[key, 1]]);
 });
 
@@ -33,8 +33,8 @@ test('another issue of the same value is reported', () => {
   invalidValues.report(key, [limitIssue]);
   invalidValues.report(key, [limitIssue, 'day is missing']);
   expect(lines).toEqual([
-    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
-    { level: 50, key, issues: [limitIssue, 'day is missing'], msg: invalidMessage },
+    { level: 40, key, issues: [limitIssue], msg: invalidMessage },
+    { level: 40, key, issues: [limitIssue, 'day is missing'], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
     [key, 1],
@@ -48,14 +48,28 @@ test('a value that becomes valid is reported once, and so is its next issue', ()
   invalidValues.report(key, []);
   invalidValues.report(key, [limitIssue]);
   expect(lines).toEqual([
-    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
+    { level: 40, key, issues: [limitIssue], msg: invalidMessage },
     { level: 30, key, msg: 'Redis value is valid again' },
-    { level: 50, key, issues: [limitIssue], msg: invalidMessage },
+    { level: 40, key, issues: [limitIssue], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
     [key, 1],
     [key, 0],
     [key, 1],
+  ]);
+});
+
+test('what is in force instead is logged', () => {
+  const enforced = { minute: 300, day: 10_000 };
+  invalidValues.report(key, ['minute is missing'], { enforced, source: 'default' });
+  expect(lines).toEqual([
+    {
+      level: 40,
+      key,
+      issues: ['minute is missing'],
+      enforced,
+      msg: 'Redis value is invalid, and no running gateway has another one; the built-in default is in force',
+    },
   ]);
 });
 

@@ -1,0 +1,37 @@
+import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import type { Session } from './session.ts';
+import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+
+/** Characters that may be part of a key. */
+const candidates = /pets_[0-9A-Za-z]+/g;
+
+/**
+ * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
+ * @param text the key, or a text that contains it, such as a line of a log
+ * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
+ */
+export async function findKey(text: string, { redis, audit, now }: Session): Promise<StoredApiKey> {
+  const keys = new Set((text.match(candidates) ?? []).filter(isWellFormedApiKey));
+  const [key] = keys;
+  if (key === undefined) {
+    throw new InvalidOperation(
+      'there is no API key in the input: a key is pets_ and 38 letters and digits, the last six a checksum',
+    );
+  }
+  if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
+  const keyHash = hashApiKey(key);
+  const { look } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
+  const found = (await look('', keyHash))?.key;
+  if (found === undefined) {
+    throw new InvalidOperation(
+      'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',
+    );
+  }
+  if (found.outcome === 'record') return found;
+  throw new InvalidOperation(
+    `the record ${redisKeys.apiKey(keyHash)} is invalid: ${found.issues.join('; ')}; its id is its field id`,
+  );
+}

@@ -1,0 +1,19 @@
+/** @returns the name that takes the fewest edits to become the given text; undefined if there are no names */
+export function nearestName(text: string, names: readonly string[]): string | undefined {
+  const distances = new Map(names.map((name) => [name, editDistance(text, name)]));
+  return names.toSorted((one, other) => (distances.get(one) ?? 0) - (distances.get(other) ?? 0))[0];
+}
+
+/** Levenshtein distance: the number of letters to insert, remove or replace. */
+function editDistance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (const [index, letter] of one.split('').entries()) {
+    const next = [index + 1];
+    for (let column = 1; column <= other.length; column += 1) {
+      const replaced = (row[column - 1] ?? 0) + (letter === other[column - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[other.length] ?? 0;
+}

@@ -1,0 +1,42 @@
+import { builtInLimits, defaultPlans } from '../plans/plans.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { ignoreWrongTypes } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { seedSettings, type DefaultSetting } from '../redis/seed-settings.ts';
+import { defaultBanPolicy } from './ban-policy.ts';
+
+/** Gateways announce themselves twice a second. */
+const otherHeartbeatMs = 750;
+
+const defaults: DefaultSetting[] = [
+  ...Object.entries(builtInLimits).map(([name, limits]) => ({
+    key: redisKeys.plan(name),
+    fields: textFields(limits),
+    action: 'plans.seed',
+    target: name,
+  })),
+  {
+    key: redisKeys.banPolicy,
+    fields: textFields(defaultBanPolicy),
+    action: 'policy.seed',
+    target: redisKeys.banPolicy,
+  },
+];
+
+/**
+ * Writes the defaults of plans and ban policy that were never set, if no gateway runs (seed-settings.ts).
+ * @param who name for the audit log
+ * @param heartbeatMs 0 for a Redis that no other gateway uses
+ */
+export async function seedDefaults(
+  redis: RedisClient,
+  who: string,
+  heartbeatMs = otherHeartbeatMs,
+): Promise<void> {
+  await ignoreWrongTypes([
+    seedSettings({ redis, defaults, who, heartbeatMs }).then(async (written) => {
+      if (written) await redis.sadd(redisKeys.planNames, ...Object.keys(defaultPlans));
+    }),
+  ]);
+}

@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import type { RedisClient } from './redis-client.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** Fields of settings by the name of their Redis key, as text. */
+export type SettingsByKey = Record<string, Record<string, string>>;
+
+/** The settings that one instance enforces. */
+export interface EnforcedSettings {
+  /** Last valid values, read from Redis or taken over from another instance. */
+  known: SettingsByKey;
+  /** Built-in defaults, in force because no other value was found. */
+  defaults: SettingsByKey;
+}
+
+const settings = z.record(z.string(), z.record(z.string(), z.string()));
+const enforcedSettings = z.object({ known: settings, defaults: settings });
+
+/**
+ * Reads what instances publish, the one seen last first. A record that is not readable is left out.
+ * @param sinceMs leaves out instances that were seen before this time
+ */
+export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Promise<EnforcedSettings[]> {
+  const ids = await redis.zrangebyscore(redisKeys.instances, sinceMs, '+inf');
+  // One by one: in Redis Cluster they are in different slots.
+  const records = await Promise.all(ids.toReversed().map((id) => redis.get(redisKeys.instance(id))));
+  return records.flatMap((record) => {
+    const parsed = parseRecord(record);
+    return parsed === undefined ? [] : [parsed];
+  });
+}
+
+function parseRecord(text: string | null): EnforcedSettings | undefined {
+  if (text === null) return undefined;
+  try {
+    return enforcedSettings.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether a gateway has announced itself in the last minute. */
+export async function isGatewayRunning(redis: RedisClient): Promise<boolean> {
+  return (await redis.zcard(redisKeys.instances)) > 0;
+}
+
+/** Formats values as a hash in Redis has them. */
+export function textFields(values: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).map(([field, value]) => [field, String(value)]));
+}

@@ -1,0 +1,274 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { waitForWorkers } from '../support/kits/worker-processes.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+const tunedPolicy = '"minute";q=600;w=60, "day";q=20000;w=86400';
+const tunedGold = '"minute";q=2000;w=60, "day";q=500000;w=86400';
+const defaultPolicy = '"minute";q=300;w=60, "day";q=10000;w=86400';
+
+describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 60_000 }, () => {
+  let stack: AsyncDisposableStack;
+  let server: RedisServer;
+  let redis: RedisClient;
+  let upstream: Upstream;
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    server = stack.use(await startRedisServer());
+    upstream = stack.use(await startUpstream());
+    redis = await connectRedis(server.url);
+    stack.defer(() => redis.disconnect());
+  });
+  afterEach(() => stack[Symbol.asyncDispose]());
+
+  const start = async (env: Record<string, string> = {}) =>
+    stack.use(await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url, ...env }));
+  const ops = (...args: string[]) => runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: server.url });
+  const issue = async (plan: string) => (await keyIssuer(redis).issue({ plan })).key;
+  const limits = async ({ url }: Service, key: string) =>
+    (await send(`${url}/v1/pets`, { key, headers: { connection: 'close' } })).header('RateLimit-Policy');
+  const anonymousLimit = async ({ url }: Service) =>
+    (await send(`${url}/v1/pets`)).header('X-RateLimit-Limit');
+  const metric = async ({ adminUrl }: Service, key: string) =>
+    new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(
+      (await send(`${adminUrl}/metrics`)).text,
+    )?.[1];
+  const instanceRecords = async () => {
+    const ids = await redis.zrange(redisKeys.instances, '0', '-1');
+    return Promise.all(ids.map((id) => redis.get(redisKeys.instance(id))));
+  };
+  const lines = ({ output }: Service) =>
+    output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+  /** Tunes every kind of setting, and waits until the gateway enforces and publishes it. */
+  async function tune(gateway: Service): Promise<{ pro: string; gold: string }> {
+    await redis.hset(redisKeys.plan('pro'), { minute: 600, day: 20_000 });
+    await redis.hset(redisKeys.plan('gold'), { minute: 2000, day: 500_000 });
+    await redis.hset(redisKeys.plan('anonymous'), { minute: 7 });
+    await redis.hset(redisKeys.banPolicy, { enabled: 'false' });
+    const keys = { pro: await issue('pro'), gold: await issue('gold') };
+    await expect.poll(() => limits(gateway, keys.pro)).toBe(tunedPolicy);
+    await expect.poll(() => limits(gateway, keys.gold)).toBe(tunedGold);
+    await expect.poll(() => anonymousLimit(gateway)).toBe('7');
+    await expect.poll(instanceRecords).toContainEqual(expect.stringContaining('"enabled":"false"') as string);
+    await expect.poll(instanceRecords).toContainEqual(expect.stringContaining('gw:plan:gold') as string);
+    return keys;
+  }
+
+  const deleteSettings = () =>
+    Promise.all(
+      [redisKeys.plan('pro'), redisKeys.plan('gold'), redisKeys.plan('anonymous'), redisKeys.banPolicy].map(
+        (key) => redis.del(key),
+      ),
+    );
+
+  async function expectEnforced(gateway: Service, keys: { pro: string; gold: string }): Promise<void> {
+    expect(await limits(gateway, keys.pro)).toBe(tunedPolicy);
+    expect(await limits(gateway, keys.gold)).toBe(tunedGold);
+    expect(await anonymousLimit(gateway)).toBe('7');
+  }
+
+  const enforcedPolicies = async () => {
+    const { stdout } = await ops('policy', 'show', '--json');
+    return (JSON.parse(stdout) as { enforced: { enabled: boolean }[] }).enforced.map(
+      ({ enabled }) => enabled,
+    );
+  };
+
+  async function expectNothingWritten(): Promise<void> {
+    expect(await redis.exists(redisKeys.plan('pro'))).toBe(0);
+    expect(await redis.exists(redisKeys.plan('gold'))).toBe(0);
+    expect(await redis.exists(redisKeys.plan('anonymous'))).toBe(0);
+    expect(await redis.exists(redisKeys.banPolicy)).toBe(0);
+  }
+
+  test('stay in force after a stall of Redis, with a warning and a metric', async () => {
+    const gateway = await start();
+    const keys = await tune(gateway);
+    await deleteSettings();
+    await expect.poll(() => metric(gateway, redisKeys.plan('pro'))).toBe('2');
+    server.signal('SIGSTOP');
+    await expect.poll(gateway.output).toContain('Redis is unavailable; known keys');
+    server.signal('SIGCONT');
+    await expect.poll(gateway.output).toContain('Redis is available again');
+    await expectEnforced(gateway, keys);
+    await expectNothingWritten();
+    expect(await enforcedPolicies()).toEqual([false]);
+    expect(await metric(gateway, redisKeys.banPolicy)).not.toBe('0');
+    expect(lines(gateway)).toContainEqual(
+      expect.objectContaining({
+        level: 40,
+        key: redisKeys.plan('pro'),
+        issues: ['minute is missing', 'day is missing'],
+        enforced: { minute: 600, day: 20_000 },
+        msg: 'Redis value is invalid; the last valid one stays in force',
+      }),
+    );
+    expect(
+      lines(gateway).filter(({ key, level }) => key === redisKeys.plan('pro') && level === 40),
+    ).toHaveLength(1);
+  });
+
+  test('are taken over by a worker that replaces a killed one', async () => {
+    const gateway = await start({ GATEWAY_WORKERS: '2' });
+    const keys = await tune(gateway);
+    await deleteSettings();
+    const [first, second = Number.NaN] = await waitForWorkers(gateway, 2);
+    process.kill(first, 'SIGKILL');
+    await waitForWorkers(gateway, 3);
+    process.kill(second, 'SIGKILL');
+    await waitForWorkers(gateway, 4);
+    // Each request goes to the next worker.
+    for (let index = 0; index < 4; index += 1) await expectEnforced(gateway, keys);
+    await expectNothingWritten();
+    expect(await enforcedPolicies()).toEqual([false]);
+  });
+
+  test('are taken over by a second gateway, also if another one has to start without them', async () => {
+    const first = await start();
+    const keys = await tune(first);
+    await deleteSettings();
+    const second = await start();
+    await expectEnforced(second, keys);
+    await first.stop();
+    const third = await start();
+    await expectEnforced(third, keys);
+    expect(await metric(third, redisKeys.plan('pro'))).toBe('2');
+    await expectNothingWritten();
+    expect(await enforcedPolicies()).toEqual([false]);
+  });
+
+  test('are announced again after FLUSHALL, and taken over by a gateway that starts', async () => {
+    const first = await start();
+    const keys = await tune(first);
+    const record = redisKeys.apiKey(hashApiKey(keys.gold));
+    const fields = await redis.hgetall(record);
+    await redis.flushall();
+    // An operator is faster than the next heartbeat.
+    expect(await ops('keys', 'reindex')).toMatchObject({ code: 0 });
+    const second = await start();
+    await redis.hset(record, fields);
+    expect(await limits(second, keys.gold)).toBe(tunedGold);
+    expect(await anonymousLimit(second)).toBe('7');
+    expect(await enforcedPolicies()).toEqual([false]);
+    // When all gateways have ended, it is still known that the settings were set once.
+    await Promise.all([first.stop(), second.stop()]);
+    await start();
+    await expectNothingWritten();
+    expect(await redis.exists(redisKeys.plan('free'))).toBe(0);
+  });
+
+  test('are not written by a gateway that starts alone; the default is in force, and operators see it', async () => {
+    const first = await start();
+    const keys = await tune(first);
+    await first.stop();
+    await Promise.all([redisKeys.plan('pro'), redisKeys.banPolicy].map((key) => redis.del(key)));
+    const gateway = await start();
+    expect(await limits(gateway, keys.pro)).toBe(defaultPolicy);
+    expect(await limits(gateway, keys.gold)).toBe(tunedGold);
+    expect(await redis.exists(redisKeys.plan('pro'), redisKeys.banPolicy)).toBe(0);
+    expect(await metric(gateway, redisKeys.plan('pro'))).toBe('2');
+    for (const key of [redisKeys.plan('pro'), redisKeys.banPolicy]) {
+      expect(lines(gateway)).toContainEqual(
+        expect.objectContaining({
+          level: 40,
+          key,
+          msg: 'Redis value is invalid, and no running gateway has another one; the built-in default is in force',
+        }),
+      );
+    }
+    expect(await ops('plans', 'list')).toEqual({
+      code: 0,
+      stdout: [
+        'PLAN        MINUTE  DAY     ENFORCED BY GATEWAYS',
+        'free        60      1000',
+        'pro         -       -       300 a minute, 10000 a day',
+        'business    1000    100000',
+        'gold        2000    500000',
+        'enterprise  -       -',
+        'anonymous   7       -',
+        '',
+      ].join('\n'),
+      stderr: expect.stringMatching(
+        /^ops: warning: no valid limits are set for pro: running gateways keep /,
+      ) as string,
+    });
+    const { stdout } = await ops('plans', 'list', '--json');
+    expect(JSON.parse(stdout)).toContainEqual({
+      name: 'pro',
+      minute: null,
+      day: null,
+      enforced: [{ minute: 300, day: 10_000 }],
+    });
+    expect(JSON.parse(stdout)).toContainEqual({ name: 'free', minute: 60, day: 1000 });
+    expect(await ops('policy', 'show')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^enforced by gateways  enabled true, violations 10, .+\n$/) as string,
+      stderr: expect.stringMatching(/^ops: warning: no ban policy is set: running gateways keep /) as string,
+    });
+    // It takes over what another gateway knows, as soon as that one is there.
+    await redis.hset(redisKeys.plan('pro'), { minute: 600, day: 20_000 });
+    await expect.poll(() => limits(gateway, keys.pro)).toBe(tunedPolicy);
+    await expect.poll(async () => (await ops('plans', 'list')).stdout).not.toContain('ENFORCED');
+  });
+
+  test('are taken over from a gateway that was not connected when another one started', async () => {
+    const first = await start();
+    const keys = await tune(first);
+    await deleteSettings();
+    first.signal('SIGSTOP');
+    await Promise.all((await redis.keys('gw:instance*')).map((key) => redis.del(key)));
+    const second = await start();
+    expect(await limits(second, keys.pro)).toBe(defaultPolicy);
+    first.signal('SIGCONT');
+    await expect.poll(() => limits(second, keys.pro)).toBe(tunedPolicy);
+    await expectNothingWritten();
+  });
+});
+
+describe('settings that were never set', { tags: ['redis-server'], timeout: 60_000 }, () => {
+  test('are written once and audited by gateways and an operator that start at once', async () => {
+    await using server = await startRedisServer();
+    await using upstream = await startUpstream();
+    const env = { REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url };
+    const [first, second, { code }] = await Promise.all([
+      startGateway({ ...env, GATEWAY_WORKERS: '2' }),
+      startGateway(env),
+      runProgram(['gateway/ops/main.ts', 'policy', 'set', '--violations', '9', '--as', 'Alice'], env),
+    ]);
+    await using _gateways = new AsyncDisposableStack();
+    _gateways.use(first);
+    _gateways.use(second);
+    expect(code).toBe(0);
+    expect(await server.redis.hgetall(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
+    expect(await server.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '60' });
+    expect(await server.redis.hget(redisKeys.banPolicy, 'violations')).toBe('9');
+    const { stdout } = await runProgram(['gateway/ops/main.ts', 'audit', '--json'], env);
+    const entries = JSON.parse(stdout) as {
+      action: string;
+      target: string;
+      before: unknown;
+      after: unknown;
+    }[];
+    expect(entries.map(({ action, target }) => `${action} ${target}`)).toEqual([
+      'plans.seed free',
+      'plans.seed pro',
+      'plans.seed business',
+      'plans.seed anonymous',
+      'policy.seed gw:ban-policy',
+      'policy.set gw:ban-policy',
+    ]);
+    expect(entries[1]).toMatchObject({ before: null, after: { minute: '300', day: '10000' } });
+    expect(await server.redis.exists(redisKeys.seeding)).toBe(0);
+  });
+});
