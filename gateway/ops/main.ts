@@ -15,7 +15,8 @@ import { usageCommand } from './usage.ts';
 
 /*
  * npm run --silent ops -- …
- * Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.
+ * Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis; 1 anything
+ * else, such as Redis unavailable.
  */
 const program = new Command('ops')
   .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
@@ -31,7 +32,8 @@ const program = new Command('ops')
   .addHelpText(
     'after',
     '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
-      'Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.',
+      'Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
+      '1 anything else, such as Redis unavailable.',
   );
 
 for (const command of [program, ...descendants(program)]) {

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
-import { waitForDisk } from '../operations/durability.ts';
+import { waitForDisk, waitForReplicas } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { seedPlans } from '../plans/plans.ts';
 import { seedBanPolicy } from '../quota/ban-policy.ts';
@@ -12,7 +12,7 @@ import { findWrongTypes } from '../redis/key-types.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { failOnClosedPipe, printError } from './output.ts';
+import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
 /** The command can't be executed here and now, although its input is valid. */
 export class OpsFailure extends Error {
@@ -49,8 +49,8 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
 }
 
 /**
- * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk. Seeds plans and
- * ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk and on its
+ * replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
  * @throws OpsFailure if the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
@@ -70,6 +70,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
     const waitUntilDurable = () => assertDurable(redis, changed);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();
+    await warnUnlessReplicated(redis, changed);
     return result;
   });
 }
@@ -98,6 +99,29 @@ async function assertDurable(redis: RedisClient, changed: ReadonlySet<string>): 
         `the change of ${[...changed].join(', ')} was made, but Redis did not confirm that it is on disk`,
       );
   }
+}
+
+/** Exit code of a change that was made, but that a failover may undo. */
+const unconfirmedExitCode = 3;
+const maxNamed = 10;
+
+/** The change is in force: the command prints its result, and its exit code tells a script what is left to do. */
+async function warnUnlessReplicated(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
+  const replication = await waitForReplicas(redis);
+  if (replication === undefined) {
+    printWarning(
+      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change',
+    );
+    return;
+  }
+  const { replicas, confirmed } = replication;
+  if (confirmed === replicas) return;
+  const change = changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
+  printWarning(
+    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${change}: ` +
+      'it is in force, but a failover may undo it',
+  );
+  process.exitCode = unconfirmedExitCode;
 }
 
 /** Errors that a retry does not resolve. */
