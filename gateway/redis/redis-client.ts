@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../observability/log-throttle.ts';
+import { defineScripts } from './define-scripts.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 import { scriptOutcome } from './script-outcomes.ts';
 
@@ -54,6 +55,7 @@ export function createRedis(url: string, log: Logger): RedisClient {
   const address = parseRedisUrl(url);
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
+  defineScripts(client, scripts);
   const warn = createWarning(log);
   client.on('error', warn);
   client.on('node error', warn);
@@ -112,10 +114,9 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     ...connectionOptions(address),
     ...(address.kind === 'sentinel' ? sentinelOptions(address) : first),
     db: address.database,
-    scripts,
     enableAutoPipelining: true,
     // The gate's probe must not queue behind commands that wait for a reply; quotas have batches of their own.
-    autoPipeliningIgnoredCommands: ['ping', 'consumeQuota'],
+    autoPipeliningIgnoredCommands: ['ping', 'evalsha', 'eval'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
   });
@@ -138,7 +139,6 @@ function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
 
 function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>): Cluster {
   return new Cluster(address.hosts, {
-    scripts,
     redisOptions: connectionOptions(address),
     // Certificates contain names, and a cluster may announce its nodes by name.
     ...(address.tls ? { dnsLookup: (name, callback) => callback(null, name) } : {}),
