@@ -92,7 +92,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
-    void refresh();
+    refresh().catch((error: unknown) => log.error({ err: error }, 'settings cannot be read from Redis'));
     // Requests may have been decided locally at the very moment in which Redis came back.
     if (outageUsage.pending() > 0) void outageUsage.report().catch(() => {});
   }, refreshMs);

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ConfigError } from '../runtime/environment.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -61,9 +62,9 @@ function report(error: unknown): number {
 
 function describeError(error: unknown): string {
   if (error instanceof ConfigError) return error.issues.join('; ');
-  if (isRedisConnectionLost(error)) {
-    return 'Redis became unavailable; a change under way may be made or not, see: ops audit';
-  }
+  const unknownOutcome = 'a change under way may be made or not, see: ops audit';
+  if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
+  if (error instanceof MalformedReply) return `${error.message}; ${unknownOutcome}`;
   return errorMessage(error);
 }
 

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../observability/log-throttle.ts';
 import { defineScripts } from './define-scripts.ts';
+import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 import { scriptOutcome } from './script-outcomes.ts';
 
@@ -45,6 +46,8 @@ const readonlyReconnectMs = 1000;
 /** Maximum time that a change of a cluster's slots goes unnoticed. */
 const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
+
+endConnectionsOnMalformedReplies();
 
 /**
  * Creates a connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is

@@ -11,6 +11,8 @@ export interface RedisRelay extends AsyncDisposable {
   discardReplies(): void;
   /** Sends bytes to all clients as if they came from the server. */
   inject(bytes: string): void;
+  /** Sends these bytes instead of passing on what contains the command. */
+  replyTo(command: string, bytes: string): void;
   /** Closes all connections, and relays later ones to another port. */
   switchTo(port: number): void;
 }
@@ -20,6 +22,7 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
   let port = targetPort;
   let discarding = false;
   let connections = 0;
+  let own: { command: string; bytes: string } | undefined;
 
   const server = createServer((client) => {
     connections += 1;
@@ -32,7 +35,10 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
       target.destroy();
     });
     target.on('close', () => client.destroy());
-    client.pipe(target);
+    client.on('data', (chunk) => {
+      if (own !== undefined && chunk.includes(own.command)) client.write(own.bytes);
+      else target.write(chunk);
+    });
     target.on('data', (chunk) => {
       if (!discarding) client.write(chunk);
     });
@@ -52,6 +58,9 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
     },
     inject(bytes) {
       for (const client of clients) client.write(bytes);
+    },
+    replyTo(command, bytes) {
+      own = { command, bytes };
     },
     switchTo(newPort) {
       port = newPort;
