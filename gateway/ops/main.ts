@@ -42,6 +42,9 @@ for (const command of [program, ...descendants(program)]) {
   command.exitOverride().configureOutput({ outputError: () => {} });
 }
 
+// ioredis warns there if the Redis user may not run INFO. Commands that need it say so themselves.
+console.warn = () => {};
+
 try {
   await program.parseAsync();
 } catch (error) {

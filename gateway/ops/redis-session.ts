@@ -7,6 +7,7 @@ import { waitForDisk, waitForReplicas } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { seedPlans } from '../plans/plans.ts';
 import { seedBanPolicy } from '../quota/ban-policy.ts';
+import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
@@ -140,9 +141,9 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
         reject(new OpsFailure(`${describeUrl(url)} is loading its data; retry later`));
       });
     }, connectTimeoutMs);
-    redis.on('error', ({ message }: Error) => {
-      lastError = message;
-      if (permanentErrors.test(message)) fail();
+    onConnectionFailure(redis, (cause) => {
+      lastError = cause;
+      if (permanentErrors.test(cause)) fail();
     });
     redis.once('ready', () => {
       clearTimeout(timer);

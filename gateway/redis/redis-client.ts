@@ -3,6 +3,7 @@ import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../observability/log-throttle.ts';
+import { onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
@@ -59,22 +60,12 @@ export function createRedis(url: string, log: Logger): RedisClient {
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
   defineScripts(client, scripts);
-  const warn = createWarning(log);
-  client.on('error', warn);
-  client.on('node error', warn);
-  return client;
-}
-
-/** Begins ioredis' message about Sentinels, and contains a number that grows with each attempt. */
-const sentinelPreface = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\. Last error: /;
-
-/** Logs each cause once a minute, and not at each attempt. */
-function createWarning(log: Logger): (error: Error) => void {
   const isDue = createLogThrottle();
-  return function warn(error) {
-    const cause = error.message.replace(sentinelPreface, 'no Sentinel names the master: ');
-    if (isDue(cause)) log.warn({ reason: cause }, 'Redis connection failed; retrying');
-  };
+  onConnectionFailure(client, (reason) => {
+    // Each cause once a minute, and not at each attempt.
+    if (isDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
+  });
+  return client;
 }
 
 /** The servers that accept writes: one, or one for each shard. */
