@@ -11,7 +11,7 @@ import { seedDefaults } from './quota/seed-defaults.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
-import { ignoreWrongTypes } from './redis/redis-errors.ts';
+import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
@@ -108,7 +108,10 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
-    refresh().catch(() => {});
+    refresh().catch((error: unknown) => {
+      // The gate notices an unavailable Redis, and logs it once.
+      if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
+    });
     // Requests may have been decided locally at the very moment in which Redis came back.
     if (outageUsage.pending() > 0) void outageUsage.report().catch(() => {});
   }, refreshMs);

@@ -5,6 +5,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type QuotaKeys } from '../redis/redis-keys.ts';
 import { apiKeyState, parseApiKeyRecord, type ApiKeyRecord } from './api-key-record.ts';
+import { createNewestRecords, describeLostChange } from './newest-records.ts';
 
 /** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
 export const anyRev = -1;
@@ -59,6 +60,7 @@ interface CacheEntry {
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
   const { redis, gate, invalidValues, plans, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
+  const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
 
   async function read(keyHash: string): Promise<ApiKeyLookup> {
@@ -71,15 +73,21 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       return findWithoutRedis(keyHash);
     }
     const parsed = parseApiKeyRecord(fields);
-    invalidValues.report(key, parsed.outcome === 'invalid' ? parsed.issues : []);
     switch (parsed.outcome) {
       case 'absent':
+        invalidValues.report(key, []);
         cache.delete(keyHash);
         return { outcome: 'unknown' };
       case 'invalid':
+        invalidValues.report(key, parsed.issues);
         return parsed.revoked ? { outcome: 'revoked' } : keepLastValid(keyHash, fields['rev']);
-      case 'record':
-        return store(createCaller(parsed.record, keyHash));
+      case 'record': {
+        const caller = createCaller(parsed.record, keyHash);
+        const newest = newestRecords.newest(keyHash, caller);
+        invalidValues.report(key, newest === caller ? [] : [describeLostChange(newest, caller)]);
+        // The scripts compare the rev with the one in Redis.
+        return store(newest === caller ? caller : { ...newest, rev: caller.rev });
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 
@@ -29,4 +30,35 @@ export async function waitForDisk(redis: RedisClient): Promise<Durability> {
     if (/appendonly is disabled/i.test(message)) return 'memory_only';
     throw error;
   }
+}
+
+/** How many of the replicas that are connected to a master have confirmed all previous writes. */
+export interface Replication {
+  replicas: number;
+  confirmed: number;
+}
+
+/**
+ * Waits until all replicas have all previous writes, also those of other clients that this one has read.
+ * @returns undefined if the Redis user may not ask
+ */
+export async function waitForReplicas(redis: RedisClient): Promise<Replication | undefined> {
+  try {
+    const all = await Promise.all(mastersOf(redis).map(waitForReplicasOf));
+    return {
+      replicas: all.reduce((sum, { replicas }) => sum + replicas, 0),
+      confirmed: all.reduce((sum, { confirmed }) => sum + confirmed, 0),
+    };
+  } catch (error) {
+    if (errorMessage(error).startsWith('NOPERM')) return undefined;
+    throw error;
+  }
+}
+
+async function waitForReplicasOf(master: Redis): Promise<Replication> {
+  const info = await master.info('replication');
+  const replicas = Number(/^connected_slaves:(\d+)/m.exec(info)?.[1] ?? 0);
+  if (replicas === 0) return { replicas, confirmed: 0 };
+  const confirmed = await master.wait(replicas, waitMs);
+  return { replicas, confirmed: Math.min(confirmed, replicas) };
 }

@@ -40,7 +40,7 @@ export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): s
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
-/** Writing raises rev by one, and it has at most 15 digits. */
+/** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
 /** As permissive as a record in Redis: whatever can be exported can be imported. */
@@ -147,9 +147,12 @@ export async function importKeys(
 
   async function add({ sha256, ...record }: TransferredKey): Promise<'added' | 'unchanged'> {
     if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
-    const after = { ...record, rev: record.rev + 1 };
+    // Gateways refuse a rev below one that they have seen, and the key may have been changed since the export. A rev that is
+    // counted from one never reaches the time in milliseconds.
+    const base = Math.max(record.rev, now());
+    const after = { ...record, rev: base + 1 };
     await audit({ action: 'keys.import', target: record.id, before: null, after });
-    const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
+    const fields = [...formatApiKeyRecord(record), 'rev', String(base)];
     // The record first: reindexKeys removes ids without one from the index.
     const rev = await redis.changeRecord(
       redisKeys.apiKey(sha256),

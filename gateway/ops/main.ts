@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ConfigError } from '../runtime/environment.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -15,7 +16,8 @@ import { usageCommand } from './usage.ts';
 
 /*
  * npm run --silent ops -- …
- * Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.
+ * Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis; 1 anything
+ * else, such as Redis unavailable.
  */
 const program = new Command('ops')
   .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
@@ -31,13 +33,17 @@ const program = new Command('ops')
   .addHelpText(
     'after',
     '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
-      'Exit codes: 0 done; 2 invalid input, nothing changed; 1 anything else, such as Redis unavailable.',
+      'Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
+      '1 anything else, such as Redis unavailable.',
   );
 
 for (const command of [program, ...descendants(program)]) {
   // Errors are printed below, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
 }
+
+// ioredis warns there if the Redis user may not run INFO. Commands that need it say so themselves.
+console.warn = () => {};
 
 try {
   await program.parseAsync();
@@ -59,9 +65,9 @@ function report(error: unknown): number {
 
 function describeError(error: unknown): string {
   if (error instanceof ConfigError) return error.issues.join('; ');
-  if (isRedisConnectionLost(error)) {
-    return 'Redis became unavailable; a change under way may be made or not, see: ops audit';
-  }
+  const unknownOutcome = 'a change under way may be made or not, see: ops audit';
+  if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
+  if (error instanceof MalformedReply) return `${error.message}; ${unknownOutcome}`;
   return errorMessage(error);
 }
 

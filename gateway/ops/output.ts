@@ -28,14 +28,23 @@ export function printError(message: string): void {
   process.stderr.write(`ops: ${printable(line)}\n`);
 }
 
+let warning: string | undefined;
+
+/** Prints a warning, which is also the field `warning` of a JSON object that is printed afterwards. */
+export function printWarning(message: string): void {
+  warning = message;
+  printError(`warning: ${message}`);
+}
+
 /** Prints text. Waits for a slow reader, so that a long list does not fill the memory. */
 export async function print(text: string): Promise<void> {
   if (!process.stdout.write(text)) await once(process.stdout, 'drain');
 }
 
 /** Prints JSON on one line, for programs. Its shape is stable: fields are only added. */
-export function printJson(value: unknown): void {
-  process.stdout.write(`${JSON.stringify(value)}\n`);
+export function printJson(value: object): void {
+  const shown = warning === undefined || Array.isArray(value) ? value : { ...value, warning };
+  process.stdout.write(`${JSON.stringify(shown)}\n`);
 }
 
 /** Prints an array on one line, page by page. */

@@ -3,14 +3,15 @@ import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
-import { waitForDisk } from '../operations/durability.ts';
+import { waitForDisk, waitForReplicas } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
+import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
-import { failOnClosedPipe, printError } from './output.ts';
+import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
 /** The command can't be executed here and now, although its input is valid. */
 export class OpsFailure extends Error {
@@ -47,8 +48,8 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
 }
 
 /**
- * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk. Seeds plans and
- * ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk and on its
+ * replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
  * @throws OpsFailure if the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
@@ -65,6 +66,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
     const waitUntilDurable = () => assertDurable(redis, changed);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();
+    await warnUnlessReplicated(redis, changed);
     return result;
   });
 }
@@ -95,6 +97,29 @@ async function assertDurable(redis: RedisClient, changed: ReadonlySet<string>): 
   }
 }
 
+/** Exit code of a change that was made, but that a failover may undo. */
+const unconfirmedExitCode = 3;
+const maxNamed = 10;
+
+/** The change is in force: the command prints its result, and its exit code tells a script what is left to do. */
+async function warnUnlessReplicated(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
+  const replication = await waitForReplicas(redis);
+  if (replication === undefined) {
+    printWarning(
+      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change',
+    );
+    return;
+  }
+  const { replicas, confirmed } = replication;
+  if (confirmed === replicas) return;
+  const change = changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
+  printWarning(
+    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${change}: ` +
+      'it is in force, but a failover may undo it',
+  );
+  process.exitCode = unconfirmedExitCode;
+}
+
 /** Errors that a retry does not resolve. */
 const permanentErrors = /WRONGPASS|NOAUTH|NOPERM|certificate/;
 
@@ -111,9 +136,9 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
         reject(new OpsFailure(`${describeUrl(url)} is loading its data; retry later`));
       });
     }, connectTimeoutMs);
-    redis.on('error', ({ message }: Error) => {
-      lastError = message;
-      if (permanentErrors.test(message)) fail();
+    onConnectionFailure(redis, (cause) => {
+      lastError = cause;
+      if (permanentErrors.test(cause)) fail();
     });
     redis.once('ready', () => {
       clearTimeout(timer);

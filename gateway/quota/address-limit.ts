@@ -1,5 +1,6 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { addressGroup } from '../http/address-group.ts';
+import { defineScripts } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -47,6 +48,8 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
     customIncrTtlLuaScript: incrementScript,
     insuranceLimiter: inMemory,
   });
+  // Replaces the library's own method, which fails when the script cache is emptied repeatedly.
+  defineScripts(redis, { rlflxIncr: { numberOfKeys: 1, lua: incrementScript } });
 
   /** The library falls back to memory after an error; the gate adds the timeout and remembers an outage. */
   async function withLimiter<T>(

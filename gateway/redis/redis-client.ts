@@ -3,6 +3,9 @@ import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../observability/log-throttle.ts';
+import { onConnectionFailure } from './connection-causes.ts';
+import { defineScripts } from './define-scripts.ts';
+import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 import { scriptOutcome } from './script-outcomes.ts';
 
@@ -45,6 +48,8 @@ const readonlyReconnectMs = 1000;
 const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
+endConnectionsOnMalformedReplies();
+
 /**
  * Creates a connection for counting: a command is sent at once or fails at once (in a cluster, as soon as its node is
  * connected), and is never sent twice, since a repeated increment would count a request twice.
@@ -54,22 +59,13 @@ export function createRedis(url: string, log: Logger): RedisClient {
   const address = parseRedisUrl(url);
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
-  const warn = createWarning(log);
-  client.on('error', warn);
-  client.on('node error', warn);
-  return client;
-}
-
-/** Begins ioredis' message about Sentinels, and contains a number that grows with each attempt. */
-const sentinelPreface = /^All sentinels are unreachable\. Retrying from scratch after \d+ms\. Last error: /;
-
-/** Logs each cause once a minute, and not at each attempt. */
-function createWarning(log: Logger): (error: Error) => void {
+  defineScripts(client, scripts);
   const isDue = createLogThrottle();
-  return function warn(error) {
-    const cause = error.message.replace(sentinelPreface, 'no Sentinel names the master: ');
-    if (isDue(cause)) log.warn({ reason: cause }, 'Redis connection failed; retrying');
-  };
+  onConnectionFailure(client, (reason) => {
+    // Each cause once a minute, and not at each attempt.
+    if (isDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
+  });
+  return client;
 }
 
 /** The servers that accept writes: one, or one for each shard. */
@@ -112,10 +108,9 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     ...connectionOptions(address),
     ...(address.kind === 'sentinel' ? sentinelOptions(address) : first),
     db: address.database,
-    scripts,
     enableAutoPipelining: true,
     // The gate's probe must not queue behind commands that wait for a reply; quotas have batches of their own.
-    autoPipeliningIgnoredCommands: ['ping', 'consumeQuota'],
+    autoPipeliningIgnoredCommands: ['ping', 'evalsha', 'eval'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
   });
@@ -138,7 +133,6 @@ function sentinelOptions(address: Extract<RedisAddress, { kind: 'sentinel' }>) {
 
 function createCluster(address: Extract<RedisAddress, { kind: 'cluster' }>): Cluster {
   return new Cluster(address.hosts, {
-    scripts,
     redisOptions: connectionOptions(address),
     // Certificates contain names, and a cluster may announce its nodes by name.
     ...(address.tls ? { dnsLookup: (name, callback) => callback(null, name) } : {}),

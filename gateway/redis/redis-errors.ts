@@ -24,6 +24,11 @@ export function isSlotMove(error: unknown): boolean {
   return error instanceof Error && slotMoves.test(error.message);
 }
 
+/** Whether Redis does not know a script by its hash: it has restarted, or its script cache was emptied. */
+export function isUnknownScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT');
+}
+
 /** Whether the server can serve, but refused this command. */
 export function isCommandError(error: unknown): error is Error {
   return (

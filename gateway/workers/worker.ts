@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { createInstance } from '../instance.ts';
+import { logConsoleLines } from '../observability/console-lines.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { createRequestLog } from '../observability/request-log.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -41,6 +42,7 @@ async function start({ config, privateKeyPem }: StartMessage): Promise<Service> 
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
   logging = createLog('gateway', config.logLevel);
   const log = logging.log.child({ worker: worker?.id });
+  logConsoleLines(log);
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),

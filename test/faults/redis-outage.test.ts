@@ -202,6 +202,55 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
   });
 });
 
+test(
+  'a script cache that is emptied all the time does not affect a storm of requests',
+  { tags: ['redis-server'], timeout: 60_000 },
+  async () => {
+    await using kit = await startGatewayKit();
+    const { key, keyHash } = await kit.issue({ minute: 100 });
+    const flusher = kit.server.redis.duplicate();
+    await new Promise((resolve) => flusher.once('ready', resolve));
+    let flushing = true;
+    let flushes = 0;
+    const flushAll = async () => {
+      while (flushing) {
+        await flusher.script('FLUSH');
+        flushes += 1;
+      }
+    };
+    const flushed = flushAll();
+    const sendMany = async (options: { key?: string }) => {
+      const statuses: number[] = [];
+      for (let round = 0; round < 10; round += 1) {
+        const responses = await Promise.all(
+          Array.from({ length: 40 }, () => send(`${kit.gateway.url}/v1/pets`, options)),
+        );
+        statuses.push(...responses.map(({ status }) => status));
+      }
+      return statuses;
+    };
+    const withKey = await sendMany({ key });
+    const withoutKey = await sendMany({});
+    flushing = false;
+    await flushed;
+    flusher.disconnect();
+
+    expect(flushes).toBeGreaterThan(100);
+    kit.expectNoOutage();
+    const count = (statuses: number[], wanted: number) =>
+      statuses.filter((status) => status === wanted).length;
+    expect({ served: count(withKey, 200), refused: count(withKey, 429) }).toEqual({
+      served: 100,
+      refused: 300,
+    });
+    const refused = { missing: count(withoutKey, 401), limited: count(withoutKey, 429) };
+    expect(refused).toEqual({ missing: 60, limited: 340 });
+    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
+    expect(text).not.toMatch(/^gateway_local_decisions_total\{.*\} [1-9]/m);
+    expect(await dayUsage(kit.redis, keyHash)).toBe(100);
+  },
+);
+
 describe('Redis unavailable at startup', { tags: ['redis-server'] }, () => {
   test('a replica: the log says why, no listeners leak, and keys are served once it is promoted', async () => {
     const kit = await startGatewayKit();

@@ -72,6 +72,14 @@ describe('a Redis master with two replicas and three Sentinels', { tags: ['redis
         expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
       }
       await expectExactQuota();
+      for (const gateway of fleet.gateways) {
+        const lines = gateway.output().trim().split('\n');
+        const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason ?? '');
+        // It is the master that cannot be reached.
+        expect(reasons.filter((reason) => /sentinel/i.test(reason))).toEqual([]);
+        if (signal === 'SIGKILL')
+          expect(reasons).toContain(`connect ECONNREFUSED 127.0.0.1:${oldMaster.port}`);
+      }
 
       if (signal === 'SIGKILL') await oldMaster.restart();
       else oldMaster.signal('SIGCONT');
@@ -86,6 +94,13 @@ describe('a Redis master with two replicas and three Sentinels', { tags: ['redis
   test('quotas stay exact while all Sentinels are down', async () => {
     await Promise.all(redis.sentinels.map((sentinel) => sentinel.kill()));
     await expectExactQuota();
+    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
+      REDIS_URL: redis.url,
+    });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^ops: .+ cannot be reached: no Sentinel names the master: failed to connect to sentinel 127\.0\.0\.1:\d+ because .+\n$/,
+    );
     await Promise.all(redis.sentinels.map((sentinel) => sentinel.restart()));
     expect(await fleet.redisStates()).toEqual(['ok', 'ok', 'ok']);
   });

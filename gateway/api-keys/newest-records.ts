@@ -1,0 +1,40 @@
+import { LRUCache } from 'lru-cache';
+import type { ApiKeyRecord } from './api-key-record.ts';
+
+/**
+ * Remembers the newest version of each record that this process has read. A replica that lagged when it became the master
+ * has lost changes that were confirmed, such as a revocation: then the record in Redis is older than one read before.
+ */
+export interface NewestRecords<R extends ApiKeyRecord> {
+  /** @returns the given record, or the one that was read before if that is newer */
+  newest(keyHash: string, read: R): R;
+}
+
+/** As many as records are cached, most of which are the same objects. Kept until the process ends. */
+const maxRecords = 100_000;
+
+export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> {
+  const records = new LRUCache<string, R>({ max: maxRecords });
+  return {
+    newest(keyHash, read) {
+      const last = records.get(keyHash);
+      if (last !== undefined && isOlder(read, last)) return last;
+      records.set(keyHash, read);
+      return read;
+    },
+  };
+}
+
+/** A record that lost its revocation and was changed since has the same rev as the revoked one. */
+function isOlder(read: ApiKeyRecord, last: ApiKeyRecord): boolean {
+  if (read.rev !== last.rev) return read.rev < last.rev;
+  return last.revokedAt !== undefined && read.revokedAt === undefined;
+}
+
+/** Describes to operators that Redis has lost a change. */
+export function describeLostChange({ id, rev }: ApiKeyRecord, read: ApiKeyRecord): string {
+  return (
+    `Redis has lost a change of ${id}, as in a failover: its rev is ${read.rev} and was ${rev}; ` +
+    'make the change again with the ops command, or restart the gateways to accept the loss'
+  );
+}

@@ -1,0 +1,151 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
+import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+describe('changes that a replica has not received', { tags: ['redis-server'], timeout: 60_000 }, () => {
+  let stack: AsyncDisposableStack;
+  let master: RedisServer;
+  let replica: RedisProcess;
+  /** Between master and replica. */
+  let replication: RedisRelay;
+  /** Between gateway and master. */
+  let relay: RedisRelay;
+  let upstream: Upstream;
+  let gateway: Service;
+
+  beforeEach(async () => {
+    stack = new AsyncDisposableStack();
+    master = stack.use(await startRedisServer());
+    await master.redis.config('SET', 'repl-diskless-sync-delay', 0);
+    replication = stack.use(await startRedisRelay(master.port));
+    replica = stack.use(
+      await startRedisProcess(() => ['--save', '', '--replicaof', '127.0.0.1', String(replication.port)]),
+    );
+    await expect.poll(() => master.redis.info('replication'), { timeout: 20_000 }).toMatch(/state=online/);
+    relay = stack.use(await startRedisRelay(master.port));
+    upstream = stack.use(await startUpstream());
+    gateway = stack.use(await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
+  });
+  afterEach(() => stack.disposeAsync());
+
+  const ops = (url: string, ...args: string[]) =>
+    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+  const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
+  const limitOf = async (key: string) => (await pets(key)).header('RateLimit-Policy')?.split(',')[0];
+
+  async function issue(wanted: { minute?: number } = {}): Promise<IssuedKey> {
+    const redis = await connectRedis(master.url);
+    const issued = await keyIssuer(redis).issue(wanted);
+    await redis.wait(1, 10_000);
+    redis.disconnect();
+    return issued;
+  }
+
+  /** The replica becomes the master, without what it has not received. */
+  async function failOver(): Promise<void> {
+    await master.kill();
+    await replication[Symbol.asyncDispose]();
+    await replica.redis.replicaof('NO', 'ONE');
+    await expect.poll(redisState, { timeout: 10_000 }).toBe('unavailable');
+    relay.switchTo(replica.port);
+    await expect.poll(redisState, { timeout: 10_000 }).toBe('ok');
+  }
+
+  const redisState = async () => ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+
+  async function badRecords(): Promise<string | undefined> {
+    const { text } = await send(`${gateway.adminUrl}/metrics`);
+    return /^gateway_bad_settings\{key="gw:key"\} (\d+)$/m.exec(text)?.[1];
+  }
+
+  test('the ops command waits for the replica, and says nothing if it confirms', async () => {
+    const { id } = await issue();
+    const { code, stderr } = await ops(master.url, 'keys', 'revoke', id);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(await replica.redis.keys(redisKeys.apiKey('*'))).toHaveLength(1);
+  });
+
+  test('the ops command prints the change with a warning, and exits with 3, until the replica confirms', async () => {
+    const { id } = await issue();
+    replica.signal('SIGSTOP');
+    const revoked = await ops(master.url, 'keys', 'revoke', id, '--json');
+    const warning = `1 of 1 replicas of Redis have not confirmed the change of ${id}: it is in force, but a failover may undo it`;
+    expect(revoked).toMatchObject({ code: 3, stderr: `ops: warning: ${warning}\n` });
+    expect(JSON.parse(revoked.stdout)).toMatchObject({ id, state: 'revoked', warning });
+    const again = await ops(master.url, 'keys', 'revoke', id);
+    expect(again.code).toBe(3);
+    expect(again.stderr).toMatch(/^ops: warning: 1 of 1 replicas of Redis have not confirmed the change: /);
+    replica.signal('SIGCONT');
+    expect(await ops(master.url, 'keys', 'revoke', id)).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('a key whose revocation is lost stays revoked, also after another change, and operators learn of it', async () => {
+    const { id, key, keyHash } = await issue();
+    expect((await pets(key)).status).toBe(200);
+    replication.discardReplies();
+    await ops(master.url, 'keys', 'revoke', id);
+    expect((await pets(key)).status).toBe(401);
+    await failOver();
+
+    expect(await replica.redis.hget(redisKeys.apiKey(keyHash), 'revokedAt')).toBeNull();
+    for (let times = 0; times < 3; times += 1) {
+      const response = await pets(key);
+      expect(response.status).toBe(401);
+      expect(response.json).toMatchObject({ code: 'revoked_api_key' });
+    }
+    expect(await badRecords()).toBe('1');
+    const lines = gateway.output().split('\n');
+    const reports = lines.filter((line) => line.includes(`Redis has lost a change of ${id}`));
+    expect(reports).toHaveLength(1);
+    expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 50 });
+
+    // The first change of the older record raises its rev to that of the revoked one.
+    const url = `redis://127.0.0.1:${replica.port}`;
+    await ops(url, 'keys', 'set', id, '--name', 'Renamed');
+    expect((await pets(key)).status).toBe(401);
+    await ops(url, 'keys', 'revoke', id);
+    expect((await pets(key)).status).toBe(401);
+    expect(await badRecords()).toBe('0');
+  });
+
+  test('a key whose other change is lost keeps it, is counted in Redis, and can be changed again', async () => {
+    const { id, key, keyHash } = await issue({ minute: 20 });
+    expect(await limitOf(key)).toBe('"minute";q=20;w=60');
+    replication.discardReplies();
+    await ops(master.url, 'keys', 'set', id, '--minute', '10');
+    expect(await limitOf(key)).toBe('"minute";q=10;w=60');
+    await failOver();
+
+    for (let times = 0; times < 3; times += 1) expect(await limitOf(key)).toBe('"minute";q=10;w=60');
+    expect(Number(await replica.redis.get(redisKeys.minute(keyHash)))).toBeGreaterThanOrEqual(3);
+    expect(await badRecords()).toBe('1');
+    await ops(`redis://127.0.0.1:${replica.port}`, 'keys', 'set', id, '--minute', '12');
+    expect(await limitOf(key)).toBe('"minute";q=12;w=60');
+    expect(await badRecords()).toBe('0');
+  });
+
+  test('an import of an older export is accepted', async () => {
+    await using directory = await temporaryDirectory();
+    const { id, key, keyHash } = await issue();
+    const { stdout: exported } = await ops(master.url, 'keys', 'export');
+    await ops(master.url, 'keys', 'set', id, '--name', 'Second');
+    await ops(master.url, 'keys', 'revoke', id);
+    expect((await pets(key)).status).toBe(401);
+    await master.redis.del(redisKeys.apiKey(keyHash), redisKeys.apiKeyIds, redisKeys.apiKeysByCreation);
+    expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });
+
+    const file = join(directory.path, 'keys.jsonl');
+    await writeFile(file, exported);
+    expect(await ops(master.url, 'keys', 'import', file)).toMatchObject({ code: 0, stderr: '' });
+    expect((await pets(key)).status).toBe(200);
+  });
+});

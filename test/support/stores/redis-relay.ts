@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+
+/** Relays connections to a Redis server, and can disturb them. */
+export interface RedisRelay extends AsyncDisposable {
+  port: number;
+  url: string;
+  /** Number of connections so far. */
+  connections(): number;
+  /** Discards everything that the server sends from now on. */
+  discardReplies(): void;
+  /** Sends bytes to all clients as if they came from the server. */
+  inject(bytes: string): void;
+  /** Sends these bytes instead of passing on what contains the command. */
+  replyTo(command: string, bytes: string): void;
+  /** Closes all connections, and relays later ones to another port. */
+  switchTo(port: number): void;
+}
+
+export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
+  const clients = new Set<Socket>();
+  let port = targetPort;
+  let discarding = false;
+  let connections = 0;
+  let own: { command: string; bytes: string } | undefined;
+
+  const server = createServer((client) => {
+    connections += 1;
+    const target = connect(port, '127.0.0.1');
+    clients.add(client);
+    client.on('error', () => {});
+    target.on('error', () => {});
+    client.on('close', () => {
+      clients.delete(client);
+      target.destroy();
+    });
+    target.on('close', () => client.destroy());
+    client.on('data', (chunk) => {
+      if (own !== undefined && chunk.includes(own.command)) client.write(own.bytes);
+      else target.write(chunk);
+    });
+    target.on('data', (chunk) => {
+      if (!discarding) client.write(chunk);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const closeAll = () => {
+    for (const client of clients) client.destroy();
+  };
+  const ownPort = (server.address() as AddressInfo).port;
+  return {
+    port: ownPort,
+    url: `redis://127.0.0.1:${ownPort}`,
+    connections: () => connections,
+    discardReplies() {
+      discarding = true;
+    },
+    inject(bytes) {
+      for (const client of clients) client.write(bytes);
+    },
+    replyTo(command, bytes) {
+      own = { command, bytes };
+    },
+    switchTo(newPort) {
+      port = newPort;
+      closeAll();
+    },
+    async [Symbol.asyncDispose]() {
+      closeAll();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
