@@ -30,8 +30,8 @@ test('no log line, metric, error response or upstream request of the whole suite
   for await (const text of readEvidence('output')) {
     loggedRequests += text.match(/"msg":"request"/g)?.length ?? 0;
     metricSamples += text.match(/^gateway_requests_total\{/gm)?.length ?? 0;
-    // Passwords that tests set for Redis and PostgreSQL.
-    expect(/hunter2|:secret@/.exec(text)?.[0]).toBeUndefined();
+    // Passwords that tests set for Redis and PostgreSQL, and those of private Redis servers.
+    expect(/hunter2|:secret@|redis:\/\/:/.exec(text)?.[0]).toBeUndefined();
   }
   expect(loggedRequests).toBeGreaterThan(1000);
   expect(metricSamples).toBeGreaterThan(0);

@@ -1,9 +1,11 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
@@ -33,14 +35,62 @@ function service(name: string): ComposeService {
   return found;
 }
 
+const omit = (variables: Record<string, string>, name: string) =>
+  Object.fromEntries(Object.entries(variables).filter(([key]) => key !== name));
+
 describe('docker-compose.yml', () => {
-  test('is accepted by docker-compose', { tags: ['docker-compose'] }, () => {
-    const { status, stderr } = spawnSync('docker-compose', ['config', '--quiet'], {
+  const passwords = { POSTGRES_PASSWORD: 'one', REDIS_PASSWORD: 'two' };
+  /** @param variables content of the file .env */
+  async function checkWith(variables: Record<string, string>) {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, '.env');
+    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+    await writeFile(file, lines.join(''));
+    const { HOME = '', PATH = '' } = process.env;
+    const { status, stderr } = spawnSync('docker-compose', ['--env-file', file, 'config', '--quiet'], {
       cwd: root,
       encoding: 'utf8',
+      env: { HOME, PATH },
     });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    return { status, stderr };
+  }
+
+  test('is accepted by docker-compose', { tags: ['docker-compose'] }, async () => {
+    expect(await checkWith(passwords)).toEqual({ status: 0, stderr: '' });
   });
+
+  test.each(['POSTGRES_PASSWORD', 'REDIS_PASSWORD'])(
+    'has no default for %s, and says where to find how to set it',
+    { tags: ['docker-compose'] },
+    async (name) => {
+      for (const variables of [{ ...passwords, [name]: '' }, omit(passwords, name)]) {
+        const { status, stderr } = await checkWith(variables);
+        expect(status).not.toBe(0);
+        expect(stderr).toContain(name);
+        expect(stderr).toContain('is not set, see Containers in gateway/OPERATIONS.md');
+      }
+    },
+  );
+
+  test(
+    'gets passwords from the file that the command in OPERATIONS.md makes',
+    { tags: ['openssl'] },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const [command = ''] = /^ *\(umask .+ > \.env\)$/m.exec(await read('gateway/OPERATIONS.md')) ?? [];
+      expect(spawnSync('sh', ['-c', command], { cwd: directory.path }).status).toBe(0);
+      const file = join(directory.path, '.env');
+      expect(((await stat(file)).mode & 0o777).toString(8)).toBe('600');
+      const [, first, second] =
+        /^POSTGRES_PASSWORD=([\da-f]{48})\nREDIS_PASSWORD=([\da-f]{48})\n$/.exec(
+          await readFile(file, 'utf8'),
+        ) ?? [];
+      expect(first).toBeDefined();
+      expect(second).not.toBe(first);
+      for (const ignored of ['.gitignore', '.dockerignore'])
+        expect((await read(ignored)).split('\n')).toContain('.env');
+    },
+  );
 
   test('publishes only the gateway, and checks the health of every long-running service', () => {
     expect(Object.keys(services).toSorted()).toEqual([
@@ -54,7 +104,7 @@ describe('docker-compose.yml', () => {
     expect(published.map(([name]) => name)).toEqual(['gateway']);
     const unchecked = Object.entries(services).filter(([, { healthcheck }]) => healthcheck === undefined);
     expect(unchecked.map(([name]) => name)).toEqual(['migration']);
-    expect(service('redis').command).toEqual(expect.arrayContaining(['--appendonly', 'yes']));
+    expect(service('redis').command?.at(-1)).toMatch(/^appendonly yes$/m);
   });
 
   test.each(['gateway', 'pets-service'])(
@@ -100,12 +150,13 @@ describe(
     const running: ChildProcess[] = [];
     /** Local values for the host names, ports and volumes of compose. */
     let replacements: [from: string, to: string][];
+    const password = randomBytes(24).toString('hex');
 
     const toLocal = (text: string) =>
       replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
 
     /** Runs the command of the service or of its image, with no other environment than theirs. */
-    async function launch(name: string, extraArguments: string[] = []): Promise<ChildProcess> {
+    async function launch(name: string): Promise<ChildProcess> {
       const { command, build, environment = {} } = service(name);
       const dockerfile = build === undefined ? '' : await read(build.dockerfile);
       const [program = '', ...args] =
@@ -118,7 +169,7 @@ describe(
       const env = Object.fromEntries(
         Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, toLocal(value)]),
       );
-      const child = spawn(program === 'node' ? process.execPath : program, [...args, ...extraArguments], {
+      const child = spawn(program === 'node' ? process.execPath : program, args.map(toLocal), {
         cwd: root,
         env: { PATH: process.env['PATH'], ...env },
         stdio: ['ignore', 'pipe', 'inherit'],
@@ -144,6 +195,7 @@ describe(
           [...extra, ...args.map(toLocal)],
           {
             stdio: 'ignore',
+            env: { PATH: process.env['PATH'], REDISCLI_AUTH: password },
           },
         );
         return exitOf(child);
@@ -161,9 +213,15 @@ describe(
         freePort(),
       ]);
       replacements = [
-        ['redis://redis:6379', `redis://127.0.0.1:${redis}`],
+        ['@redis:6379', `@127.0.0.1:${redis}`],
         ['redis-port', String(redis)],
-        ['postgresql://pets:${POSTGRES_PASSWORD:-pets}@postgres:5432/pets', databaseUrl.href],
+        [service('migration').environment?.['DATABASE_URL'] ?? '', databaseUrl.href],
+        [service('redis').environment?.['REDISCLI_AUTH'] ?? '', password],
+        ['${REDIS_PASSWORD}', password],
+        // What the image does, and the shell sees of what is doubled for compose.
+        ['docker-entrypoint.sh ', ''],
+        ['$$', '$'],
+        ['appendonly yes', `appendonly yes\nport ${redis}\nbind 127.0.0.1\ndir ${directory.path}`],
         // Independent of the number of cores.
         ['${GATEWAY_WORKERS:-}', '2'],
         ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
@@ -187,15 +245,15 @@ describe(
     });
 
     test('start in the order of depends_on, and serve requests', { timeout: 60_000 }, async () => {
-      await launch('redis', [
-        '--port',
-        toLocal('redis-port'),
-        '--bind',
-        '127.0.0.1',
-        '--dir',
-        directory.path,
-      ]);
+      const redis = await launch('redis');
       await untilHealthy('redis');
+      expect(await readFile(`/proc/${redis.pid}/cmdline`, 'utf8')).not.toContain(password);
+      const unauthenticated = new Redis(Number(toLocal('redis-port')), '127.0.0.1', {
+        protocol: 2,
+        enableReadyCheck: false,
+      });
+      await expect(unauthenticated.ping()).rejects.toThrow('NOAUTH');
+      unauthenticated.disconnect();
       expect(await exitOf(await launch('migration'))).toBe(0);
 
       expect(service('gateway').depends_on).toEqual({ redis: { condition: 'service_healthy' } });
@@ -215,7 +273,10 @@ describe(
         {
           cwd: root,
           encoding: 'utf8',
-          env: { REDIS_URL: toLocal('redis://redis:6379'), DATA_DIR: directory.path },
+          env: {
+            REDIS_URL: toLocal(service('gateway').environment?.['REDIS_URL'] ?? ''),
+            DATA_DIR: directory.path,
+          },
         },
       );
       recordSecrets(ops.stdout);

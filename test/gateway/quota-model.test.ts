@@ -23,7 +23,7 @@ describe('the quota script decides like its model in random scenarios', () => {
   });
 
   test('on the embedded Redis', async () => {
-    const server = await startInProcessRedis(() => {});
+    const server = await startInProcessRedis({ password: 'hunter2', announce: () => {} });
     await runScenarios(server.url, 6);
     await server.close();
   });

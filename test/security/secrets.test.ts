@@ -136,6 +136,7 @@ describe('a gateway with embedded stores', () => {
   let directory: TemporaryDirectory;
   let gateway: Service;
   let key: string;
+  let redisUrl: string;
 
   beforeAll(async () => {
     directory = await temporaryDirectory();
@@ -148,6 +149,7 @@ describe('a gateway with embedded stores', () => {
       NODE_OPTIONS: `--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('crash'))})`,
     });
     key = (await readFile(join(directory.path, 'demo-api-key'), 'utf8')).trim();
+    redisUrl = await readFile(join(directory.path, 'redis.url'), 'utf8');
     recordSecrets(key);
     await send(`${gateway.url}/v1/pets`, { key });
   });
@@ -155,23 +157,26 @@ describe('a gateway with embedded stores', () => {
   afterAll(async () => {
     await gateway[Symbol.asyncDispose]();
     // After a crash, redis-server keeps running for the next start.
-    if (hasRedisServer) await shutDownRedis(await readFile(join(directory.path, 'redis.url'), 'utf8'));
+    if (hasRedisServer) await shutDownRedis(redisUrl);
     await directory[Symbol.asyncDispose]();
   });
 
-  test('has no API key and no private key in the command lines and environments of its processes', async () => {
+  test('has no API key, private key or password of Redis in the command lines and environments of its processes', async () => {
     const privateKey = await readFile(join(directory.path, 'internal-token', 'private.pem'), 'utf8');
     const processInfo = await describeProcesses(gateway.pid);
     expect(processInfo).toContain('gateway/server.ts');
     expect(/(redis|valkey)-server/.test(processInfo)).toBe(hasRedisServer);
     expect(createSecretFinder([key])(processInfo)).toEqual([]);
     for (const line of privateKey.split('\n').filter(Boolean)) expect(processInfo).not.toContain(line);
+    const { password } = new URL(redisUrl);
+    expect(password).toMatch(/^[\da-f]{64}$/);
+    expect(processInfo).not.toContain(password);
   });
 
   test('has no secret in its file names, and only the owner can read files with a secret', async () => {
     const files = await readdir(directory.path, { recursive: true });
     expect(createSecretFinder([key])(files.join('\n'))).toEqual([]);
-    for (const file of ['demo-api-key', 'internal-token/private.pem']) {
+    for (const file of ['demo-api-key', 'internal-token/private.pem', 'redis.url']) {
       expect((await stat(join(directory.path, file))).mode & 0o077).toBe(0);
     }
   });
@@ -189,5 +194,6 @@ describe('a gateway with embedded stores', () => {
     expect(gateway.output()).toContain('Error: crash');
     expect(createSecretFinder([key])(gateway.output())).toEqual([]);
     expect(gateway.output()).not.toContain('PRIVATE KEY');
+    expect(gateway.output()).not.toContain(new URL(redisUrl).password);
   });
 });

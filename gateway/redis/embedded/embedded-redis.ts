@@ -1,4 +1,5 @@
-import { accessSync, constants, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { Logger } from 'pino';
 import { lockDataDirectory } from '../../runtime/data-directory-lock.ts';
@@ -6,7 +7,7 @@ import { dataDirectoryError } from '../../runtime/data-directory.ts';
 import { startInProcessRedis, type EmbeddedRedis } from './in-process-redis.ts';
 import { startNativeRedis } from './native-redis.ts';
 
-/** File in which a running gateway writes the address of its private Redis, for the ops command. */
+/** File in which a running gateway writes the address of its private Redis, with the password, for the ops command. */
 function urlFile(dataDirectory: string): string {
   return join(dataDirectory, 'redis.url');
 }
@@ -14,16 +15,31 @@ function urlFile(dataDirectory: string): string {
 /** @returns the address of the private Redis of the gateway that runs on this data directory, if any */
 export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined {
   try {
-    // Empty if the disk was full.
+    // An earlier version left an empty file when the disk was full.
     return readFileSync(urlFile(dataDirectory), 'utf8').trim() || undefined;
   } catch {
     return undefined;
   }
 }
 
+/** Writes the address so that a reader finds it whole or not at all, and only this user can read it. */
+function writeUrl(dataDirectory: string, url: string): void {
+  const draft = `${urlFile(dataDirectory)}.new`;
+  // The mode is set only for a new file.
+  rmSync(draft, { force: true });
+  try {
+    writeFileSync(draft, url, { mode: 0o600, flag: 'wx' });
+    renameSync(draft, urlFile(dataDirectory));
+  } catch (error) {
+    rmSync(draft, { force: true });
+    throw error;
+  }
+}
+
 /**
  * Starts a private Redis for a gateway without REDIS_URL: the native server if there is one on PATH, which keeps its data,
- * or else one in JavaScript in this process, which does not. Both listen on loopback only.
+ * or else one in JavaScript in this process, which does not. Both listen on loopback only, with a password made at each
+ * start: other users of the machine and web pages reach loopback, too.
  * @throws Error that names DATA_DIR if it is in use, or its files can't be written or read
  */
 export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Promise<EmbeddedRedis> {
@@ -32,14 +48,15 @@ export async function startEmbeddedRedis(dataDirectory: string, log: Logger): Pr
   try {
     const program = findProgram(['redis-server', 'valkey-server']);
     const previousUrl = readEmbeddedRedisUrl(dataDirectory);
+    const password = randomBytes(32).toString('hex');
     const announce = (url: string) => {
-      writeFileSync(urlFile(dataDirectory), url, { mode: 0o600 });
+      writeUrl(dataDirectory, url);
       announced = true;
     };
     const redis =
       program === undefined
-        ? await startInProcessRedis(announce)
-        : await startNativeRedis({ program, dataDirectory, previousUrl, announce, log });
+        ? await startInProcessRedis({ password, announce })
+        : await startNativeRedis({ program, dataDirectory, previousUrl, password, announce, log });
     return {
       ...redis,
       async close() {

@@ -1,3 +1,5 @@
+import { createServer, type Socket } from 'node:net';
+
 export interface EmbeddedRedis {
   url: string;
   /** One line for people: what runs, and what that means for their data. */
@@ -5,24 +7,64 @@ export interface EmbeddedRedis {
   close(): Promise<void>;
 }
 
+interface InProcessRedisOptions {
+  password: string;
+  /** Called with the address before clients can know it. */
+  announce: (url: string) => void;
+}
+
+/** Every command of a Redis client is an array. Requests of a browser begin with the name of their method. */
+const arrayPrefix = '*'.charCodeAt(0);
+const refusal =
+  '-ERR Possible SECURITY ATTACK detected: this is a Redis port, and the request is not of a Redis client\r\n';
+
 /** Starts Redis in JavaScript, on a real socket on loopback. The library is loaded only if it is needed. */
-export async function startInProcessRedis(announce: (url: string) => void): Promise<EmbeddedRedis> {
-  const { createRedisCommandExecutor, RedisServerState, Resp2Server, resolveCompatibilityProfile } =
-    await import('js-redis-server/core');
+export async function startInProcessRedis(options: InProcessRedisOptions): Promise<EmbeddedRedis> {
+  const { password, announce } = options;
+  const {
+    attachSession,
+    createRedisCommandExecutor,
+    RedisServerState,
+    resolveCompatibilityProfile,
+    SocketConnectionTransport,
+  } = await import('js-redis-server/core');
   const compatibility = resolveCompatibilityProfile(undefined);
-  const state = new RedisServerState({ databaseCount: 1, compatibility });
-  const server = new Resp2Server({ server: state, executor: createRedisCommandExecutor({ compatibility }) });
-  // The library's own listen() would open the port on all interfaces.
-  await new Promise<void>((resolve, reject) => {
-    server.server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  const state = new RedisServerState({ databaseCount: 1, compatibility, requirepass: password });
+  const executor = createRedisCommandExecutor({ compatibility });
+  const sockets = new Set<Socket>();
+  // The library's own server listens on all interfaces, and executes the lines of an HTTP request.
+  const server = createServer({ keepAlive: true, noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    socket.once('data', (firstBytes) => {
+      if (firstBytes[0] !== arrayPrefix) {
+        socket.write(refusal);
+        socket.destroySoon();
+        return;
+      }
+      socket.pause();
+      socket.unshift(firstBytes);
+      attachSession(new SocketConnectionTransport(socket), { state, executor });
+    });
   });
-  const url = `redis://127.0.0.1:${server.getPort()}`;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the embedded Redis has no port');
+  const url = `redis://:${password}@127.0.0.1:${address.port}`;
   announce(url);
   return {
     url,
     description:
       'embedded, in JavaScript and in memory only: keys and counters are lost when it stops. ' +
       'With redis-server on PATH they are kept',
-    close: () => server.close(),
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      state.close();
+    },
   };
 }

@@ -19,6 +19,7 @@ interface NativeRedisOptions {
   dataDirectory: string;
   /** Address of the server that ran here before. It may still run if the gateway was killed. */
   previousUrl: string | undefined;
+  password: string;
   /** Called with the address before the server runs, so that the next start finds it whatever happens. */
   announce: (url: string) => void;
   log: Logger;
@@ -26,28 +27,30 @@ interface NativeRedisOptions {
 
 /** Starts redis-server on loopback, on a free port, with an append-only file. Restarts it if it stops by itself. */
 export async function startNativeRedis(options: NativeRedisOptions): Promise<EmbeddedRedis> {
-  const { program, dataDirectory, previousUrl, announce, log } = options;
+  const { program, dataDirectory, previousUrl, password, announce, log } = options;
   makeDirectory(join(dataDirectory, 'redis'));
   // The path as Redis itself reports it, which identifies an orphan.
   const directory = realpathSync(join(dataDirectory, 'redis'));
   if (previousUrl !== undefined) await stopOrphan(previousUrl, directory);
   const port = await freePort();
-  const url = `redis://127.0.0.1:${port}`;
+  const url = `redis://:${password}@127.0.0.1:${port}`;
   let closing = false;
   let server: ChildProcess;
 
   function launch(): ChildProcess {
-    const options = {
+    const settings = {
       port: String(port),
       bind: '127.0.0.1',
       dir: directory,
       appendonly: 'yes',
       save: '',
       logfile: join(directory, 'redis.log'),
+      requirepass: password,
     };
-    const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
     // A process group of its own: Ctrl-C reaches only the gateway, which stops Redis after requests in flight.
-    const child = spawn(program, args, { detached: true, stdio: 'ignore' });
+    const child = spawn(program, ['-'], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+    // Settings come from standard input, because any user of the machine can read a command line.
+    child.stdin.on('error', () => {}).end(configText(settings));
     child.on('error', (error) => {
       log.error({ err: error }, `can't run ${program}; retrying`);
       relaunch();
@@ -91,6 +94,13 @@ export async function startNativeRedis(options: NativeRedisOptions): Promise<Emb
   };
 }
 
+/** Redis reads quoted values with the escapes of JSON. */
+function configText(settings: Record<string, string>): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name} ${JSON.stringify(value)}\n`)
+    .join('');
+}
+
 /**
  * Stops the Redis of a gateway that was killed. This process holds the lock, so nobody else uses that Redis, and a second
  * one would destroy its files.
@@ -100,7 +110,7 @@ async function stopOrphan(url: string, directory: string): Promise<void> {
   while (await shutDownOrphan(url, directory)) {
     if (Date.now() > deadline)
       throw new Error(
-        `DATA_DIR: an earlier private Redis on ${directory} at ${url} does not stop; stop it by hand`,
+        `DATA_DIR: an earlier private Redis on ${directory}, on port ${URL.parse(url)?.port}, does not stop; stop it by hand`,
       );
     await sleep(100);
   }
@@ -119,7 +129,7 @@ async function shutDownOrphan(url: string, directory: string): Promise<boolean> 
     await redis.call('SHUTDOWN').catch(() => {});
     return true;
   } catch (error) {
-    // It runs but refuses commands, for example while it loads its data.
+    // It runs but refuses commands, for example while it loads its data. One with another password refuses to connect.
     return isReplyError(error);
   } finally {
     redis.disconnect();

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/http/free-port.ts';
+import { send, sendRaw } from '../support/http/http.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+/*
+ * Every user of the machine, and every web page that one of them opens, can connect to the private Redis.
+ */
+
+const urlFile = (directory: TemporaryDirectory) => join(directory.path, 'redis.url');
+const readUrl = (directory: TemporaryDirectory) => readFile(urlFile(directory), 'utf8');
+const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8);
+
+const kinds = [
+  { name: 'in JavaScript', PATH: '', tags: [] },
+  { name: 'as redis-server', PATH: process.env['PATH'] ?? '', tags: ['redis-server'] },
+];
+
+for (const { name, PATH, tags } of kinds)
+  describe(`the private Redis ${name}`, { tags }, () => {
+    let directory: TemporaryDirectory;
+    let gateway: Service;
+    let env: Record<string, string>;
+    let port: number;
+
+    beforeAll(async () => {
+      directory = await temporaryDirectory();
+      env = { DATA_DIR: directory.path, PATH };
+      const settings = { PETS_SERVICE_URL: 'http://127.0.0.1:9', GATEWAY_WORKERS: '2' };
+      gateway = await startGateway({ ...env, ...settings });
+      port = Number(new URL(await readUrl(directory)).port);
+    });
+
+    afterAll(async () => {
+      await gateway[Symbol.asyncDispose]();
+      await directory[Symbol.asyncDispose]();
+    });
+
+    /** Value that the tests' commands would change. */
+    async function minuteLimit(): Promise<string | null> {
+      const redis = await connectRedis(await readUrl(directory));
+      const minute = await redis.hget('gw:plan:free', 'minute');
+      redis.disconnect();
+      return minute;
+    }
+
+    test.each(['PING', 'HSET gw:plan:free minute 1', 'EVAL return{} 0', 'SHUTDOWN'])(
+      'does not execute %s without its password',
+      async (command) => {
+        const redis = new Redis(port, '127.0.0.1', {
+          lazyConnect: true,
+          enableReadyCheck: false,
+          protocol: 2,
+        });
+        const [commandName = '', ...args] = command.split(' ');
+        await expect(redis.call(commandName, ...args)).rejects.toThrow('NOAUTH');
+        redis.disconnect();
+        expect(await minuteLimit()).toBe('60');
+      },
+    );
+
+    test('does not accept a wrong password', async () => {
+      const redis = new Redis(port, '127.0.0.1', { password: 'wrong', retryStrategy: () => null });
+      const error = await new Promise<Error>((resolve) => redis.once('error', resolve));
+      expect(error.message).toContain('WRONGPASS');
+      redis.disconnect();
+    });
+
+    test.each(['POST / HTTP/1.1', 'GET / HTTP/1.1', 'HSET gw:plan:free minute 1'])(
+      'closes a connection that begins with %s, and executes nothing',
+      async (firstLine) => {
+        const commands = 'HSET gw:plan:free minute 1\r\nSHUTDOWN NOSAVE\r\n';
+        const request = `${firstLine}\r\nHost: 127.0.0.1\r\nContent-Length: ${commands.length}\r\n\r\n${commands}`;
+        expect(await sendRaw(port, request)).toMatch(/^(-.+\r\n)*$/);
+        expect(await minuteLimit()).toBe('60');
+      },
+    );
+
+    test('serves the workers and the ops command, which find its password in a file of the owner', async () => {
+      expect(await modeOf(urlFile(directory))).toBe('600');
+      const issue = ['keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
+      const { stdout } = await runProgram(['gateway/ops/main.ts', ...issue], env);
+      const { key } = JSON.parse(stdout) as { key: string };
+      const usage = await send(`${gateway.url}/v1/usage`, { key });
+      expect({ status: usage.status, limit: usage.header('X-RateLimit-Limit') }).toEqual({
+        status: 200,
+        limit: '60',
+      });
+    });
+
+    test('does not keep the gateway from stopping while a stranger is connected', async () => {
+      const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, enableReadyCheck: false, protocol: 2 });
+      redis.on('error', () => {});
+      await redis.connect();
+      expect(await gateway.stop()).toBe(0);
+      redis.disconnect();
+      gateway = await startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:9' });
+      port = Number(new URL(await readUrl(directory)).port);
+    });
+
+    test('has a new password after each start', async () => {
+      const { password } = new URL(await readUrl(directory));
+      expect(password).toMatch(/^[\da-f]{64}$/);
+      await gateway.stop();
+      gateway = await startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:9' });
+      const next = new URL(await readUrl(directory));
+      port = Number(next.port);
+      expect(next.password).not.toBe(password);
+    });
+  });
+
+test(
+  'a data directory of a version without passwords is taken over, with a Redis that still runs there',
+  { tags: ['redis-server'], timeout: 30_000 },
+  async () => {
+    await using directory = await temporaryDirectory();
+    const dir = join(directory.path, 'redis');
+    await mkdir(dir);
+    const port = await freePort();
+    const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', dir, '--appendonly', 'yes'];
+    const orphan = spawn('redis-server', args, { stdio: 'ignore' });
+    const exited = new Promise((resolve) => orphan.once('exit', resolve));
+    const old = await connectRedis(`redis://127.0.0.1:${port}`);
+    await old.hset('gw:plan:free', { minute: 61, day: 1000 });
+    old.disconnect();
+    await writeFile(urlFile(directory), `redis://127.0.0.1:${port}`, { mode: 0o644 });
+
+    const env = { DATA_DIR: directory.path };
+    await using gateway = await startGateway({ ...env, PETS_SERVICE_URL: 'http://127.0.0.1:9' });
+    await exited;
+    expect(await modeOf(urlFile(directory))).toBe('600');
+    const redis = await connectRedis(await readUrl(directory));
+    expect(await redis.hget('gw:plan:free', 'minute')).toBe('61');
+    redis.disconnect();
+    expect(gateway.output()).not.toContain(new URL(await readUrl(directory)).password);
+  },
+);
