@@ -149,7 +149,7 @@ describe('an embedded database', () => {
     const line = await failedStart('pets-service', { DATA_DIR: directory.path }, { fileBlocks: 8 });
     expect(line).toMatch(
       new RegExp(
-        `^DATA_DIR: the embedded database in ${directory.path}/postgres can't be opened \\(.+\\): is the`,
+        `^DATA_DIR: the embedded database in ${directory.path}/postgres can't be opened \\(.+\\): check for`,
       ),
     );
     expect((await readdir(directory.path)).toSorted()).toEqual(['internal-token', 'postgres.lock']);
