@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PetStore } from '../../pets-service/database/pet-store.ts';
 import { addDemoPets } from '../../pets-service/demo-pets.ts';
 import { migrate } from '../../prisma/migrate.ts';
-import { postJson, send, type ClientResponse } from '../support/http/http.ts';
+import { postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { petsDatabases, servePets, serviceToken } from '../support/kits/pets-kit.ts';
 
 for (const { name, open, tags } of petsDatabases)
@@ -378,6 +378,14 @@ for (const { name, open, tags } of petsDatabases)
         expect((await send(`${base}/livez`)).json).toEqual({ status: 'ok' });
         expect((await send(`${base}/readyz`)).json).toEqual({ status: 'ok', database: 'ok' });
       });
+
+      test.each(['/v1/pets/..%2f..%2freadyz', '/v1/pets/%2e%2e/%2e%2e/readyz', '/v1/pets/../../readyz'])(
+        'a path that is not canonical leads nowhere: %s',
+        async (path) => {
+          const bytes = `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer ${token}\r\n\r\n`;
+          expect(await sendRaw(Number(new URL(base).port), bytes)).toMatch(/^HTTP\/1\.1 404 /);
+        },
+      );
 
       test('unknown paths and methods get errors in the Error shape', async () => {
         expectError(await get('/v1/dogs'), 404, 'not_found');
