@@ -61,11 +61,17 @@ function allowedMethods(operations: string[]): string[] {
   ];
 }
 
+/**
+ * A path parameter: unreserved characters (RFC 3986 section 2.3), and no dot segment. Any other path has several
+ * spellings, and a proxy before the pets service could normalize it to another one.
+ */
+const parameter = String.raw`(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+`;
+
 function expressionOf(pattern: string): RegExp {
   const segments = pattern
     .split('/')
     .map((segment) =>
-      /^\{\w+\}$/.test(segment) ? '[^/]+' : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+      /^\{\w+\}$/.test(segment) ? parameter : segment.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
     );
   return new RegExp(`^${segments.join('/')}$`);
 }

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
-import express from 'express';
+import express, { type Request } from 'express';
 import type { Logger } from 'pino';
 import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
@@ -8,6 +8,7 @@ import { loadApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
+import { findClientAddress } from './http/client-address.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
@@ -85,6 +86,13 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.enable('case sensitive routing').enable('strict routing');
   const trustsPeer = compileTrust(dependencies.trustProxy);
   app.set('trust proxy', trustsPeer);
+  const isProxy = (address: string) => trustsPeer(address, 0);
+  // Express' own takes an address with its port for something unknown.
+  Object.defineProperty(app.request, 'ip', {
+    get(this: Request) {
+      return findClientAddress(this, isProxy);
+    },
+  });
 
   // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
   app
@@ -118,7 +126,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     },
     messageClasses: createMessageClasses(app),
     allow: api.everything.allow,
-    isProxy: (address) => trustsPeer(address, 0),
+    isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address) {
       const { window } = await addressLimit.charge(address);

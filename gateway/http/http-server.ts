@@ -64,6 +64,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
   // Node would silently drop headers beyond its count, and its parser could use a Content-Length that no step sees.
   // rejectMalformed limits the number.
   server.maxHeadersCount = 0;
+  // A client may end its side after the request, as `nc -N` does. Node by default would end the other side, too.
+  Object.assign(server, { httpAllowHalfOpen: true });
   const limitOf = limitConnections(server, {
     ...limits,
     maxOwnConnections: options.maxOwnConnections,

@@ -26,8 +26,13 @@ interface Pipeline {
   idleStep: (() => void) | undefined;
 }
 
-/** Maximum number of pipelined requests that wait for earlier ones. No honest client sends as many. */
+/** A connection on which this many pipelined requests wait is not read until all of them are being served. */
 const maxWaiting = 100;
+/**
+ * One read of 64 KiB can bring thousands of small requests at once. Above maxWaiting, connections are closed while this
+ * many requests wait in the whole process: about 20 MB.
+ */
+const maxWaitingInAll = 10_000;
 
 /**
  * Serves the requests of one connection one after another. Node passes on all pipelined requests (RFC 9112 section 9.3.2)
@@ -38,18 +43,38 @@ export function createPipelines(
   { maxRequestsPerConnection }: { maxRequestsPerConnection: number },
 ): Pipelines {
   const pipelines = new WeakMap<Socket, Pipeline>();
+  let waitingInAll = 0;
 
   function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
     pipeline.serving = exchange;
     exchange.res.on('close', () => {
       pipeline.serving = undefined;
       // Requests after a response with Connection: close are not served (RFC 9112 section 9.6).
-      if (!exchange.res.shouldKeepAlive || socket.destroyed) return;
+      if (!exchange.res.shouldKeepAlive || socket.destroyed) {
+        waitingInAll -= pipeline.waiting.length;
+        pipeline.waiting = [];
+        return;
+      }
       const next = pipeline.waiting.shift();
-      if (next === undefined) pipeline.idleStep?.();
-      else begin(socket, pipeline, next);
+      if (next === undefined) {
+        pipeline.idleStep?.();
+        return;
+      }
+      waitingInAll -= 1;
+      if (pipeline.waiting.length === 0 && socket.isPaused()) socket.resume();
+      begin(socket, pipeline, next);
     });
     app(exchange.req, exchange.res);
+  }
+
+  function wait(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
+    pipeline.waiting.push(exchange);
+    waitingInAll += 1;
+    if (pipeline.waiting.length < maxWaiting) return;
+    // Node resumes the socket within this tick, for each request without a body.
+    process.nextTick(() => {
+      if (pipeline.waiting.length > 0) socket.pause();
+    });
   }
 
   return {
@@ -62,14 +87,20 @@ export function createPipelines(
         pipelines.set(socket, pipeline);
       }
       // An earlier request asked for the connection to be closed.
-      if (pipeline.last?.res.shouldKeepAlive === false) return;
+      if (pipeline.last?.res.shouldKeepAlive === false) {
+        discardInput(socket);
+        return;
+      }
       pipeline.last = exchange;
       pipeline.requests += 1;
       // Clients that never reconnect would never use an instance that was added later.
       if (pipeline.requests >= maxRequestsPerConnection) res.shouldKeepAlive = false;
+      // Node's parser drops what follows an Upgrade in the same read, so a later response would be taken for another's.
+      if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
       if (pipeline.serving === undefined) begin(socket, pipeline, exchange);
-      else if (pipeline.waiting.length < maxWaiting) pipeline.waiting.push(exchange);
-      else socket.destroy();
+      else if (pipeline.waiting.length < maxWaiting || waitingInAll < maxWaitingInAll) {
+        wait(socket, pipeline, exchange);
+      } else socket.destroy();
     },
     last: (socket) => pipelines.get(socket)?.last,
     serving: (socket) => pipelines.get(socket)?.serving,
@@ -79,4 +110,12 @@ export function createPipelines(
       else pipeline.idleStep = step;
     },
   };
+}
+
+/**
+ * Reads on without parsing. Node would keep an object for every further request, and a connection that is not read would
+ * be reset when it is closed, which could destroy the last response.
+ */
+function discardInput(socket: Socket): void {
+  socket.removeAllListeners('data').on('data', () => {});
 }

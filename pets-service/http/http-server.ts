@@ -36,6 +36,8 @@ export function createHttpServer(
   });
   // Node would silently drop headers beyond its count. rejectMalformed limits the number.
   server.maxHeadersCount = 0;
+  // A caller may end its side after the request. Node by default would end the other side, too.
+  Object.assign(server, { httpAllowHalfOpen: true });
   const unanswered = new WeakMap<Socket, ServerResponse[]>();
   const closing = new WeakSet<Socket>();
   function serve(req: IncomingMessage, res: ServerResponse): void {
@@ -46,6 +48,8 @@ export function createHttpServer(
     unanswered.set(socket, ofSocket);
     ofSocket.push(res);
     res.on('close', () => ofSocket.splice(ofSocket.indexOf(res), 1));
+    // Node's parser drops what follows an Upgrade in the same read.
+    if (req.headers.upgrade !== undefined) res.shouldKeepAlive = false;
     // Before Express, whose router reads the target first.
     normalizeTarget(req);
     app(req, res);

@@ -76,7 +76,7 @@ describe(`after ${total} broken upstream responses`, { tags: ['linux'], timeout:
     socket.on('error', () => {});
     socket.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
     await sleep(20);
-    socket.destroy();
+    socket.resetAndDestroy();
     return 499;
   }
 

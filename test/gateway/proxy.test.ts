@@ -340,7 +340,7 @@ describe('proxying', () => {
       const socket = connect(kit.gateway.port, '127.0.0.1');
       socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
       await expect.poll(() => kit.upstream.seen.length - before).toBe(1);
-      socket.destroy();
+      socket.resetAndDestroy();
       await expect.poll(() => upstreamClosed).toBe(true);
       const metrics = async () => (await send(`${kit.gateway.adminUrl}/metrics`)).text;
       await expect

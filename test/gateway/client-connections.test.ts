@@ -1,0 +1,167 @@
+import { connect } from 'node:net';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { send } from '../support/http/http.ts';
+import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
+import { valuesOf, type Message } from '../support/http/strict-http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { respondWithPets } from '../support/upstreams/upstream.ts';
+
+const connectionsOf = (messages: Message[]) =>
+  messages.map(({ headers }) => valuesOf(headers, 'connection').join().toLowerCase());
+
+let kit: GatewayKit;
+let key: string;
+
+beforeAll(async () => {
+  kit = await startGatewayKit();
+  ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 1_000_000 }));
+});
+
+afterEach(() => {
+  kit.upstream.response = respondWithPets;
+});
+
+afterAll(() => kit[Symbol.asyncDispose]());
+
+const authorized = () => `Authorization: Bearer ${key}\r\n`;
+const get = (path: string, lines = authorized(), version = '1.1') =>
+  `GET ${path} HTTP/${version}\r\nHost: x\r\n${lines}\r\n`;
+
+/** Lets the upstream respond to requests, with their target, only when the returned function is called. */
+function holdUpstream(): () => void {
+  const held: (() => void)[] = [];
+  let isHolding = true;
+  kit.upstream.response = (req, res) => {
+    const respond = () =>
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([req.url]));
+    if (isHolding) held.push(respond);
+    else respond();
+  };
+  return () => {
+    isHolding = false;
+    for (const respond of held) respond();
+  };
+}
+
+describe('a connection on which Upgrade was sent', () => {
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+
+  test.each<[string, () => string, number]>([
+    ['a request with a key', () => get('/v1/pets', authorized() + upgrade), 200],
+    ['a request for usage', () => get('/v1/usage', authorized() + upgrade), 200],
+    ['a request without a key', () => get('/v1/pets', upgrade), 401],
+    ['a request to an unknown path', () => get('/v1/nothing', authorized() + upgrade), 404],
+    ['a request outside the API', () => get('/nothing', upgrade), 404],
+    ['the description', () => get('/openapi.json', upgrade), 200],
+    ['OPTIONS', () => get('/v1/pets', upgrade).replace('GET', 'OPTIONS'), 204],
+    [
+      'HTTP/1.0 with keep-alive',
+      () => get('/v1/pets', `${authorized()}Connection: keep-alive, Upgrade\r\nUpgrade: h2c\r\n`, '1.0'),
+      200,
+    ],
+  ])('is closed after the response: %s', async (_name, request, status) => {
+    const seen = kit.upstream.seen.length;
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write(request() + get('/v1/pets?second'));
+    const responses = await connection.responses;
+    expect(statusesOf(responses)).toEqual([status]);
+    expect(connectionsOf(responses)).toEqual(['close']);
+    expect(kit.upstream.seen.slice(seen).filter(({ url }) => url.includes('second'))).toEqual([]);
+  });
+
+  test('serves earlier requests, and drops all later ones', async () => {
+    const release = holdUpstream();
+    const seen = kit.upstream.seen.length;
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write(get('/v1/pets?n=1') + get('/v1/pets?n=2', authorized() + upgrade));
+    await expect.poll(() => kit.upstream.seen.length - seen).toBe(1);
+    for (let index = 0; index < 200; index += 1) connection.write(get('/v1/pets?later').repeat(100));
+    release();
+    const responses = await connection.responses;
+    expect(responses.map(({ body }) => body)).toEqual(['["/v1/pets?n=1"]', '["/v1/pets?n=2"]']);
+    expect(connectionsOf(responses)).toEqual(['keep-alive', 'close']);
+    expect(kit.upstream.seen.slice(seen).filter(({ url }) => url.includes('later'))).toEqual([]);
+  });
+});
+
+describe('a client that ends its side after its request', () => {
+  const post = () =>
+    `POST /v1/pets HTTP/1.1\r\nHost: x\r\n${authorized()}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+
+  test.each<[string, () => string, string[]]>([
+    ['in HTTP/1.1', () => get('/v1/pets'), ['["/v1/pets"]']],
+    ['in HTTP/1.0', () => get('/v1/pets', authorized(), '1.0'), ['["/v1/pets"]']],
+    ['with a body', post, ['["/v1/pets"]']],
+    [
+      'after several pipelined ones',
+      () => get('/v1/pets?n=1') + post() + get('/v1/pets?n=3'),
+      ['["/v1/pets?n=1"]', '["/v1/pets"]', '["/v1/pets?n=3"]'],
+    ],
+  ])('gets its response %s', async (_name, requests, bodies) => {
+    const release = holdUpstream();
+    const seen = kit.upstream.seen.length;
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write(requests());
+    connection.end();
+    await expect.poll(() => kit.upstream.seen.length - seen).toBe(1);
+    // The gateway has read the end of the connection before the upstream responds.
+    expect((await send(`${kit.gateway.url}/v1/pets/no/route`, { key })).status).toBe(404);
+    release();
+    const responses = await connection.responses;
+    expect(responses.map(({ body }) => body)).toEqual(bodies);
+    expect(kit.gateway.output()).not.toContain('"status":499');
+  });
+
+  test('gets its response without a key', async () => {
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write(get('/v1/pets', ''));
+    connection.end();
+    expect(statusesOf(await connection.responses)).toEqual([401]);
+  });
+
+  test('gets 400 if it ended within the request', async () => {
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write('GET /v1/pets HTTP/1.1\r\nHost:');
+    connection.end();
+    expect(statusesOf(await connection.responses)).toEqual([400]);
+  });
+});
+
+describe('pipelined requests', () => {
+  test.each([150, 1000])('%i at once are all served, in order', async (count) => {
+    const connection = openRawConnection(kit.gateway.port);
+    kit.upstream.response = (req, res) => {
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify([req.url]));
+    };
+    connection.write(Array.from({ length: count }, (_, index) => get(`/v1/pets?n=${index}`)).join(''));
+    connection.end();
+    const responses = await connection.responses;
+    expect(responses.map(({ body }) => body)).toEqual(
+      Array.from({ length: count }, (_, index) => `["/v1/pets?n=${index}"]`),
+    );
+  });
+
+  test('are not read while many wait, however many a client sends', async () => {
+    const release = holdUpstream();
+    const seen = kit.upstream.seen.length;
+    const socket = connect(kit.gateway.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(get('/v1/pets'));
+    await expect.poll(() => kit.upstream.seen.length - seen).toBe(1);
+    // More than the buffers of both sockets can hold.
+    const megabyte = get('/v1/pets').repeat(10_000);
+    for (let index = 0; index < 32; index += 1) socket.write(megabyte);
+    // Bytes that neither the gateway nor the kernel takes stay with the client.
+    let waiting = -1;
+    await expect
+      .poll(() => {
+        const before = waiting;
+        waiting = socket.writableLength;
+        return waiting === before;
+      })
+      .toBe(true);
+    expect(waiting).toBeGreaterThan(megabyte.length);
+    socket.resetAndDestroy();
+    release();
+  });
+});
