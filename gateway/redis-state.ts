@@ -2,11 +2,17 @@ import type { Logger } from 'pino';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans, seedPlans, type Plans } from './plans/plans.ts';
-import { createLiveBanPolicy, seedBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import {
+  convertFirstBanPolicy,
+  createLiveBanPolicy,
+  seedBanPolicy,
+  type LiveBanPolicy,
+} from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
+import { addAuditEntry, type AuditedChange } from './redis/audit-entry.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
@@ -80,9 +86,18 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     }
   }
 
+  async function recordConversion(change: AuditedChange): Promise<void> {
+    const { before, after } = change;
+    log.warn({ before, after }, 'ban policy of an earlier version was converted');
+    await addAuditEntry(redis, 'gateway', change).catch((error: unknown) => {
+      log.error({ err: error }, 'conversion of the ban policy is missing in the audit log');
+    });
+  }
+
   gate.beforeOpening(async () => {
     // The scripts use TIME, which the Redis user may not be allowed to run.
     await Promise.all([seedPlans(redis), seedBanPolicy(redis), redis.time()]);
+    await convertFirstBanPolicy(redis, recordConversion);
     await refresh();
     await outageUsage.report();
     if (!isPrivate) void logRisks();

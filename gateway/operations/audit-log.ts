@@ -1,19 +1,8 @@
+import { addAuditEntry, type AuditedChange } from '../redis/audit-entry.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-/** A change by an operator. Never contains an API key, since records have none. */
-export interface Change {
-  /** Name of the operation, such as keys.revoke. */
-  action: string;
-  /** Id of an API key, or name of a plan. */
-  target: string;
-  /** Null if there was nothing before. */
-  before: unknown;
-  /** Null if nothing is left. */
-  after: unknown;
-}
-
-export interface AuditEntry extends Change {
+export interface AuditEntry extends AuditedChange {
   /** Id in the stream. Later entries have larger ones. */
   id: string;
   /** ISO 8601 in UTC, by Redis' clock. */
@@ -25,23 +14,11 @@ export interface AuditEntry extends Change {
  * Records a change before it is made: an operation that is killed in between leaves an entry without a change, but never
  * a change without an entry.
  */
-export type RecordChange = (change: Change) => Promise<void>;
-
-/** Approximate number of entries that are kept. */
-const maxEntries = 100_000;
+export type RecordChange = (change: AuditedChange) => Promise<void>;
 
 /** Records changes in a Redis stream, in the name of the person who makes them. */
 export function createAuditLog({ redis, who }: { redis: RedisClient; who: string }): RecordChange {
-  return async function recordChange({ action, target, before, after }) {
-    const fields = {
-      who,
-      action,
-      target,
-      before: JSON.stringify(before ?? null),
-      after: JSON.stringify(after ?? null),
-    };
-    await redis.xadd(redisKeys.audit, 'MAXLEN', '~', maxEntries, '*', ...Object.entries(fields).flat());
-  };
+  return (change) => addAuditEntry(redis, who, change);
 }
 
 /** Reads the newest entries, oldest first. */

@@ -6,7 +6,7 @@ import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
 import { waitForDisk } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { seedPlans } from '../plans/plans.ts';
-import { seedBanPolicy } from '../quota/ban-policy.ts';
+import { convertFirstBanPolicy, seedBanPolicy } from '../quota/ban-policy.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
@@ -50,7 +50,8 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
 
 /**
  * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk. Seeds plans and
- * ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * ban policy, and converts a ban policy of earlier versions, as a gateway would, for a Redis that is set up before the
+ * first gateway runs.
  * @throws OpsFailure if the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
@@ -67,6 +68,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
       changed.add(change.target);
       return recordChange(change);
     };
+    await convertFirstBanPolicy(redis, audit);
     const waitUntilDurable = () => assertDurable(redis, changed);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();
