@@ -15,6 +15,7 @@ import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
 import { addAuditEntry, type AuditedChange } from './redis/audit-entry.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
+import { createRedisClock } from './redis/redis-clock.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
@@ -58,12 +59,13 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     log,
     setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
   });
-  const local = createLocalQuota({ now });
-  const outageUsage = createOutageUsage({ redis, log, now });
+  const clock = createRedisClock({ redis, now });
+  const local = createLocalQuota({ now: clock.now });
+  const outageUsage = createOutageUsage({ redis, log, now: clock.now });
   const plans = createPlans({ redis, invalidValues, now });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
   const hotKeys = createHotKeys({ redis, now });
-  const instances = createInstances({ redis, now });
+  const instances = createInstances({ redis, now: clock.now });
 
   metrics.localMode.set(1);
   const gate = createRedisGate({
@@ -75,7 +77,13 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   });
 
   async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh(), instances.announce()]);
+    await Promise.all([
+      plans.refresh(),
+      banPolicy.refresh(),
+      instances.announce(),
+      // If it fails, the last reading goes on.
+      clock.sync().catch(() => {}),
+    ]);
   }
 
   const loggedRisks = new Set<string>();
@@ -96,7 +104,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
 
   gate.beforeOpening(async () => {
     // The scripts use TIME, which the Redis user may not be allowed to run.
-    await Promise.all([seedPlans(redis), seedBanPolicy(redis), redis.time()]);
+    await Promise.all([seedPlans(redis), seedBanPolicy(redis), clock.sync()]);
     await convertFirstBanPolicy(redis, recordConversion);
     await refresh();
     await outageUsage.report();

@@ -57,11 +57,12 @@ const wholeNumber = (max: number, min = 1) =>
 
 const monthSeconds = 30 * 86_400;
 
+const enabled = z
+  .enum(['true', 'false'], { error: 'is neither true nor false' })
+  .transform((text) => text === 'true');
+
 /** Lengths of bans, which the first policy had as well. */
 const lengths = {
-  enabled: z
-    .enum(['true', 'false'], { error: 'is neither true nor false' })
-    .transform((text) => text === 'true'),
   banSeconds: wholeNumber(monthSeconds),
   maxBanSeconds: wholeNumber(monthSeconds),
   resetSeconds: wholeNumber(monthSeconds),
@@ -73,7 +74,7 @@ const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' }
 
 export const banPolicySchema = z
   .object({
-    ...lengths,
+    enabled,
     graceSeconds: wholeNumber(3600, 0),
     strikes: wholeNumber(1_000_000),
     strikesPerLimit: z
@@ -83,6 +84,7 @@ export const banPolicySchema = z
       })
       .transform(Number),
     windowSeconds: wholeNumber(3600),
+    ...lengths,
     violations: z
       .undefined({
         error: 'belongs to the first ban policy: delete it, or the fields that only the present one has',
@@ -95,6 +97,7 @@ export const banPolicySchema = z
 /** The ban policy of earlier versions, in which the seconds with a refused request led to a ban. */
 const firstPolicySchema = z
   .object({
+    enabled,
     ...lengths,
     violations: wholeNumber(1000),
     windowSeconds: wholeNumber(3600),

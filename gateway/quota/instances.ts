@@ -15,8 +15,8 @@ const aliveMs = 5000;
 const keptSeconds = 60;
 
 /**
- * Each instance has to know how many there are, because during an outage each one admits its share of a limit. Scores
- * are times of the instances' own clocks: a skew of a few seconds only delays the notice of a dead one.
+ * Each instance has to know how many there are, because during an outage each one admits its share of a limit.
+ * @param now Redis' clock, so that the instances' own clocks do not matter
  */
 export function createInstances({ redis, now }: { redis: RedisClient; now: () => number }): Instances {
   const id = randomUUID();
@@ -26,9 +26,11 @@ export function createInstances({ redis, now }: { redis: RedisClient; now: () =>
     async announce() {
       const key = redisKeys.instances;
       try {
-        const [, , , live] = await Promise.all([
+        const [, , , , live] = await Promise.all([
           redis.zadd(key, now(), id),
           redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
+          // From before the clock of Redis was set back.
+          redis.zremrangebyscore(key, now() + keptSeconds * 1000, '+inf'),
           redis.expire(key, keptSeconds),
           redis.zcount(key, now() - aliveMs, '+inf'),
         ]);
