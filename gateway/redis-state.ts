@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
-import { createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { convertFirstBanPolicy, createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
@@ -10,7 +10,9 @@ import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
+import { createAuditLog, type RecordChange } from './redis/record-change.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
+import { createRedisClock } from './redis/redis-clock.ts';
 import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
@@ -55,12 +57,13 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     log,
     setGauge: (key, issues) => metrics.invalidSettings.set({ key }, issues),
   });
-  const local = createLocalQuota({ now });
-  const outageUsage = createOutageUsage({ redis, log, now });
+  const clock = createRedisClock({ redis, now });
+  const local = createLocalQuota({ now: clock.now });
+  const outageUsage = createOutageUsage({ redis, log, now: clock.now });
   const plans = createPlans({ redis, invalidValues, now });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
   const hotKeys = createHotKeys({ redis, now });
-  const instances = createInstances({ redis, enforced, now });
+  const instances = createInstances({ redis, enforced, now: clock.now });
 
   function enforced(): EnforcedSettings {
     const [own, bans] = [plans.enforced(), banPolicy.enforced()];
@@ -78,7 +81,12 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh()]);
+    await Promise.all([
+      plans.refresh(),
+      banPolicy.refresh(),
+      // If it fails, the last reading goes on.
+      clock.sync().catch(() => {}),
+    ]);
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }
@@ -91,13 +99,23 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     }
   }
 
+  const recordByGateway = createAuditLog({ redis, who: 'gateway' });
+  const recordConversion: RecordChange = async (change) => {
+    const { before, after } = change;
+    log.warn({ before, after }, 'ban policy of an earlier version was converted');
+    await recordByGateway(change).catch((error: unknown) => {
+      log.error({ err: error }, 'conversion of the ban policy is missing in the audit log');
+    });
+  };
+
   let started = false;
   gate.beforeOpening(async () => {
     // Later, what is missing was lost, and this instance still enforces it.
     if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
     // The scripts use TIME, which the Redis user may not be allowed to run. The announcement is a write, so that a Redis
     // that refuses writes is not used.
-    await redis.time();
+    await clock.sync();
+    await convertFirstBanPolicy(redis, recordConversion);
     await refresh();
     started = true;
     await outageUsage.report();

@@ -19,7 +19,7 @@ interface EnforceQuotaDependencies {
   metrics: Metrics;
 }
 
-/** One error for all banned requests, of which there may be very many. */
+/** One error for all requests that a gateway's own ban refuses, of which there may be very many. */
 const keyBanned = new GatewayError('api_key_banned');
 
 /** Counts the request against the caller's quotas and sets the rate limit headers. Refuses it if a quota is used up. */
@@ -59,9 +59,15 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
           }),
         );
       case 'banned':
-        return next(keyBanned);
+        return next(decision.reason === undefined ? keyBanned : bannedByOperator(decision.reason));
     }
   };
+}
+
+function bannedByOperator(reason: string): GatewayError {
+  return new GatewayError('api_key_banned', {
+    message: `An operator has banned this API key: ${reason}. Wait for Retry-After.`,
+  });
 }
 
 function describeLimit({ violated, minute, day }: Extract<CurrentDecision, { outcome: 'limited' }>): string {

@@ -1,4 +1,5 @@
 import { indexBan } from '../quota/ban-index.ts';
+import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
@@ -27,7 +28,7 @@ export interface BanStore {
    */
   add(id: string, durationMs: number, reason: string): Promise<ActiveBan>;
   /**
-   * Ends a ban within a second, and deletes the violations that led to it.
+   * Ends a ban within a second, and forgets the strikes that led to it.
    * @throws InvalidOperation if there is no such key, or it is not banned
    */
   lift(id: string): Promise<ActiveBan>;
@@ -42,11 +43,14 @@ interface BanStoreDependencies {
 
 export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies): BanStore {
   async function find(keyHash: string): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
-    const [leftMs, value] = await Promise.all([
+    const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
       redis.pttl(redisKeys.ban(keyHash)),
       redis.get(redisKeys.ban(keyHash)).catch(() => 'not a text'),
+      redis.hmget(redisKeys.violations(keyHash), 'ban', 'banMs').catch(() => []),
     ]);
-    if (leftMs === -2 || value === null) return undefined;
+    if (expiresInMs === -2 || value === null) return undefined;
+    // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
+    const leftMs = recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs;
     // Set by hand without an expiry. The key's next request adds one.
     const endsAt = leftMs < 0 ? '' : new Date(now() + leftMs).toISOString();
     return { reason: describeBan(value), endsAt };
@@ -75,7 +79,7 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const endsAt = new Date(now() + durationMs).toISOString();
       const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
       await audit({ action: 'bans.add', target: id, before, after });
-      await redis.set(redisKeys.ban(keyHash), reason, 'PX', durationMs);
+      await redis.setBan(redisKeys.ban(keyHash), redisKeys.violations(keyHash), reason, durationMs);
       await indexBan(redis, id, now() + durationMs, now());
       const found = await find(keyHash);
       if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
@@ -94,5 +98,6 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
 
 /** Gateways write the number of bans in a row, operators write a reason. */
 function describeBan(value: string): string {
-  return /^\d{1,9}$/.test(value) ? `kept sending requests after 429 (consecutive ban ${value})` : value;
+  const count = consecutiveBan(value);
+  return count === undefined ? value : `kept sending requests after 429 (consecutive ban ${count})`;
 }

@@ -1,7 +1,7 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
-import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
+import { defaultBanPolicy, strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
 import { readUsage, type UsedWindow } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { createApiKeyStore } from './api-key-store.ts';
@@ -20,6 +20,10 @@ export interface KeyUsage {
   minute: WindowView;
   day: WindowView;
   /** Refused requests that count towards a ban now. */
+  strikes: number;
+  /** Strikes that lead to a ban; null if the ban policy or the minute limit is invalid. */
+  strikesToBan: number | null;
+  /** The same as `strikes`, under its name in earlier versions. */
   violations: number;
   ban: { reason: string; endsAt: string } | null;
 }
@@ -62,7 +66,7 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
         bans.find(keyHash),
       ]);
       if (usage === undefined) throw new Error('read-usage-5.lua compared a rev despite anyRev');
-      const { minute, day, violations, nowMs } = usage;
+      const { minute, day, strikes, nowMs } = usage;
       const state = apiKeyState(record, now());
       return {
         id,
@@ -72,7 +76,10 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
         state: state === 'valid' && ban !== undefined ? 'banned' : state,
         minute: windowView(minute, limits.minute, nowMs),
         day: windowView(day, limits.day, nowMs),
-        violations,
+        strikes,
+        strikesToBan:
+          policy === undefined || limits.minute === undefined ? null : strikesToBan(policy, limits.minute),
+        violations: strikes,
         ban: ban ?? null,
       };
     },

@@ -45,7 +45,7 @@ function addCommand(): Command {
     .description('ban a key from its next request on')
     .argument('<id>')
     .requiredOption('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
-    .requiredOption('--reason <text>', 'reason, for other operators', reasonArgument)
+    .requiredOption('--reason <text>', 'reason; the client reads it in its responses', reasonArgument)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { for: durationMs, reason, as, json }: AddOptions) => {
@@ -55,7 +55,7 @@ function addCommand(): Command {
 
 function liftCommand(): Command {
   return new Command('lift')
-    .description('end a ban within a second, and delete its violations')
+    .description('end a ban within a second, and forget its strikes')
     .argument('<id>')
     .addOption(asOption())
     .addOption(jsonOption())

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
@@ -71,15 +71,27 @@ function describePolicy(policy: BanPolicy): string {
 /** Larger than any field may be: the policy's schema has the limits of each field. */
 const number = countArgument(999_999_999);
 
+function zeroOrMore(text: string): number {
+  if (!/^\d{1,9}(\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('It must be a number, 0 or more.');
+  return Number(text);
+}
+
+function refuseViolations(): never {
+  throw new InvalidArgumentError('Violations belonged to the first ban policy; see --strikes.');
+}
+
 type SetOptions = Partial<BanPolicy> & ChangeOptions;
 
 function setCommand(): Command {
   return new Command('set')
     .description('change the ban policy; in force on all gateways within a second')
     .option('--enabled <boolean>', 'false switches new bans off', booleanArgument)
-    .option('--violations <n>', 'refused requests that lead to a ban; one is counted a second', number)
-    .option('--window-seconds <n>', 'time within which the violations lead to a ban', number)
-    .option('--ban-seconds <n>', 'length of the first ban; each further one is twice as long', number)
+    .option('--grace-seconds <n>', 'time after the first refusal in which none is a strike', zeroOrMore)
+    .option('--strikes <n>', 'strikes (refused requests after the grace period) that lead to a ban', number)
+    .option('--strikes-per-limit <x>', 'strikes for each request of the minute limit, if more', zeroOrMore)
+    .option('--window-seconds <n>', 'time within which the strikes lead to a ban', number)
+    .option('--ban-seconds <n>', 'length of the first ban; doubles if the key goes on during it', number)
+    .addOption(new Option('--violations <n>').argParser(refuseViolations).hideHelp())
     .option('--max-ban-seconds <n>', 'length of the longest ban', number)
     .option('--reset-seconds <n>', 'time without a ban after which the next one is a first one', number)
     .addOption(asOption())

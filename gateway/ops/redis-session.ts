@@ -5,6 +5,7 @@ import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { createAuditLog, type RecordChange } from '../operations/audit-log.ts';
 import { waitForDisk, waitForReplicas } from '../operations/durability.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
+import { convertFirstBanPolicy } from '../quota/ban-policy.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
 import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
@@ -49,7 +50,8 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
 
 /**
  * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk and on its
- * replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
+ * replicas. Seeds plans and ban policy, and converts a ban policy of earlier versions, as a gateway would, for a Redis
+ * that is set up before the first gateway runs.
  * @throws OpsFailure if the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
@@ -63,6 +65,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
       changed.add(change.target);
       return recordChange(change);
     };
+    await convertFirstBanPolicy(redis, audit);
     const waitUntilDurable = () => assertDurable(redis, changed);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();

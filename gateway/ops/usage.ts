@@ -1,12 +1,13 @@
 import { Command } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import type { BanPolicy } from '../quota/ban-policy.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('requests of a key in both windows, its violations and its ban')
+    .description('requests of a key in both windows, its strikes and its ban')
     .argument('<id>')
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
@@ -15,18 +16,20 @@ export function usageCommand(): Command {
         return { policy: reader.policy, usage: await reader.read(id) };
       });
       if (json) return printJson(usage);
-      const { minute, day, ban, violations, ...key } = usage;
+      const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
       printFields({
         ...key,
         minute: describeWindow(minute),
         day: describeWindow(day),
-        violations:
-          policy === undefined
-            ? `${violations}; the ban policy is invalid, see: ops policy show`
-            : `${violations} of ${policy.violations} within ${policy.windowSeconds} s`,
+        strikes: describeStrikes(strikes, strikesToBan, policy),
         ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
       });
     });
+}
+
+function describeStrikes(strikes: number, toBan: number | null, policy: BanPolicy | undefined): string {
+  if (policy === undefined) return `${strikes}; the ban policy is invalid, see: ops policy show`;
+  return `${strikes} of ${toBan ?? policy.strikes} within ${policy.windowSeconds} s`;
 }
 
 function describeWindow({ used, limit, remaining, resetsAt }: KeyUsage['minute']): string {

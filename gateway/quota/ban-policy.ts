@@ -2,18 +2,26 @@ import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-/** When and for how long an API key is banned for going on after 429 (specification section 8.4). */
+/**
+ * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
+ * request that arrives more than the grace period after the first refusal since the key's last allowed request.
+ */
 export interface BanPolicy {
   enabled: boolean;
-  /** Violations that lead to a ban. At most one is counted a second. */
-  violations: number;
-  /** Time within which the violations lead to a ban. */
+  /** Time after the first refusal in which clients may notice it. */
+  graceSeconds: number;
+  /** Strikes that lead to a ban. */
+  strikes: number;
+  /** Strikes for each request of the key's minute limit that lead to a ban, if that is more than `strikes`. */
+  strikesPerLimit: number;
+  /** Time within which the strikes lead to a ban: a fixed window that the first strike opens. */
   windowSeconds: number;
-  /** Length of the first ban; each further one is twice as long. */
+  /** Length of the first ban; one that follows a ban during which the key went on is twice as long as that. */
   banSeconds: number;
   /** Length of the longest ban. */
   maxBanSeconds: number;
@@ -21,52 +29,112 @@ export interface BanPolicy {
   resetSeconds: number;
 }
 
-/** A client that backs off exponentially from 1 s makes at most 7 violations in 60 s, so it is never banned. */
+/** No client that waits for Retry-After or backs off is banned, even if 16 of them share a key. */
 export const defaultBanPolicy: Readonly<BanPolicy> = {
   enabled: true,
-  violations: 10,
+  graceSeconds: 10,
+  strikes: 60,
+  strikesPerLimit: 1,
   windowSeconds: 60,
   banSeconds: 60,
   maxBanSeconds: 3600,
   resetSeconds: 86_400,
 };
 
-const wholeNumber = (max: number) =>
+/** @returns the strikes that lead to a ban of a key with this minute limit */
+export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimit: number): number {
+  return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
+}
+
+const wholeNumber = (max: number, min = 1) =>
   z
     .string({ error: 'is missing' })
-    .refine((text) => /^[1-9]\d{0,8}$/.test(text) && Number(text) <= max, {
-      error: `is not a whole number from 1 to ${max}`,
+    .refine((text) => /^(0|[1-9]\d{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max, {
+      error: `is not a whole number from ${min} to ${max}`,
       abort: true,
     })
     .transform(Number);
 
 const monthSeconds = 30 * 86_400;
 
+const enabled = z
+  .enum(['true', 'false'], { error: 'is neither true nor false' })
+  .transform((text) => text === 'true');
+
+/** Lengths of bans, which the first policy had as well. */
+const lengths = {
+  banSeconds: wholeNumber(monthSeconds),
+  maxBanSeconds: wholeNumber(monthSeconds),
+  resetSeconds: wholeNumber(monthSeconds),
+};
+
+const maxIsLongest = (policy: { banSeconds: number; maxBanSeconds: number }) =>
+  policy.maxBanSeconds >= policy.banSeconds;
+const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' };
+
 export const banPolicySchema = z
   .object({
-    enabled: z
-      .enum(['true', 'false'], { error: 'is neither true nor false' })
-      .transform((text) => text === 'true'),
+    enabled,
+    graceSeconds: wholeNumber(3600, 0),
+    strikes: wholeNumber(1_000_000),
+    strikesPerLimit: z
+      .string({ error: 'is missing' })
+      .refine((text) => /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 1000, {
+        error: 'is not a number from 0 to 1000 with up to three decimals',
+      })
+      .transform(Number),
+    windowSeconds: wholeNumber(3600),
+    ...lengths,
+    violations: z
+      .undefined({
+        error: 'belongs to the first ban policy: delete it, or the fields that only the present one has',
+      })
+      .optional(),
+  })
+  .refine(maxIsLongest, notLongest)
+  .transform(({ violations: _absent, ...policy }): BanPolicy => policy);
+
+/** The ban policy of earlier versions, in which the seconds with a refused request led to a ban. */
+const firstPolicySchema = z
+  .object({
+    enabled,
+    ...lengths,
     violations: wholeNumber(1000),
     windowSeconds: wholeNumber(3600),
-    banSeconds: wholeNumber(monthSeconds),
-    maxBanSeconds: wholeNumber(monthSeconds),
-    resetSeconds: wholeNumber(monthSeconds),
+    graceSeconds: z.undefined().optional(),
+    strikes: z.undefined().optional(),
+    strikesPerLimit: z.undefined().optional(),
   })
-  .refine((policy) => policy.maxBanSeconds >= policy.banSeconds, {
-    path: ['maxBanSeconds'],
-    error: 'is less than banSeconds',
-  })
-  .refine((policy) => policy.violations <= policy.windowSeconds, {
-    path: ['violations'],
-    error: 'is more than windowSeconds, and at most one violation is counted a second',
-  });
+  .refine(maxIsLongest, notLongest);
 
-/** Formats the policy for consume.lua: five numbers, of which the first is 0 for no bans. */
+/**
+ * Replaces a policy of earlier versions. What it bans for cannot be translated, so only `enabled` and the lengths of bans
+ * are kept. Anything else than a valid first policy is left alone.
+ * @param recordChange called once with the policy before and after, by the process that has converted it
+ */
+export async function convertFirstBanPolicy(redis: RedisClient, recordChange: RecordChange): Promise<void> {
+  const before = await redis.hgetall(redisKeys.banPolicy).catch((error: unknown) => {
+    if (isWrongType(error)) return {};
+    throw error;
+  });
+  const parsed = firstPolicySchema.safeParse(before);
+  if (!parsed.success) return;
+  const { enabled, banSeconds, maxBanSeconds, resetSeconds } = parsed.data;
+  const after: BanPolicy = { ...defaultBanPolicy, enabled, banSeconds, maxBanSeconds, resetSeconds };
+  const texts = Object.entries(after).flatMap(([field, value]) => [field, String(value)]);
+  const expected = Object.entries(before);
+  const args = [expected.length, ...expected.flat(), ...texts, 'violations', ''];
+  // Not if it was changed in between, such as by another process that converts it.
+  if ((await redis.setFields(redisKeys.banPolicy, ...args)) !== 1) return;
+  await recordChange({ action: 'policy.convert', target: redisKeys.banPolicy, before, after });
+}
+
+/** Formats the policy for consume.lua: seven numbers, of which the first is 0 for no bans. */
 export function formatScriptArgument(policy: BanPolicy): string {
-  const { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
-  const lengths = [windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
-  return [enabled ? violations : 0, ...lengths.map((seconds) => seconds * 1000)].join(' ');
+  const { enabled, strikes, strikesPerLimit } = policy;
+  const { graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
+  const lengths = [graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
+  return [enabled ? strikes : 0, strikesPerLimit, ...lengths.map((seconds) => seconds * 1000)].join(' ');
 }
 
 export interface LiveBanPolicy {

@@ -26,8 +26,8 @@ interface InstancesDependencies {
 }
 
 /**
- * Each instance has to know how many there are, because during an outage each one admits its share of a limit. Scores
- * are times of the instances' own clocks: a skew of a few seconds only delays the notice of a dead one.
+ * Each instance has to know how many there are, because during an outage each one admits its share of a limit.
+ * @param now Redis' clock, so that the instances' own clocks do not matter
  */
 export function createInstances({ redis, enforced, now }: InstancesDependencies): Instances {
   const id = randomUUID();
@@ -51,9 +51,11 @@ export function createInstances({ redis, enforced, now }: InstancesDependencies)
     count: () => count,
     async announce() {
       const key = redisKeys.instances;
-      const [, , , live] = await Promise.all([
+      const [, , , , live] = await Promise.all([
         redis.zadd(key, now(), id),
         redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
+        // From before the clock of Redis was set back.
+        redis.zremrangebyscore(key, now() + keptSeconds * 1000, '+inf'),
         redis.expire(key, keptSeconds),
         redis.zcount(key, now() - aliveMs, '+inf'),
       ]);

@@ -5,8 +5,8 @@ import { dayNumberOf } from './utc-day.ts';
 
 export interface LocalQuota {
   /**
-   * Decides without Redis: this instance admits its share of both limits, in windows of its own. They go on when Redis is
-   * back, so that a Redis that comes and goes does not grant a new share each time.
+   * Decides without Redis: this instance admits its share of both limits. Windows go on when Redis is back, so that a Redis
+   * that comes and goes does not grant a new share each time.
    * @param shares number of instances that share the limits
    */
   consume(keyHash: string, limits: Limits, shares: number): Promise<QuotaDecision>;
@@ -14,8 +14,12 @@ export interface LocalQuota {
 
 const minuteSeconds = 60;
 const daySeconds = 86_400;
+const minuteMs = minuteSeconds * 1000;
 
-/** Quotas during an outage of Redis, counted in memory by rate-limiter-flexible. */
+/**
+ * Quotas during an outage of Redis, counted in memory by rate-limiter-flexible.
+ * @param now Redis' clock: windows are minutes and UTC days of it, and so the same on all instances
+ */
 export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   // The limiters only count. Limits differ from key to key, so they are compared here.
   const points = Number.MAX_SAFE_INTEGER;
@@ -23,19 +27,20 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   const day = new RateLimiterMemory({ points, duration: daySeconds });
   return {
     async consume(keyHash, limits, shares) {
-      // The day begins at midnight UTC, and not with the key's first request.
-      const today = `${keyHash}:${dayNumberOf(now())}`;
+      const nowMs = now();
+      const thisMinute = `${keyHash}:${Math.floor(nowMs / minuteMs)}`;
+      const today = `${keyHash}:${dayNumberOf(nowMs)}`;
       const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
       const shared = { minute: share(limits.minute), day: share(limits.day) };
-      const [minuteResult, dayResult] = await Promise.all([minute.penalty(keyHash), day.penalty(today)]);
+      const [minuteResult, dayResult] = await Promise.all([minute.penalty(thisMinute), day.penalty(today)]);
       const allowed = minuteResult.consumedPoints <= shared.minute && dayResult.consumedPoints <= shared.day;
       // A refused request uses no quota, here as in Redis.
-      if (!allowed) await Promise.all([minute.reward(keyHash), day.reward(today)]);
+      if (!allowed) await Promise.all([minute.reward(thisMinute), day.reward(today)]);
       return decisionOf(allowed, shared, {
         minuteUsed: minuteResult.consumedPoints - (allowed ? 0 : 1),
-        minuteLeftMs: minuteResult.msBeforeNext,
+        minuteLeftMs: minuteMs - (nowMs % minuteMs),
         dayUsed: dayResult.consumedPoints - (allowed ? 0 : 1),
-        nowMs: now(),
+        nowMs,
       });
     },
   };

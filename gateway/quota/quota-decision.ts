@@ -17,15 +17,23 @@ export type WindowName = 'minute' | 'day';
 export type QuotaDecision =
   | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
   | { outcome: 'limited'; violated: WindowName; minute: WindowState; day: WindowState; nowMs: number }
-  /** `isNew` if this very request led to the ban. */
-  | { outcome: 'banned'; limits: Limits; remainingMs: number; nowMs: number; isNew: boolean }
+  | Ban
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
 
 /** A decision that was made with the caller's record as it is in Redis. */
 export type CurrentDecision = Exclude<QuotaDecision, { outcome: 'stale' }>;
 
-export type Ban = Extract<QuotaDecision, { outcome: 'banned' }>;
+export interface Ban {
+  outcome: 'banned';
+  limits: Limits;
+  remainingMs: number;
+  nowMs: number;
+  /** Whether this very request led to the ban. */
+  isNew: boolean;
+  /** Reason that an operator gave. */
+  reason?: string | undefined;
+}
 
 const minuteMs = 60_000;
 

@@ -1,6 +1,7 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../plans/limits.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
+import { operatorsReason } from './ban-reason.ts';
 import type { QuotaArguments, QuotaBatch } from './quota-batch.ts';
 import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 
@@ -22,14 +23,14 @@ export function consumeQuota(
 }
 
 function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
-  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsed = 0] = reply;
+  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsedOrBan = 0] = reply;
   switch (outcome) {
     case scriptOutcome.limited:
     case scriptOutcome.allowed:
       return decisionOf(outcome === scriptOutcome.allowed, limits, {
         minuteUsed: minuteUsedOrBanMs,
         minuteLeftMs: minuteLeftOrIsNew,
-        dayUsed,
+        dayUsed: dayUsedOrBan,
         nowMs,
       });
     case scriptOutcome.banned:
@@ -39,6 +40,7 @@ function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
         remainingMs: minuteUsedOrBanMs,
         nowMs,
         isNew: minuteLeftOrIsNew === 1,
+        reason: operatorsReason(String(dayUsedOrBan)),
       };
     case scriptOutcome.stale:
       return { outcome: 'stale' };

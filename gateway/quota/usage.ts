@@ -16,7 +16,7 @@ export interface Usage {
   /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
   banMs: number;
   /** Refused requests that count towards a ban now. */
-  violations: number;
+  strikes: number;
   /** Redis' clock, in Unix milliseconds. */
   nowMs: number;
 }
@@ -35,7 +35,7 @@ interface ReadUsageOptions {
  */
 export async function readUsage(redis: RedisClient, options: ReadUsageOptions): Promise<Usage | undefined> {
   const { keyHash, rev, limits, banPolicy } = options;
-  const [outcome, nowMs = 0, minuteUsed = 0, minuteLeftMs = 0, dayUsed = 0, banMs = 0, violations = 0] =
+  const [outcome, nowMs = 0, minuteUsed = 0, minuteLeftMs = 0, dayUsed = 0, banMs = 0, strikes = 0] =
     await redis.readUsage(
       ...quotaKeys(keyHash),
       rev,
@@ -48,7 +48,7 @@ export async function readUsage(redis: RedisClient, options: ReadUsageOptions): 
     minute: { ...minute, used: minuteUsed },
     day: { ...day, used: dayUsed },
     banMs,
-    violations,
+    strikes,
     nowMs,
   };
 }

@@ -16,8 +16,9 @@ const script = (name: string) => readFileSync(new URL(`scripts/${name}`, import.
 const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
-/** Lua scripts in Redis have no imports: the outcomes and clock.lua are put before each script that uses them. */
-export const withPrelude = (name: string) => `${outcomeTable}${script('clock.lua')}${script(name)}`;
+/** Lua scripts in Redis have no imports: the outcomes, clock.lua and bans.lua are put before scripts that use them. */
+export const withPrelude = (name: string) =>
+  `${outcomeTable}${script('clock.lua')}${script('bans.lua')}${script(name)}`;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -27,6 +28,8 @@ declare module 'ioredis' {
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-day-usage-2.lua */
     addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** set-ban-2.lua */
+    setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** change-record-1.lua */
@@ -38,6 +41,7 @@ const scripts = {
   consumeQuota: { lua: withPrelude('consume.lua') },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
+  setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
 };

@@ -17,7 +17,7 @@ export const redisKeys = {
   day: (keyHash: string, day: string) => `gw:day:{${keyHash}}:${day}`,
   /** String with expiry: present while the key is banned. */
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
-  /** Hash with expiry: recent violations and the number of bans in a row. */
+  /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
   /** String with expiry: marks one report of locally served requests as added to the day counter. */
   dayReport: (keyHash: string, reportId: string) => `gw:day-report:{${keyHash}}:${reportId}`,

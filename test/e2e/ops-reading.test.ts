@@ -202,7 +202,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     expect((await run('keys', 'show', 'key_none')).code).toBe(2);
     expect(await server.redis.dbsize()).toBe(0);
     // A change also sets the defaults, so that Redis can be configured before the first gateway starts.
-    expect((await run('policy', 'set', '--violations', '11')).code).toBe(0);
+    expect((await run('policy', 'set', '--strikes', '61')).code).toBe(0);
     expect(await run('plans', 'list')).toMatchObject({ code: 0, stderr: '' });
     // No defaults while a gateway is running: it still has the lost limits.
     await server.redis.flushall();

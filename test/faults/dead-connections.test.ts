@@ -81,11 +81,11 @@ describe('connections to the upstream whose other end has vanished', () => {
       else respondWithPets(req, res);
     };
     const slow = repeat(5, () => send(`${pets}?slow`, { key }));
-    let waits = true;
+    const state = { waits: true };
     void slow.finally(() => {
-      waits = false;
+      state.waits = false;
     });
-    while (waits) expect((await send(pets, { key })).status).toBe(200);
+    while (state.waits) expect((await send(pets, { key })).status).toBe(200);
     expect(await slow).toEqual({ 200: 5 });
     expect(kit.upstream.seen.filter(({ url }) => url.includes('slow'))).toHaveLength(5);
   });

@@ -213,7 +213,9 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 6
     expect(JSON.parse(stdout)).toContainEqual({ name: 'free', minute: 60, day: 1000 });
     expect(await ops('policy', 'show')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^enforced by gateways  enabled true, violations 10, .+\n$/) as string,
+      stdout: expect.stringMatching(
+        /^enforced by gateways  enabled true, graceSeconds 10, strikes 60, .+\n$/,
+      ) as string,
       stderr: expect.stringMatching(/^ops: warning: no ban policy is set: running gateways keep /) as string,
     });
     // It takes over what another gateway knows, as soon as that one is there.
@@ -244,7 +246,7 @@ describe('settings that were never set', { tags: ['redis-server'], timeout: 60_0
     const [first, second, { code }] = await Promise.all([
       startGateway({ ...env, GATEWAY_WORKERS: '2' }),
       startGateway(env),
-      runProgram(['gateway/ops/main.ts', 'policy', 'set', '--violations', '9', '--as', 'Alice'], env),
+      runProgram(['gateway/ops/main.ts', 'policy', 'set', '--strikes', '70', '--as', 'Alice'], env),
     ]);
     await using _gateways = new AsyncDisposableStack();
     _gateways.use(first);
@@ -252,7 +254,7 @@ describe('settings that were never set', { tags: ['redis-server'], timeout: 60_0
     expect(code).toBe(0);
     expect(await server.redis.hgetall(redisKeys.plan('pro'))).toEqual({ minute: '300', day: '10000' });
     expect(await server.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '60' });
-    expect(await server.redis.hget(redisKeys.banPolicy, 'violations')).toBe('9');
+    expect(await server.redis.hget(redisKeys.banPolicy, 'strikes')).toBe('70');
     const { stdout } = await runProgram(['gateway/ops/main.ts', 'audit', '--json'], env);
     const entries = JSON.parse(stdout) as {
       action: string;

@@ -18,6 +18,7 @@ import {
   waitForWorkers,
   workers,
 } from '../support/kits/worker-processes.ts';
+import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { startPendingRequests } from '../support/upstreams/held-requests.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -40,6 +41,7 @@ describe('a gateway with three workers', { tags: ['redis-server'] }, () => {
     await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(workers);
     // Each worker reads the number of instances twice a second.
     await sleep(1500);
+    await earlyInMinute();
     await kit.server.kill();
     await expect.poll(readiness).toMatchObject({ redis: 'unavailable' });
     const responses = [];

@@ -272,15 +272,19 @@ describe('invalid values in Redis', () => {
   });
 
   test.each([
-    { violations: 'ten' },
+    { strikes: 'ten' },
     { banSeconds: '0' },
     { enabled: 'maybe' },
     { maxBanSeconds: '5' },
-    { violations: '100', windowSeconds: '60' },
+    { strikesPerLimit: '-1' },
+    { graceSeconds: '1.5' },
+    // The first policy's: a mixture.
+    { violations: '10' },
   ])('the invalid ban policy %j leaves the whole last valid one in force', async (invalid) => {
     const valid = await redis.hgetall(redisKeys.banPolicy);
     await redis.hset(redisKeys.banPolicy, invalid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('1');
+    await redis.del(redisKeys.banPolicy);
     await redis.hset(redisKeys.banPolicy, valid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
   });

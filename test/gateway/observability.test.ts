@@ -228,7 +228,7 @@ describe('observability of an instance', () => {
     });
 
     test('count a ban once, and the requests that it refuses', async () => {
-      await kit.redis.hset(redisKeys.banPolicy, { violations: 1 });
+      await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 0, strikes: 1, strikesPerLimit: 0 });
       const { key, id } = await kit.issue({ plan: 'business', minute: 1 });
       const codes: unknown[] = [];
       await expect
@@ -239,7 +239,7 @@ describe('observability of an instance', () => {
         .toBe('api_key_banned');
       const burst = await Promise.all(Array.from({ length: burstLength }, () => pets(key)));
       expect(new Set(burst.map(({ status }) => status))).toEqual(new Set([429]));
-      await kit.redis.hset(redisKeys.banPolicy, { violations: 10 });
+      await kit.redis.hset(redisKeys.banPolicy, { graceSeconds: 10, strikes: 60, strikesPerLimit: 1 });
       expect(await value('gateway_bans_total{plan="business"}')).toBe(1);
       expect(await value('gateway_banned_requests_total{plan="business"}')).toBeGreaterThanOrEqual(2);
       const banLines = () => logLines().filter(({ msg }) => msg === 'API key is banned');

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -37,6 +38,7 @@ export const requirements: readonly Requirement[] = [
     isInstalled('docker-compose', 'version'),
     'docker-compose (Debian: docker-compose)',
   ),
+  requirement('faketime', fakeTimeLibrary !== undefined, 'faketime (Debian: faketime)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),

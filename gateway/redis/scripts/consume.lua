@@ -7,21 +7,25 @@ Five KEYS for each request:
   3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
      counter has the hash tag of the other keys, and so their slot
   4  ban (string, expires when the ban ends)
-  5  violations (hash: recent, bans, bannedUntil)
+  5  violations (hash). Besides the fields of bans.lua:
+       refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
+       strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
+       bans, bannedUntil          consecutive bans, and the end of the last one
 Four ARGV for each request:
   1  rev of the record that the caller knows, or -1 for any
   2  limit of the minute window
   3  limit of the day
-  4  ban policy, five numbers separated by spaces, in one argument because most requests do not need it: violations that
-     lead to a ban, 0 for no bans; time within which they do, in ms; length of the first ban in ms; of the longest ban in
-     ms; time without a ban after which the next one is a first one again, in ms
+  4  ban policy, seven numbers separated by spaces, in one argument because most requests do not need it: strikes that
+     lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
+     first refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest
+     ban in ms; time without a ban after which the next one is a first one again, in ms
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
   {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
-  {banned, now, ms to the end of the ban, 1 if this very request led to it}
+  {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
 
-The table of outcomes and clock.lua are put before this script.
+The table of outcomes, clock.lua and bans.lua are put before this script.
 ]]
 
 local now = nowMs()
@@ -29,8 +33,90 @@ local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
 local function parsePolicy(text)
-  local threshold, windowMs, banMs, maxBanMs, resetMs = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-  return tonumber(threshold), tonumber(windowMs), tonumber(banMs), tonumber(maxBanMs), tonumber(resetMs)
+  local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs =
+    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  return {
+    strikes = tonumber(strikes),
+    perLimit = tonumber(perLimit),
+    graceMs = tonumber(graceMs),
+    windowMs = tonumber(windowMs),
+    banMs = tonumber(banMs),
+    maxBanMs = tonumber(maxBanMs),
+    resetMs = tonumber(resetMs),
+  }
+end
+
+-- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
+local function lastAllowedOf(dayPrefix, dayUsed)
+  if dayUsed > 0 then
+    return string.format('%s:%.0f', today, dayUsed)
+  end
+  local yesterday = utcDate(dayNumber - 1)
+  return string.format('%s:%.0f', yesterday, wholeNumber(redis.call('MGET', dayPrefix .. ':' .. yesterday)[1]))
+end
+
+-- Returns the reply for a request during a ban.
+local function refuseBanned(banKey, violationsKey, expiresInMs, policy)
+  local leftMs, value, wentOn = readBan(banKey, violationsKey, expiresInMs, policy.maxBanMs)
+  if leftMs ~= expiresInMs then
+    redis.call('PEXPIRE', banKey, wholeMs(leftMs))
+  end
+  if wentOn then
+    redis.call('HSET', violationsKey, 'wentOn', 1)
+  end
+  return { outcome.banned, now, leftMs, 0, value }
+end
+
+-- Records a refusal. Returns the length of the ban that it leads to, or nil.
+local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
+  local history = redis.pcall(
+    'HMGET', violationsKey,
+    'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
+  )
+  if history.err then
+    -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
+    redis.call('DEL', violationsKey)
+    history = {}
+  end
+  local bannedUntil = wholeNumber(history[6])
+  -- After this time nothing in it has an effect any more.
+  local keepMs = math.max(refusedForMs, policy.windowMs, bannedUntil + policy.resetMs - now)
+
+  -- A time in the future is from before Redis' clock was set back.
+  local refusedSince = wholeNumber(history[1])
+  if refusedSince == 0 or refusedSince > now or history[2] ~= lastAllowed then
+    redis.call('HSET', violationsKey, 'refusedSince', wholeMs(now), 'lastAllowed', lastAllowed)
+    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+    return nil
+  end
+  if now - refusedSince <= policy.graceMs then
+    return nil
+  end
+
+  local strikes, strikesSince = wholeNumber(history[3]), wholeNumber(history[4])
+  if strikes == 0 or strikesSince > now or now - strikesSince >= policy.windowMs then
+    strikes, strikesSince = 0, now
+  end
+  strikes = strikes + 1
+  if strikes < math.max(policy.strikes, minuteLimit * policy.perLimit) then
+    redis.call('HSET', violationsKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
+    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+    return nil
+  end
+
+  local bans = wholeNumber(history[5])
+  if history[7] ~= '1' or now >= bannedUntil + policy.resetMs then
+    bans = 0
+  end
+  local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
+  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs))
+  redis.call(
+    'HSET', violationsKey,
+    'strikes', 0,
+    'bans', bans + 1,
+    'bannedUntil', wholeMs(now + banMs)
+  )
+  return banMs
 end
 
 local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, rev, minuteLimit, dayLimit, policy)
@@ -44,15 +130,9 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
     end
   end
 
-  local banned = redis.call('PTTL', banKey)
-  if banned == -1 then
-    -- Set by hand without an expiry: no ban lasts forever.
-    local _, _, _, maxBanMs = parsePolicy(policy)
-    banned = maxBanMs
-    redis.call('PEXPIRE', banKey, string.format('%.0f', maxBanMs))
-  end
-  if banned > 0 then
-    return { outcome.banned, now, banned, 0 }
+  local expiresInMs = redis.call('PTTL', banKey)
+  if expiresInMs > 0 or expiresInMs == -1 then
+    return refuseBanned(banKey, violationsKey, expiresInMs, parsePolicy(policy))
   end
 
   local dayKey = dayPrefix .. ':' .. today
@@ -89,54 +169,20 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local refused = { outcome.limited, now, minuteUsed, minuteLeft, dayUsed }
-  local threshold, windowMs, firstBanMs, maxBanMs, resetMs = parsePolicy(policy)
-  if threshold == 0 then
-    return refused
-  end
-
-  -- At most one violation is counted a second, so that a burst that crosses the limit counts once.
-  local history = redis.pcall('HMGET', violationsKey, 'recent', 'bans', 'bannedUntil')
-  if history.err then
-    -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', violationsKey)
-    history = {}
-  end
-  local recent = {}
-  local latest = 0
-  for text in string.gmatch(history[1] or '', '%d+') do
-    local at = tonumber(text)
-    if at > now - windowMs then
-      recent[#recent + 1] = text
+  local parsed = parsePolicy(policy)
+  if parsed.strikes > 0 then
+    -- Requests are refused until the used-up window ends, the later one if both are.
+    local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
+    if dayUsed >= dayLimit then
+      refusedForMs = math.max(refusedForMs, (dayNumber + 1) * 86400000 - now)
     end
-    latest = at
+    local lastAllowed = lastAllowedOf(dayPrefix, dayUsed)
+    local banMs = recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, parsed)
+    if banMs then
+      return { outcome.banned, now, banMs, 1, '' }
+    end
   end
-  if now - latest < 1000 then
-    return refused
-  end
-  recent[#recent + 1] = string.format('%.0f', now)
-
-  local bans = wholeNumber(history[2])
-  local bannedUntil = wholeNumber(history[3])
-  if #recent < threshold then
-    redis.call('HSET', violationsKey, 'recent', table.concat(recent, ','))
-    redis.call('PEXPIRE', violationsKey, string.format('%.0f', math.max(windowMs, bannedUntil + resetMs - now)))
-    return refused
-  end
-
-  if now >= bannedUntil + resetMs then
-    bans = 0
-  end
-  local banMs = math.min(firstBanMs * 2 ^ math.min(bans, 40), maxBanMs)
-  redis.call('SET', banKey, bans + 1, 'PX', string.format('%.0f', banMs))
-  redis.call(
-    'HSET', violationsKey,
-    'recent', '',
-    'bans', bans + 1,
-    'bannedUntil', string.format('%.0f', now + banMs)
-  )
-  redis.call('PEXPIRE', violationsKey, string.format('%.0f', banMs + resetMs))
-  return { outcome.banned, now, banMs, 1 }
+  return { outcome.limited, now, minuteUsed, minuteLeft, dayUsed }
 end
 
 local replies = {}

@@ -5,15 +5,15 @@ KEYS[1]  record of the API key (hash, field rev)
 KEYS[2]  counter of the open minute window
 KEYS[3]  prefix of the day counters, as in consume.lua
 KEYS[4]  ban
-KEYS[5]  violations (hash: recent)
+KEYS[5]  violations (hash, described in consume.lua)
 ARGV[1]  rev of the record that the caller knows, or -1 for any
-ARGV[2]  time within which violations lead to a ban, in ms
+ARGV[2]  time within which strikes lead to a ban, in ms
 ARGV[3]  length of the longest ban in ms: that of a ban that was set by hand without an expiry
 
 Returns {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used, ms to the end of the ban or 0,
-recent violations}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
+strikes}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
 
-The table of outcomes and clock.lua are put before this script.
+The table of outcomes, clock.lua and bans.lua are put before this script.
 ]]
 
 if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
@@ -34,17 +34,15 @@ if minuteUsed == 0 or minuteLeft <= 0 then
   minuteLeft = 60000
 end
 
-local violations = 0
-local recent = redis.pcall('HGET', KEYS[5], 'recent')
-if type(recent) == 'string' then
-  for text in string.gmatch(recent, '%d+') do
-    if tonumber(text) > now - tonumber(ARGV[2]) then
-      violations = violations + 1
-    end
-  end
+local history = redis.pcall('HMGET', KEYS[5], 'strikes', 'strikesSince')
+local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])
+if strikesSince > now or now - strikesSince >= tonumber(ARGV[2]) then
+  strikes = 0
 end
-local banned = redis.call('PTTL', KEYS[4])
-if banned == -1 then
-  banned = tonumber(ARGV[3])
+local bannedMs = redis.call('PTTL', KEYS[4])
+if bannedMs > 0 or bannedMs == -1 then
+  bannedMs = readBan(KEYS[4], KEYS[5], bannedMs, tonumber(ARGV[3]))
+else
+  bannedMs = 0
 end
-return { outcome.allowed, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), math.max(0, banned), violations }
+return { outcome.allowed, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), bannedMs, strikes }

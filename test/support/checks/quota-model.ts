@@ -8,7 +8,7 @@ import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 
 export type Expected =
   | { outcome: 'stale' }
-  | { outcome: 'banned'; remainingMs: number; isNew: boolean }
+  | { outcome: 'banned'; remainingMs: number; isNew: boolean; reason: string | undefined }
   | { outcome: 'allowed' | 'limited'; minuteUsed: number; minuteLeftMs: number; dayUsage: number };
 
 export interface ExpectedUsage {
@@ -16,7 +16,7 @@ export interface ExpectedUsage {
   minuteLeftMs: number;
   dayUsage: number;
   banMs: number;
-  violations: number;
+  strikes: number;
 }
 
 /** Stands for the content of a counter that was edited into a list. */
@@ -27,7 +27,19 @@ interface Expiring {
   endsAtMs: number | undefined;
 }
 
+interface Violations {
+  refusedSinceMs: number | undefined;
+  /** Day and number of the key's last allowed request. */
+  lastAllowed: string;
+  strikes: number;
+  strikesSinceMs: number;
+  consecutiveBans: number;
+  bannedUntilMs: number;
+  lastBan: { reason: string | undefined; lengthMs: number; wentOn: boolean } | undefined;
+}
+
 const minuteMs = 60_000;
+const banUnderWayMs = 1000;
 
 /** A counter that is not a positive integer counts as zero. */
 const parseCount = (text: string | undefined) => (/^[1-9]\d{0,14}$/.test(text ?? '') ? Number(text) : 0);
@@ -38,10 +50,8 @@ export class QuotaModel {
   rev = 1;
   minute: (Expiring & { text: string }) | undefined;
   days = new Map<number, string>();
-  ban: Expiring | undefined;
-  violations: number[] = [];
-  consecutiveBans = 0;
-  lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
+  ban: (Expiring & { reason?: string }) | undefined;
+  violations: (Violations & Expiring) | undefined;
 
   private readonly policy: BanPolicy;
 
@@ -50,18 +60,43 @@ export class QuotaModel {
   }
 
   /** @param rev the rev in the caller's cache; undefined accepts any */
-  request(nowMs: number, day: number, limits: Limits, rev: number | undefined): Expected {
+  request(
+    nowMs: number,
+    { day, msToMidnight }: { day: number; msToMidnight: number },
+    limits: Limits,
+    rev: number | undefined,
+  ): Expected {
     if (rev !== undefined && rev !== this.rev) return { outcome: 'stale' };
     const { ban, policy } = this;
     if (ban !== undefined) {
       ban.endsAtMs ??= nowMs + policy.maxBanSeconds * 1000;
-      if (nowMs < ban.endsAtMs) return { outcome: 'banned', remainingMs: ban.endsAtMs - nowMs, isNew: false };
+      if (nowMs < ban.endsAtMs) {
+        const { lastBan } = this.keptViolations(nowMs);
+        const isLast = lastBan !== undefined && lastBan.reason === ban.reason;
+        if (isLast) ban.endsAtMs = Math.min(ban.endsAtMs, nowMs + lastBan.lengthMs);
+        const remainingMs = ban.endsAtMs - nowMs;
+        if (isLast && lastBan.lengthMs - remainingMs >= banUnderWayMs) lastBan.wentOn = true;
+        return { outcome: 'banned', remainingMs, isNew: false, reason: ban.reason };
+      }
     }
     const { minuteUsed, minuteLeftMs } = this.openMinute(nowMs);
     const dayUsage = parseCount(this.days.get(day));
-    if (this.minute !== undefined && minuteUsed > 0) this.minute.endsAtMs ??= nowMs + minuteMs;
+    if (this.minute !== undefined && minuteUsed > 0) {
+      this.minute.endsAtMs = Math.min(this.minute.endsAtMs ?? Number.POSITIVE_INFINITY, nowMs + minuteMs);
+    }
     if (minuteUsed >= limits.minute || dayUsage >= limits.day) {
-      return this.recordViolation(nowMs) ?? { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
+      const refusedForMs = Math.max(
+        minuteUsed >= limits.minute ? minuteLeftMs : 0,
+        dayUsage >= limits.day ? msToMidnight : 0,
+      );
+      return (
+        this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? {
+          outcome: 'limited',
+          minuteUsed,
+          minuteLeftMs,
+          dayUsage,
+        }
+      );
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
     this.minute = { text: String(minuteUsed + 1), endsAtMs };
@@ -71,12 +106,19 @@ export class QuotaModel {
 
   usage(nowMs: number, day: number): ExpectedUsage {
     const { ban, policy } = this;
-    const banEndsAtMs = ban && (ban.endsAtMs ?? nowMs + policy.maxBanSeconds * 1000);
+    const { lastBan } = this.keptViolations(nowMs);
+    const isLast = lastBan !== undefined && lastBan.reason === ban?.reason;
+    const banEndsAtMs =
+      ban &&
+      Math.min(
+        ban.endsAtMs ?? nowMs + policy.maxBanSeconds * 1000,
+        isLast ? nowMs + lastBan.lengthMs : Number.POSITIVE_INFINITY,
+      );
     return {
       ...this.openMinute(nowMs),
       dayUsage: parseCount(this.days.get(day)),
       banMs: Math.max(0, (banEndsAtMs ?? nowMs) - nowMs),
-      violations: this.recentViolations(nowMs).length,
+      strikes: this.currentStrikes(nowMs),
     };
   }
 
@@ -88,45 +130,122 @@ export class QuotaModel {
     return true;
   }
 
-  clearViolations(): void {
-    this.violations = [];
-    this.consecutiveBans = 0;
-    this.lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
+  /** As an operator does with the ops command. */
+  banFor(nowMs: number, lengthMs: number, reason: string): void {
+    const violations = this.keptViolations(nowMs);
+    violations.lastBan = { reason, lengthMs, wentOn: false };
+    this.ban = { endsAtMs: nowMs + lengthMs, reason };
+    if (this.violations === undefined || (violations.endsAtMs ?? 0) < nowMs + lengthMs) {
+      this.violations = { ...violations, endsAtMs: nowMs + lengthMs };
+    }
+  }
+
+  /** The violations that have not expired, or none. */
+  keptViolations(nowMs: number): Violations & Expiring {
+    const { violations } = this;
+    if (violations !== undefined && nowMs < (violations.endsAtMs ?? Number.POSITIVE_INFINITY))
+      return violations;
+    this.violations = undefined;
+    return {
+      endsAtMs: undefined,
+      refusedSinceMs: undefined,
+      lastAllowed: '',
+      strikes: 0,
+      strikesSinceMs: 0,
+      consecutiveBans: 0,
+      bannedUntilMs: 0,
+      lastBan: undefined,
+    };
+  }
+
+  /** Moves the clock of Redis, and with it nothing that is stored. */
+  setClockBack(nowMs: number, byMs: number): void {
+    this.keptViolations(nowMs);
+    const { minute, ban, violations } = this;
+    // The model's time goes on, so everything stored is later by as much.
+    for (const expiring of [minute, ban, violations]) {
+      if (expiring?.endsAtMs !== undefined && expiring.endsAtMs > nowMs) expiring.endsAtMs += byMs;
+    }
+    if (violations === undefined) return;
+    if (violations.refusedSinceMs !== undefined) violations.refusedSinceMs += byMs;
+    if (violations.strikesSinceMs > 0) violations.strikesSinceMs += byMs;
+    if (violations.bannedUntilMs > 0) violations.bannedUntilMs += byMs;
   }
 
   /** Times at which a decision changes. The decision on a request close to one is unpredictable. */
   transitionTimes(): number[] {
-    const { violations, minute, ban, policy, lastBanEndsAtMs } = this;
+    const { violations, minute, ban, policy } = this;
+    const { refusedSinceMs = 0, strikesSinceMs = 0, bannedUntilMs = 0, lastBan } = violations ?? {};
     return [
       minute?.endsAtMs,
       ban?.endsAtMs,
-      lastBanEndsAtMs + policy.resetSeconds * 1000,
-      ...violations.flatMap((atMs) => [atMs + 1000, atMs + policy.windowSeconds * 1000]),
+      ban?.endsAtMs === undefined ? undefined : ban.endsAtMs - (lastBan?.lengthMs ?? 0) + banUnderWayMs,
+      violations?.endsAtMs,
+      refusedSinceMs + policy.graceSeconds * 1000,
+      strikesSinceMs + policy.windowSeconds * 1000,
+      bannedUntilMs + policy.resetSeconds * 1000,
     ].filter((atMs) => atMs !== undefined);
   }
 
   private openMinute(nowMs: number): { minuteUsed: number; minuteLeftMs: number } {
     const { text, endsAtMs = nowMs + minuteMs } = this.minute ?? {};
     const minuteUsed = nowMs < endsAtMs ? parseCount(text) : 0;
-    return { minuteUsed, minuteLeftMs: minuteUsed === 0 ? minuteMs : endsAtMs - nowMs };
+    return { minuteUsed, minuteLeftMs: minuteUsed === 0 ? minuteMs : Math.min(minuteMs, endsAtMs - nowMs) };
   }
 
-  private recentViolations(nowMs: number): number[] {
-    return this.violations.filter((atMs) => atMs > nowMs - this.policy.windowSeconds * 1000);
+  private currentStrikes(nowMs: number): number {
+    const { strikes, strikesSinceMs } = this.keptViolations(nowMs);
+    const isOpen = nowMs >= strikesSinceMs && nowMs < strikesSinceMs + this.policy.windowSeconds * 1000;
+    return isOpen ? strikes : 0;
   }
 
-  /** @returns the ban that this violation leads to, if any */
-  private recordViolation(nowMs: number): Expected | undefined {
+  private lastAllowed(day: number): string {
+    const usage = parseCount(this.days.get(day));
+    return usage > 0 ? `${day}:${usage}` : `${day - 1}:${parseCount(this.days.get(day - 1))}`;
+  }
+
+  /** @returns the ban that this refusal leads to, if any */
+  private recordRefusal(
+    nowMs: number,
+    day: number,
+    limit: number,
+    refusedForMs: number,
+  ): Expected | undefined {
     const { policy } = this;
-    if (!policy.enabled || nowMs - (this.violations.at(-1) ?? 0) < 1000) return undefined;
-    this.violations = [...this.recentViolations(nowMs), nowMs];
-    if (this.violations.length < policy.violations) return undefined;
-    if (nowMs >= this.lastBanEndsAtMs + policy.resetSeconds * 1000) this.consecutiveBans = 0;
-    const remainingMs = Math.min(policy.banSeconds * 2 ** this.consecutiveBans, policy.maxBanSeconds) * 1000;
-    this.ban = { endsAtMs: nowMs + remainingMs };
-    this.lastBanEndsAtMs = nowMs + remainingMs;
-    this.consecutiveBans += 1;
-    this.violations = [];
-    return { outcome: 'banned', remainingMs, isNew: true };
+    if (!policy.enabled) return undefined;
+    const before = this.keptViolations(nowMs);
+    const { refusedSinceMs, bannedUntilMs, lastBan } = before;
+    const resetAtMs = bannedUntilMs + policy.resetSeconds * 1000;
+    const endsAtMs = Math.max(nowMs + refusedForMs, nowMs + policy.windowSeconds * 1000, resetAtMs);
+    const lastAllowed = this.lastAllowed(day);
+    const isFirst =
+      refusedSinceMs === undefined || refusedSinceMs > nowMs || before.lastAllowed !== lastAllowed;
+    if (isFirst) {
+      this.violations = { ...before, refusedSinceMs: nowMs, lastAllowed, endsAtMs };
+      return undefined;
+    }
+    if (nowMs - refusedSinceMs <= policy.graceSeconds * 1000) return undefined;
+    const current = this.currentStrikes(nowMs);
+    const strikes = current + 1;
+    if (strikes < Math.max(policy.strikes, limit * policy.strikesPerLimit)) {
+      const strikesSinceMs = current === 0 ? nowMs : before.strikesSinceMs;
+      this.violations = { ...before, strikes, strikesSinceMs, endsAtMs };
+      return undefined;
+    }
+    const doubles = lastBan?.wentOn === true && nowMs < resetAtMs;
+    const consecutiveBans = (doubles ? before.consecutiveBans : 0) + 1;
+    const seconds = Math.min(policy.banSeconds * 2 ** (consecutiveBans - 1), policy.maxBanSeconds);
+    const lengthMs = seconds * 1000;
+    const untilMs = nowMs + lengthMs;
+    this.ban = { endsAtMs: untilMs };
+    this.violations = {
+      ...before,
+      strikes: 0,
+      consecutiveBans,
+      bannedUntilMs: untilMs,
+      lastBan: { reason: undefined, lengthMs, wentOn: false },
+      endsAtMs: Math.max(before.endsAtMs ?? 0, nowMs + refusedForMs, untilMs + policy.resetSeconds * 1000),
+    };
+    return { outcome: 'banned', remainingMs: lengthMs, isNew: true, reason: undefined };
   }
 }

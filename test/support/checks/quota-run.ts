@@ -13,6 +13,7 @@ import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
+import { createSimulatedTime } from './simulated-time.ts';
 
 /** A step of a scenario for one API key. */
 type Step =
@@ -28,11 +29,16 @@ type Step =
   | { does: 'raise rev' }
   | { does: 'change record'; base: 'current' | 'stale' }
   | { does: 'ban manually'; ms: number | undefined }
+  | { does: 'ban with a reason'; ms: number }
   | { does: 'lift ban'; clearViolations: boolean }
+  | { does: 'set clock back'; ms: number }
   | { does: 'report day usage'; requests: number; daysAgo: 0 | 1 }
   | { does: 'edit counter'; window: 'minute' | 'day'; text: string; keepExpiry: boolean }
-  | { does: 'edit violations'; field: 'recent' | 'bans' | 'bannedUntil'; text: string }
+  | { does: 'edit violations'; field: ViolationsField; text: string }
   | { does: 'replace violations' };
+
+type ViolationsField =
+  'refusedSince' | 'lastAllowed' | 'strikes' | 'strikesSince' | 'bans' | 'bannedUntil' | 'wentOn';
 
 const ms = fc.oneof(
   fc.integer({ min: 1, max: 999 }),
@@ -103,6 +109,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   {
     weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('ban with a reason' as const),
+      ms: fc.integer({ min: 1000, max: 100_000 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('set clock back' as const),
+      ms: fc.integer({ min: 1000, max: 7_200_000 }),
+    }),
+  },
+  {
+    weight: 1,
     arbitrary: fc.record({ does: fc.constant('lift ban' as const), clearViolations: fc.boolean() }),
   },
   {
@@ -126,7 +146,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       does: fc.constant('edit violations' as const),
-      field: fc.constantFrom('recent' as const, 'bans' as const, 'bannedUntil' as const),
+      field: fc.constantFrom<ViolationsField[]>(
+        'refusedSince',
+        'lastAllowed',
+        'strikes',
+        'strikesSince',
+        'bans',
+        'bannedUntil',
+        'wentOn',
+      ),
       text: invalidNumber,
     }),
   },
@@ -136,16 +164,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const policy: fc.Arbitrary<BanPolicy> = fc
   .record({
     enabled: fc.constantFrom(true, true, true, true, false),
-    violations: fc.integer({ min: 1, max: 4 }),
+    graceSeconds: fc.constantFrom(0, 0, 1, 2, 5),
+    strikes: fc.integer({ min: 1, max: 4 }),
+    strikesPerLimit: fc.constantFrom(0, 0.5, 1),
     windowSeconds: fc.integer({ min: 5, max: 120 }),
     banSeconds: fc.integer({ min: 1, max: 100 }),
     doublings: fc.integer({ min: 0, max: 4 }),
     resetSeconds: fc.integer({ min: 1, max: 7200 }),
   })
-  .map(({ doublings, enabled, violations, windowSeconds, banSeconds, resetSeconds }) => {
+  .map(({ doublings, ...policy }) => {
     // Not the first length times a power of two, so that the maximum cuts a doubling short.
-    const maxBanSeconds = Math.ceil(banSeconds * 2 ** doublings * 1.25);
-    return { enabled, violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds };
+    const maxBanSeconds = Math.ceil(policy.banSeconds * 2 ** doublings * 1.25);
+    return Object.assign(policy, { maxBanSeconds });
   });
 
 export interface QuotaScenario {
@@ -159,41 +189,6 @@ export const quotaScenario: fc.Arbitrary<QuotaScenario> = fc.record({
   limits,
   steps: fc.array(step, { minLength: 1, maxLength: 50, size: 'max' }),
 });
-
-/**
- * Moves the keys of one API key into the past, because the clock of the server cannot be set: shortens each expiry,
- * shifts each stored time, and deletes expired keys.
- */
-const advanceTimeScript = `
-local passed = tonumber(ARGV[1])
-for index = 1, 3 do
-  local left = redis.call('PTTL', KEYS[index])
-  if left > passed then
-    redis.call('PEXPIRE', KEYS[index], left - passed)
-  elseif left >= 0 then
-    redis.call('DEL', KEYS[index])
-  end
-end
-if redis.call('TYPE', KEYS[3]).ok == 'hash' then
-  local earlier = function(digits)
-    return string.format('%.0f', math.max(0, tonumber(digits) - passed))
-  end
-  for _, field in ipairs({ 'recent', 'bannedUntil' }) do
-    local text = redis.call('HGET', KEYS[3], field)
-    if text and string.find(text, '^[%d,]+$') then
-      redis.call('HSET', KEYS[3], field, (string.gsub(text, '%d+', earlier)))
-    end
-  end
-end
--- Today's counter becomes yesterday's; older ones would have expired.
-if ARGV[2] ~= '0' then
-  if ARGV[2] == '1' and redis.call('EXISTS', KEYS[4]) == 1 then
-    redis.call('RENAME', KEYS[4], KEYS[5])
-  else
-    redis.call('DEL', KEYS[4], KEYS[5])
-  end
-end
-`;
 
 /** The script reads its clock and an expiry one after the other. */
 const toleranceMs = 200;
@@ -219,14 +214,12 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
   let limits = scenario.limits;
+  const simulated = createSimulatedTime(redis, keyHash);
   /** Difference between the time of the scenario and that of the server. */
   let aheadMs = 0;
   /** Number of midnights that have passed in the scenario. */
   let midnights = 0;
-  const serverMs = async () => {
-    const [seconds, micros] = await redis.time();
-    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
-  };
+  const { serverMs } = simulated;
   /** Day of the model, which advances with the scenario. In Redis it is always today. */
   const modelDay = (serverNowMs: number) => dayNumberOf(serverNowMs) + midnights;
   const dayKey = (serverNowMs: number, daysAgo = 0) =>
@@ -235,8 +228,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   async function advance(passedMs: number): Promise<void> {
     const nowMs = await serverMs();
     const crossed = dayNumberOf(nowMs + aheadMs + passedMs) - dayNumberOf(nowMs + aheadMs);
-    const keys = [minuteKey, banKey, violationsKey, dayKey(nowMs), dayKey(nowMs, 1)];
-    await redis.eval(advanceTimeScript, keys.length, ...keys, passedMs, Math.min(crossed, 2));
+    await simulated.moveTimes(passedMs);
+    await simulated.passMidnights(crossed);
     aheadMs += passedMs;
     midnights += crossed;
   }
@@ -269,7 +262,12 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
-    const expected = model.request(nowMs + aheadMs, modelDay(nowMs), limits, known);
+    const expected = model.request(
+      nowMs + aheadMs,
+      { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) },
+      limits,
+      known,
+    );
     expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs));
     for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);
@@ -353,16 +351,37 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     }
   }
 
-  async function editViolations(field: 'recent' | 'bans' | 'bannedUntil', text: string): Promise<void> {
+  async function editViolations(field: ViolationsField, text: string): Promise<void> {
     await avoidTransitions();
-    // Digits in it would count as times.
-    const written = field === 'recent' ? text.replaceAll(/\d/g, '') : text;
     edited.add(violationsKey);
     if ((await redis.type(violationsKey)) === 'string') await redis.del(violationsKey);
-    await redis.hset(violationsKey, field, written);
-    if (field === 'recent') model.violations = [];
-    else model.consecutiveBans = 0;
-    if (field === 'bannedUntil') model.lastBanEndsAtMs = Number.NEGATIVE_INFINITY;
+    await redis.hset(violationsKey, field, text);
+    const nowMs = await serverMs();
+    assertNoStall(nowMs);
+    const violations = model.keptViolations(nowMs + aheadMs);
+    model.violations = violations;
+    switch (field) {
+      case 'refusedSince':
+        violations.refusedSinceMs = undefined;
+        return;
+      case 'lastAllowed':
+        violations.lastAllowed = '';
+        return;
+      case 'strikes':
+        violations.strikes = 0;
+        return;
+      case 'strikesSince':
+        violations.strikesSinceMs = 0;
+        return;
+      case 'bans':
+        violations.consecutiveBans = 0;
+        return;
+      case 'bannedUntil':
+        violations.bannedUntilMs = 0;
+        return;
+      case 'wentOn':
+        if (violations.lastBan !== undefined) violations.lastBan.wentOn = false;
+    }
   }
 
   async function runStep(step: Step): Promise<void> {
@@ -398,12 +417,27 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         checkedAtMs = await serverMs();
         await redis.call('SET', banKey, 'by-hand', ...(step.ms === undefined ? [] : ['PX', step.ms]));
         assertNoStall(await serverMs());
-        model.ban = { endsAtMs: step.ms === undefined ? undefined : checkedAtMs + aheadMs + step.ms };
+        model.ban = {
+          endsAtMs: step.ms === undefined ? undefined : checkedAtMs + aheadMs + step.ms,
+          reason: 'by-hand',
+        };
+        return;
+      case 'ban with a reason':
+        await avoidTransitions();
+        await redis.setBan(banKey, violationsKey, 'flood', step.ms);
+        assertNoStall(await serverMs());
+        model.banFor(checkedAtMs + aheadMs, step.ms, 'flood');
+        return;
+      case 'set clock back':
+        await avoidTransitions();
+        await simulated.moveTimes(-step.ms);
+        assertNoStall(await serverMs());
+        model.setClockBack(checkedAtMs + aheadMs, step.ms);
         return;
       case 'lift ban':
         await redis.del(banKey, ...(step.clearViolations ? [violationsKey] : []));
         model.ban = undefined;
-        if (step.clearViolations) model.clearViolations();
+        if (step.clearViolations) model.violations = undefined;
         return;
       case 'report day usage':
         return reportDayUsage(step.requests, step.daysAgo);
@@ -414,7 +448,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       case 'replace violations':
         edited.add(violationsKey);
         await redis.set(violationsKey, 'not a hash');
-        model.clearViolations();
+        model.violations = undefined;
         return;
     }
   }
@@ -427,12 +461,12 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const { nowMs, minute, day } = usage;
     assertNoStall(nowMs);
     const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
-    const { minuteUsed, dayUsage, violations } = expected;
+    const { minuteUsed, dayUsage, strikes } = expected;
     expect({
       minuteUsed: minute.used,
       dayUsage: day.used,
-      violations: usage.violations,
-    }).toEqual({ minuteUsed, dayUsage, violations });
+      strikes: usage.strikes,
+    }).toEqual({ minuteUsed, dayUsage, strikes });
     expect(Math.abs(minute.resetMs - expected.minuteLeftMs)).toBeLessThan(toleranceMs);
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }
@@ -460,7 +494,12 @@ function withoutTimes(decision: QuotaDecision): object {
     case 'stale':
       return { outcome: 'stale' };
     case 'banned':
-      return { outcome: 'banned', limits: decision.limits, isNew: decision.isNew };
+      return {
+        outcome: 'banned',
+        limits: decision.limits,
+        isNew: decision.isNew,
+        reason: decision.reason,
+      };
     case 'allowed':
     case 'limited': {
       const { minute, day } = decision;
@@ -479,7 +518,7 @@ function expectedDecision(expected: Expected, limits: Limits, nowMs: number): ob
     case 'stale':
       return { outcome: 'stale' };
     case 'banned':
-      return { outcome: 'banned', limits, isNew: expected.isNew };
+      return { outcome: 'banned', limits, isNew: expected.isNew, reason: expected.reason };
     case 'allowed':
     case 'limited': {
       const { outcome, minuteUsed, minuteLeftMs, dayUsage } = expected;

@@ -16,14 +16,23 @@ export interface GatewayFleet extends AsyncDisposable {
   redisStates(): Promise<string[]>;
 }
 
-/** @param url URL of Redis, in any form that the gateway accepts */
-export async function startGatewayFleet(url: string, count: number): Promise<GatewayFleet> {
+/**
+ * @param url URL of Redis, in any form that the gateway accepts
+ * @param envOf further environment of each gateway
+ */
+export async function startGatewayFleet(
+  url: string,
+  count: number,
+  envOf: (index: number) => Record<string, string> = () => ({}),
+): Promise<GatewayFleet> {
   await using stack = new AsyncDisposableStack();
   const upstream = stack.use(await startUpstream());
   const redis = await connectRedis(url);
   stack.defer(() => redis.disconnect());
   const env = { REDIS_URL: url, PETS_SERVICE_URL: upstream.url };
-  const gateways = await Promise.all(Array.from({ length: count }, () => startGateway(env)));
+  const gateways = await Promise.all(
+    Array.from({ length: count }, (_, index) => startGateway({ ...env, ...envOf(index) })),
+  );
   for (const gateway of gateways) stack.use(gateway);
   const disposables = stack.move();
   return {

@@ -109,4 +109,37 @@ describe('while Redis is unavailable', () => {
     nowMs += 1000;
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({ outcome: 'allowed' });
   });
+
+  test('a used-up minute resets at the end of the minute, as its refusal said', async () => {
+    let nowMs = noonMs + 45_000;
+    const quota = createLocalQuota({ now: () => nowMs });
+    await quota.consume('a', { minute: 1, day: 5 }, 1);
+    expect(await quota.consume('a', { minute: 1, day: 5 }, 1)).toMatchObject({
+      outcome: 'limited',
+      minute: { resetMs: 15_000 },
+    });
+    nowMs += 15_000;
+    expect(await quota.consume('a', { minute: 1, day: 5 }, 1)).toMatchObject({ outcome: 'allowed' });
+  });
+
+  test('instances admit the limit together in each minute, in whatever second of it a key comes to each', async () => {
+    let nowMs = noonMs;
+    const instances = [0, 20_000, 40_000].map((firstRequestMs) => ({
+      firstRequestMs,
+      quota: createLocalQuota({ now: () => nowMs }),
+    }));
+    const allowedIn = [0, 0, 0];
+    for (let second = 0; second < 180; second += 1) {
+      nowMs = noonMs + second * 1000;
+      for (const { quota, firstRequestMs } of instances) {
+        if (nowMs < noonMs + firstRequestMs) continue;
+        for (let request = 0; request < 10; request += 1) {
+          const { outcome } = await quota.consume('a', { minute: 300, day: 10_000 }, 3);
+          const minute = Math.floor(second / 60);
+          if (outcome === 'allowed') allowedIn[minute] = (allowedIn[minute] ?? 0) + 1;
+        }
+      }
+    }
+    expect(allowedIn).toEqual([300, 300, 300]);
+  });
 });

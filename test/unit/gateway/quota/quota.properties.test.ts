@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { maxLimit, parseLimit } from '../../../../gateway/plans/limits.ts';
-import { banPolicySchema, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import {
+  banPolicySchema,
+  formatScriptArgument,
+  type BanPolicy,
+} from '../../../../gateway/quota/ban-policy.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
 import { dayMs } from '../../../../gateway/quota/utc-day.ts';
@@ -43,7 +47,9 @@ describe('a ban policy', () => {
   const fields = fc.record(
     {
       enabled: fc.oneof(fc.constantFrom('true', 'false'), fc.string()),
-      violations: text,
+      graceSeconds: text,
+      strikes: text,
+      strikesPerLimit: fc.oneof(fc.constantFrom('0', '1.5', '1e3', '.5', '-1'), text),
       windowSeconds: text,
       banSeconds: text,
       maxBanSeconds: text,
@@ -61,12 +67,13 @@ describe('a ban policy', () => {
           expect(parsed.error.issues).not.toEqual([]);
           return;
         }
-        const { violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = parsed.data;
-        for (const seconds of [violations, windowSeconds, banSeconds, maxBanSeconds, resetSeconds]) {
-          expect(Number.isSafeInteger(seconds) && seconds >= 1 && seconds <= 30 * 86_400).toBe(true);
+        const { graceSeconds, strikesPerLimit, ...policy } = parsed.data;
+        const { strikes, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
+        for (const number of [strikes, windowSeconds, banSeconds, maxBanSeconds, resetSeconds]) {
+          expect(Number.isSafeInteger(number) && number >= 1 && number <= 30 * 86_400).toBe(true);
         }
-        // At most one violation per second counts: a larger number could never lead to a ban.
-        expect(violations).toBeLessThanOrEqual(windowSeconds);
+        expect(graceSeconds >= 0 && strikesPerLimit >= 0 && strikesPerLimit <= 1000).toBe(true);
+        expect(formatScriptArgument(parsed.data)).toMatch(/^\d+ [\d.]+( \d+){5}$/);
         expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
       }),
       { numRuns: 2000 },
@@ -79,8 +86,10 @@ describe('a ban policy', () => {
       .tuple(fc.boolean(), number, number, number, number, number)
       .map(([enabled, a, b, c, d, resetSeconds]) => ({
         enabled,
-        violations: Math.min(a, b),
-        windowSeconds: Math.max(a, b),
+        graceSeconds: b,
+        strikes: a,
+        strikesPerLimit: a / 4,
+        windowSeconds: b,
         banSeconds: Math.min(c, d),
         maxBanSeconds: Math.max(c, d),
         resetSeconds,

@@ -1,0 +1,38 @@
+--[[
+Put before the scripts that read or set bans, after clock.lua. The violations of a key (hash) hold, besides what consume.lua counts:
+  ban, banMs  value and length of the ban that was last set by a gateway or the ops command
+  wentOn      1 if the key sent requests during that ban
+]]
+
+-- What was under way when a ban began is no offence. As long as a process remembers a ban (ban-cache.ts).
+local banUnderWayMs = 1000
+
+local function wholeMs(ms)
+  return string.format('%.0f', ms)
+end
+
+-- Sets a ban and its length. The violations are kept for at least keepMs.
+local function setBan(banKey, violationsKey, value, banMs, keepMs)
+  redis.call('SET', banKey, value, 'PX', wholeMs(banMs))
+  redis.call('HSET', violationsKey, 'ban', value, 'banMs', wholeMs(banMs), 'wentOn', 0)
+  if redis.call('PTTL', violationsKey) < keepMs then
+    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+  end
+end
+
+-- Returns ms to the end of a ban, its value, and whether a request at this time counts as going on during the ban. An
+-- expiry beyond the length of the ban means that Redis' clock was set back; none means that the ban was set by hand.
+local function readBan(banKey, violationsKey, expiresInMs, maxBanMs)
+  local value = redis.pcall('GET', banKey)
+  local last = redis.pcall('HMGET', violationsKey, 'ban', 'banMs')
+  if type(value) ~= 'string' then
+    value = ''
+  end
+  local leftMs = expiresInMs == -1 and maxBanMs or expiresInMs
+  local banMs = wholeNumber(last[2])
+  if last[1] ~= value or banMs == 0 then
+    return leftMs, value, false
+  end
+  leftMs = math.min(leftMs, banMs)
+  return leftMs, value, banMs - leftMs >= banUnderWayMs
+end

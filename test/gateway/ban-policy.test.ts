@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defaultPlans } from '../../gateway/plans/plans.ts';
+import type { Ban } from '../../gateway/quota/quota-decision.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import {
+  backingOff,
+  obedient,
+  runClients,
+  steady,
+  type Client,
+  type Observed,
+  type RunOptions,
+} from '../support/checks/simulated-clients.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+
+const minutes = 60_000;
+const fleet = (size: number, create: () => Client) => Array.from({ length: size }, create);
+const count = (observed: Observed[], outcome: Observed['outcome']) =>
+  observed.filter((request) => request.outcome === outcome).length;
+
+/** Random numbers from 0 to 1 that are the same in every run. */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state * 1_664_525 + 1_013_904_223) % 2 ** 32;
+    return state / 2 ** 32;
+  };
+}
+
+/** The real script and the default policy, in simulated time. */
+describe('the ban policy', { tags: ['redis-server'] }, () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    redis = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  describe('never bans', () => {
+    test.each<[string, number, () => Client[]]>([
+      ['a client that waits for Retry-After', 60, () => [obedient(100)]],
+      ['24 jobs of one key that wait for Retry-After', 5, () => fleet(24, () => obedient(100))],
+      ...[5, 60].flatMap((limit) =>
+        [8, 16].flatMap((size): [string, number, () => Client[]][] => [
+          [
+            `${size} workers that back off exponentially from 1 s, on a limit of ${limit}`,
+            limit,
+            () => fleet(size, () => backingOff(200, () => 1)),
+          ],
+          [
+            `${size} workers that back off exponentially from 1 s with jitter, on a limit of ${limit}`,
+            limit,
+            () => {
+              const random = seededRandom(size + limit);
+              return fleet(size, () => backingOff(200, random));
+            },
+          ],
+        ]),
+      ),
+    ])('%s', async (_name, limit, clients) => {
+      const observed = await runClients(redis, {
+        limits: { minute: limit },
+        clients: clients(),
+        forMs: 10 * minutes,
+      });
+      expect(count(observed, 'limited')).toBeGreaterThan(0);
+      expect(count(observed, 'banned')).toBe(0);
+    });
+
+    test('a steady client at 150 % of its limit, which gets all that its plan allows', async () => {
+      const observed = await runClients(redis, {
+        limits: { minute: 60 },
+        clients: [steady(1.5)],
+        forMs: 10 * minutes,
+      });
+      expect(count(observed, 'banned')).toBe(0);
+      // A window opens with a request, so ten of them take slightly more than ten minutes.
+      expect(count(observed, 'allowed')).toBeGreaterThan(9 * 60);
+    });
+
+    test('a burst of 200', async () => {
+      const burst: Client = () => 10 * minutes;
+      const observed = await runClients(redis, {
+        limits: { minute: 60 },
+        clients: fleet(200, () => burst),
+        forMs: minutes,
+      });
+      expect(count(observed, 'limited')).toBe(140);
+    });
+  });
+
+  describe('bans', () => {
+    test.each([
+      ['free', 15],
+      ['pro', 35],
+      ['business', 35],
+    ])(
+      'a client on %s that goes on at 50 requests a second, within %d s of its first 429',
+      async (plan, seconds) => {
+        const observed = await runClients(redis, {
+          limits: { minute: defaultPlans[plan]?.minute ?? 0 },
+          clients: [steady(50)],
+          forMs: 2 * minutes,
+          maxBans: 1,
+        });
+        const first429 = observed.find(({ outcome }) => outcome === 'limited');
+        const ban = observed.find(({ outcome }) => outcome === 'banned');
+        expect(ban?.banMs).toBe(60_000);
+        expect((ban?.atMs ?? 0) - (first429?.atMs ?? 0)).toBeGreaterThan(10_000);
+        expect((ban?.atMs ?? Number.POSITIVE_INFINITY) - (first429?.atMs ?? 0)).toBeLessThan(seconds * 1000);
+      },
+    );
+
+    /** Uses up its day with one request, and then sends ten requests a second. */
+    const insistent = (duringBan: (ban: Ban) => number): RunOptions => ({
+      limits: { minute: 1, day: 1 },
+      clients: [(decision) => (decision.outcome === 'banned' ? duringBan(decision) : 100)],
+      forMs: 300 * minutes,
+    });
+    const lengthsOf = (observed: Observed[]) =>
+      observed.flatMap(({ banMs }) => (banMs === undefined ? [] : [banMs / 1000]));
+
+    test('a client that goes on during each ban, each time twice as long, up to an hour', async () => {
+      const goesOn = ({ remainingMs }: Ban) => Math.max(2000, remainingMs / 2);
+      const observed = await runClients(redis, { ...insistent(goesOn), maxBans: 8 });
+      expect(lengthsOf(observed)).toEqual([60, 120, 240, 480, 960, 1920, 3600, 3600]);
+    });
+
+    test('a client that waits during its bans, each time for as long as the first', async () => {
+      const waits = ({ remainingMs }: Ban) => remainingMs;
+      const observed = await runClients(redis, { ...insistent(waits), maxBans: 3 });
+      expect(lengthsOf(observed)).toEqual([60, 60, 60]);
+    });
+
+    test('a client that stops within a second of a ban, the next time for as long as the first', async () => {
+      const stops = ({ isNew, remainingMs }: Ban) => (isNew ? 900 : remainingMs);
+      const observed = await runClients(redis, { ...insistent(stops), maxBans: 2 });
+      expect(lengthsOf(observed)).toEqual([60, 60]);
+    });
+
+    test('a client for as long as the first time after enough time without a ban', async () => {
+      let bans = 0;
+      const pausesAfterItsSecondBan = ({ isNew, remainingMs }: Ban) => {
+        if (isNew) bans += 1;
+        return bans === 2 && remainingMs < 3000 ? 10 * minutes : Math.max(2000, remainingMs / 2);
+      };
+      const observed = await runClients(redis, {
+        ...insistent(pausesAfterItsSecondBan),
+        policy: { resetSeconds: 300 },
+        maxBans: 3,
+      });
+      expect(lengthsOf(observed)).toEqual([60, 120, 60]);
+    });
+  });
+});

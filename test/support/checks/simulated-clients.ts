@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { defaultBanPolicy, formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
+import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
+import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
+import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
+import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { createSimulatedTime } from './simulated-time.ts';
+
+type Answered = Exclude<QuotaDecision, { outcome: 'stale' }>;
+
+/** Decides how long a client waits, in milliseconds, after each decision on one of its requests. */
+export type Client = (decision: Answered) => number;
+
+/** Waits exactly as long as Retry-After says. */
+export const obedient = (betweenMs: number): Client => {
+  return (decision) => {
+    if (decision.outcome === 'allowed') return betweenMs;
+    const waitMs = decision.outcome === 'banned' ? decision.remainingMs : decision[decision.violated].resetMs;
+    return Number(retryAfter(waitMs)['Retry-After']) * 1000;
+  };
+};
+
+/** Backs off exponentially from 1 s. @param jitter returns the factor of each wait */
+export const backingOff = (betweenMs: number, jitter: () => number): Client => {
+  let waitMs = 1000;
+  return ({ outcome }) => {
+    if (outcome === 'allowed') {
+      waitMs = 1000;
+      return betweenMs;
+    }
+    waitMs *= 2;
+    return (waitMs / 2) * jitter();
+  };
+};
+
+/** Sends at a constant rate, whatever is responded. */
+export const steady = (perSecond: number): Client => {
+  return () => 1000 / perSecond;
+};
+
+export interface Observed {
+  /** Time since the start of the run. */
+  atMs: number;
+  outcome: Answered['outcome'];
+  /** Length of the ban that the request led to. */
+  banMs?: number;
+}
+
+export interface RunOptions {
+  limits: { minute: number; day?: number };
+  clients: Client[];
+  forMs: number;
+  policy?: Partial<BanPolicy>;
+  /** Number of bans after which the run ends early. */
+  maxBans?: number;
+}
+
+/** Runs clients that share one API key on the real script, in simulated time, and returns what became of their requests. */
+export async function runClients(redis: RedisClient, options: RunOptions): Promise<Observed[]> {
+  const { limits, clients, forMs, policy, maxBans = Number.POSITIVE_INFINITY } = options;
+  const keyHash = randomBytes(32).toString('hex');
+  const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
+  const caller = createCaller(record, keyHash);
+  const time = createSimulatedTime(redis, keyHash);
+  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const argument = formatScriptArgument({ ...defaultBanPolicy, ...policy });
+  const allLimits = { day: 1_000_000, ...limits };
+
+  let passedMs = 0;
+  let bans = 0;
+  const startMs = await time.serverMs();
+  const observed: Observed[] = [];
+  const waiting = clients.map((client) => ({ client, dueMs: 0 }));
+  for (;;) {
+    const next = waiting.reduce((first, other) => (other.dueMs < first.dueMs ? other : first));
+    if (next.dueMs >= forMs) return observed;
+    const elapsedMs = (await time.serverMs()) - startMs + passedMs;
+    // A little late is as if the client was.
+    const toPassMs = Math.ceil(next.dueMs - elapsedMs);
+    if (toPassMs > 0) {
+      await time.moveTimes(toPassMs);
+      passedMs += toPassMs;
+    }
+    const decision = await consumeQuota(batch, caller, allLimits, argument);
+    if (decision.outcome === 'stale') throw new Error('the record of the key is stale');
+    const atMs = decision.nowMs - startMs + passedMs;
+    const isNewBan = decision.outcome === 'banned' && decision.isNew;
+    if (isNewBan) bans += 1;
+    observed.push({ atMs, outcome: decision.outcome, ...(isNewBan ? { banMs: decision.remainingMs } : {}) });
+    if (bans === maxBans) return observed;
+    next.dueMs = Math.max(atMs, next.dueMs) + next.client(decision);
+  }
+}

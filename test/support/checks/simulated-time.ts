@@ -1,0 +1,81 @@
+import { dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
+import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+
+/** Lets time pass for the keys of one API key, because the clock of the server cannot be set. */
+export interface SimulatedTime {
+  /** The server's clock, in Unix milliseconds. */
+  serverMs(): Promise<number>;
+  /**
+   * Moves all times into the past, which looks as if time had passed; or into the future, as if the server's clock had been
+   * set back.
+   */
+  moveTimes(passedMs: number): Promise<void>;
+  /** Makes today's counter yesterday's. */
+  passMidnights(count: number): Promise<void>;
+}
+
+/** Changes each expiry, shifts each stored time, and deletes expired keys. */
+const moveScript = `
+local passed = tonumber(ARGV[1])
+for index = 1, 3 do
+  local left = redis.call('PTTL', KEYS[index])
+  if left >= 0 and left > passed then
+    redis.call('PEXPIRE', KEYS[index], left - passed)
+  elseif left >= 0 then
+    redis.call('DEL', KEYS[index])
+  end
+end
+if redis.call('TYPE', KEYS[3]).ok == 'hash' then
+  for _, field in ipairs({ 'refusedSince', 'strikesSince', 'bannedUntil' }) do
+    local text = redis.call('HGET', KEYS[3], field)
+    if text and string.find(text, '^[1-9]%d*$') then
+      redis.call('HSET', KEYS[3], field, string.format('%.0f', math.max(0, tonumber(text) - passed)))
+    end
+  end
+end
+`;
+
+/** Older counters than yesterday's would have expired. */
+const midnightScript = `
+local today, yesterday = ARGV[2], ARGV[3]
+if ARGV[1] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
+  redis.call('RENAME', KEYS[2], KEYS[3])
+else
+  redis.call('DEL', KEYS[2], KEYS[3])
+end
+if redis.call('TYPE', KEYS[1]).ok == 'hash' then
+  local text = redis.call('HGET', KEYS[1], 'lastAllowed')
+  if text then
+    local moved = ''
+    if ARGV[1] == '1' and string.sub(text, 1, 8) == today then
+      moved = yesterday .. string.sub(text, 9)
+    end
+    redis.call('HSET', KEYS[1], 'lastAllowed', moved)
+  end
+end
+`;
+
+export function createSimulatedTime(redis: RedisClient, keyHash: string): SimulatedTime {
+  const violationsKey = redisKeys.violations(keyHash);
+
+  async function serverMs(): Promise<number> {
+    const [seconds, micros] = await redis.time();
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+  }
+
+  return {
+    serverMs,
+    async moveTimes(passedMs) {
+      const keys = [redisKeys.minute(keyHash), redisKeys.ban(keyHash), violationsKey];
+      await redis.eval(moveScript, keys.length, ...keys, passedMs);
+    },
+    async passMidnights(count) {
+      if (count === 0) return;
+      const dayNumber = dayNumberOf(await serverMs());
+      const [today, yesterday] = [utcDate(dayNumber), utcDate(dayNumber - 1)];
+      const keys = [violationsKey, redisKeys.day(keyHash, today), redisKeys.day(keyHash, yesterday)];
+      await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);
+    },
+  };
+}
