@@ -7,6 +7,7 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { recordView } from '../operations/key-view.ts';
 import type { ChangingSession } from '../operations/session.ts';
 import { errorMessage } from '../runtime/error-message.ts';
+import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { print, printJsonArray } from './output.ts';
 import { withChanges } from './redis-session.ts';
@@ -74,7 +75,7 @@ function parseFile(text: string): WantedLine[] {
     return {
       line,
       key: {
-        name: cell('name', name, nameArgument),
+        name: cell('name', parseCsvText(name), nameArgument),
         plan,
         expiresAt: optional('expires', expires, timeArgument),
         minute: optional('minute', minute, limitArgument),
@@ -137,10 +138,8 @@ async function* issueAll(
 async function printCsv(pages: ReturnType<typeof issueAll>): Promise<void> {
   await print('id,name,plan,key\n');
   for await (const page of pages) {
-    await print(page.map(({ id, name, plan, key }) => `${id},${csvCell(name)},${plan},${key}\n`).join(''));
+    await print(
+      page.map(({ id, name, plan, key }) => `${id},${formatCsvText(name)},${plan},${key}\n`).join(''),
+    );
   }
-}
-
-function csvCell(text: string): string {
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -273,6 +273,36 @@ describe('the life cycle of keys', () => {
       );
     });
 
+    test('prints no formulas, and reads the names that it has printed', async () => {
+      const names = ['=HYPERLINK("x")', '+1', '-2', '@SUM(1)', "'=3", "'quoted'", '4-5', 'A, B'];
+      const issue = async (text: string) => {
+        const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', await writeInput(text));
+        expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+        return stdout;
+      };
+      const printed = await issue(
+        `name,plan\n"=HYPERLINK(""x"")",free\n+1,free\n-2,free\n@SUM(1),free\n''=3,free\n'quoted',free\n4-5,free\n"A, B",free\n`,
+      );
+      const lines = printed.trimEnd().split('\n').slice(1);
+      expect(lines.map((line) => line.replace(/^key_\w+,/, '').replace(/,free,pets_\w+$/, ''))).toEqual([
+        `"'=HYPERLINK(""x"")"`,
+        "'+1",
+        "'-2",
+        "'@SUM(1)",
+        "''=3",
+        "'quoted'",
+        '4-5',
+        '"A, B"',
+      ]);
+      // Without the columns id and key.
+      const again = await issue(printed.replaceAll(/^[^,]*,|,[^,]*$/gm, ''));
+      for (const output of [printed, again]) {
+        const ids = Array.from(output.matchAll(/^key_\w+/gm), ([id]) => id);
+        const shown = await Promise.all(ids.map((id) => keyIssuer(kit.redis).store.show(id)));
+        expect(shown.map(({ record }) => record.name)).toEqual(names);
+      }
+    });
+
     test('reports an invalid line and creates no key', { timeout: 60_000 }, async () => {
       const invalidFiles: [string | Buffer, RegExp][] = [
         ['', /the file has no lines with keys|must be a header/],

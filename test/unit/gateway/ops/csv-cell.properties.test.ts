@@ -1,0 +1,34 @@
+import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { formatCsvText, parseCsvText } from '../../../../gateway/ops/csv-cell.ts';
+
+const text = fc
+  .string({
+    unit: fc.oneof(fc.constantFrom(...'\'"=+-@,;\t\r\n 1a＝'), fc.string({ minLength: 1, maxLength: 1 })),
+    minLength: 1,
+  })
+  .filter((value) => value.trim() === value);
+
+test('no cell begins like a formula, and each is read back as it was', () => {
+  fc.assert(
+    fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (texts) => {
+      const [cells = []] = parse(texts.map(formatCsvText).join(','), { trim: true });
+      for (const cell of cells) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/);
+      expect(cells.map(parseCsvText)).toEqual(texts);
+    }),
+  );
+});
+
+test.each([
+  ['=1+1', "'=1+1"],
+  ['-5', "'-5"],
+  ['@x', "'@x"],
+  ['+49 30 1234', "'+49 30 1234"],
+  ['=A1,B1', `"'=A1,B1"`],
+  ["'=x", "''=x"],
+  ["'t Hooft", "'t Hooft"],
+  ['a=b', 'a=b'],
+])('%s is written as %s', (name, cell) => {
+  expect(formatCsvText(name)).toBe(cell);
+});
