@@ -252,10 +252,10 @@ test(
     const { key, keyHash } = await kit.issue({ minute: 100 });
     const flusher = kit.server.redis.duplicate();
     await new Promise((resolve) => flusher.once('ready', resolve));
-    let flushing = true;
+    const state = { flushing: true };
     let flushes = 0;
     const flushAll = async () => {
-      while (flushing) {
+      while (state.flushing) {
         await flusher.script('FLUSH');
         flushes += 1;
       }
@@ -273,7 +273,7 @@ test(
     };
     const withKey = await sendMany({ key });
     const withoutKey = await sendMany({});
-    flushing = false;
+    state.flushing = false;
     await flushed;
     flusher.disconnect();
 
