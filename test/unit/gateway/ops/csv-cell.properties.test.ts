@@ -5,7 +5,10 @@ import { formatCsvText, parseCsvText } from '../../../../gateway/ops/csv-cell.ts
 
 const text = fc
   .string({
-    unit: fc.oneof(fc.constantFrom(...'\'"=+-@,;\t\r\n 1a＝'), fc.string({ minLength: 1, maxLength: 1 })),
+    unit: fc.oneof(
+      fc.constantFrom(...Array.from('\'"=+-@,;\t\r\n 1a＝')),
+      fc.string({ minLength: 1, maxLength: 1 }),
+    ),
     minLength: 1,
   })
   .filter((value) => value.trim() === value);
