@@ -68,6 +68,7 @@ describe('the ban policy', { tags: ['redis-server'] }, () => {
       const observed = await runClients(redis, {
         limits: { minute: limit },
         clients: clients(),
+        staggerMs: 700,
         forMs: 10 * minutes,
       });
       expect(count(observed, 'limited')).toBeGreaterThan(0);

@@ -172,11 +172,10 @@ const policy: fc.Arbitrary<BanPolicy> = fc
     doublings: fc.integer({ min: 0, max: 4 }),
     resetSeconds: fc.integer({ min: 1, max: 7200 }),
   })
-  .map(({ doublings, ...policy }) => {
+  .map(({ doublings, ...policy }) =>
     // Not the first length times a power of two, so that the maximum cuts a doubling short.
-    const maxBanSeconds = Math.ceil(policy.banSeconds * 2 ** doublings * 1.25);
-    return Object.assign(policy, { maxBanSeconds });
-  });
+    Object.assign(policy, { maxBanSeconds: Math.ceil(policy.banSeconds * 2 ** doublings * 1.25) }),
+  );
 
 export interface QuotaScenario {
   policy: BanPolicy;

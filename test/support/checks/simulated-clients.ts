@@ -51,6 +51,8 @@ export interface Observed {
 export interface RunOptions {
   limits: { minute: number; day?: number };
   clients: Client[];
+  /** Time between the starts of two clients. */
+  staggerMs?: number;
   forMs: number;
   policy?: Partial<BanPolicy>;
   /** Number of bans after which the run ends early. */
@@ -59,7 +61,7 @@ export interface RunOptions {
 
 /** Runs clients that share one API key on the real script, in simulated time, and returns what became of their requests. */
 export async function runClients(redis: RedisClient, options: RunOptions): Promise<Observed[]> {
-  const { limits, clients, forMs, policy, maxBans = Number.POSITIVE_INFINITY } = options;
+  const { limits, clients, staggerMs = 0, forMs, policy, maxBans = Number.POSITIVE_INFINITY } = options;
   const keyHash = randomBytes(32).toString('hex');
   const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
@@ -72,7 +74,7 @@ export async function runClients(redis: RedisClient, options: RunOptions): Promi
   let bans = 0;
   const startMs = await time.serverMs();
   const observed: Observed[] = [];
-  const waiting = clients.map((client) => ({ client, dueMs: 0 }));
+  const waiting = clients.map((client, index) => ({ client, dueMs: index * staggerMs }));
   for (;;) {
     const next = waiting.reduce((first, other) => (other.dueMs < first.dueMs ? other : first));
     if (next.dueMs >= forMs) return observed;
