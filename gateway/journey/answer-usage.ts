@@ -7,7 +7,7 @@ import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { UsedWindow } from '../quota/usage.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
-import { callerOf } from './request-context.ts';
+import { callerOf, setDecision } from './request-context.ts';
 
 interface AnswerUsageDependencies {
   /** Path of the resource, such as /v1/usage. */
@@ -26,7 +26,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
   };
 
   async function respond(req: Request, res: Response): Promise<void> {
-    res.locals.decision = 'free';
+    setDecision(res, 'free');
     const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
     if (current.outcome === 'refused') {
       delete res.locals.caller;

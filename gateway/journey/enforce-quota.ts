@@ -9,7 +9,7 @@ import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
-import { callerOf } from './request-context.ts';
+import { callerOf, setDecision } from './request-context.ts';
 
 interface EnforceQuotaDependencies {
   apiKeys: ApiKeyCache;
@@ -46,7 +46,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     }
     observeDecision(metrics, caller.plan, decision);
     hotKeys.count(caller.id, decision.outcome !== 'allowed');
-    res.locals.decision = decision.outcome;
+    setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {

@@ -35,8 +35,9 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
         requestHeaders,
         requestBody: (res) => res.locals.body ?? null,
         responseHeaders,
-        onSettled(res, ms) {
+        onSettled(res, ms, status) {
           res.locals.upstreamMs = ms;
+          res.locals.upstreamStatus = status;
         },
         checkResponse,
       }),

@@ -11,7 +11,7 @@ interface RecordAccessDependencies {
   metrics: Metrics;
 }
 
-/** Logs and counts each request when its response is complete or cut off. Never logs a key, a token or a body. */
+/** Logs and counts each request when its response is complete or cut off, and the quota decided. Never logs a key, a token or a body. */
 export function recordAccess({ logRequest, metrics }: RecordAccessDependencies): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
@@ -19,31 +19,44 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
     // Requests of one connection are served one after another, so all further bytes belong to this response.
     const bytesBefore = socket.bytesWritten;
     res.on('close', () => {
-      const { requestId, caller, decision, errorCode, upstreamMs } = res.locals;
-      const route = res.locals.route?.pattern ?? 'unmatched';
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
       const durationMs = performance.now() - startedAt;
-      const countedMethod = knownMethods.has(method) ? method : 'other';
-      metrics.requests.count(route, countedMethod, outcomeOf(res), caller?.plan ?? 'none');
-      metrics.requests.observe(route, countedMethod, durationMs / 1000);
-      if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
-      if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
-      logRequest({
-        requestId,
-        method,
-        route,
-        status,
-        keyId: caller?.id,
-        // Nothing else identifies a client without a key.
-        address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
-        plan: caller?.plan,
-        decision,
-        code: errorCode,
-        bytes: socket.bytesWritten - bytesBefore,
-        durationMs: round(durationMs),
-        upstreamMs: upstreamMs === undefined ? undefined : round(upstreamMs),
-        cutOff: res.writableFinished ? undefined : true,
-      });
+      const bytes = socket.bytesWritten - bytesBefore;
+      const outcome = outcomeOf(res);
+      const cutOff = res.writableFinished ? undefined : true;
+
+      function record(): void {
+        delete res.locals.onDecision;
+        const { requestId, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
+        const route = res.locals.route?.pattern ?? 'unmatched';
+        const countedMethod = knownMethods.has(method) ? method : 'other';
+        metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none');
+        metrics.requests.observe(route, countedMethod, durationMs / 1000);
+        if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
+        if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
+        logRequest({
+          requestId,
+          method,
+          route,
+          status,
+          keyId: caller?.id,
+          // Nothing else identifies a client without a key.
+          address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
+          plan: caller?.plan,
+          decision,
+          code: errorCode,
+          bytes,
+          durationMs: round(durationMs),
+          upstreamMs: upstreamMs === undefined ? undefined : round(upstreamMs),
+          // If the response has arrived, its own status tells.
+          upstreamStatus: cutOff && upstreamStatus,
+          cutOff,
+        });
+      }
+
+      // A client may leave while its request waits for the decision, which is made all the same.
+      if (status === clientClosedRequest && res.locals.decision === undefined) res.locals.onDecision = record;
+      else record();
     });
     next();
   };

@@ -2,7 +2,7 @@ import type { Request, Response } from 'express';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
-import { clientAddress } from './request-context.ts';
+import { clientAddress, setDecision } from './request-context.ts';
 
 /**
  * Refuses a request without a valid key: counts it against its address and throws the given error, or
@@ -20,13 +20,13 @@ export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDepe
     const { headers } = res.locals;
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.
-      res.locals.decision = 'undecided';
+      setDecision(res, 'undecided');
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
       throw error;
     }
     const { allowed, window } = await addressLimit.charge(clientAddress(req));
     headers.setAll(addressLimitHeaders(window, now()));
-    res.locals.decision = allowed ? 'unauthenticated' : 'address_limited';
+    setDecision(res, allowed ? 'unauthenticated' : 'address_limited');
     if (!allowed) {
       throw new GatewayError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key from this address.',

@@ -22,6 +22,8 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     const error = toGatewayError(thrown);
     logCause(error, res);
     res.locals.errorCode = error.code;
+    // There may have been no decision.
+    res.locals.onDecision?.();
     if (res.headersSent) {
       res.destroy();
       return;

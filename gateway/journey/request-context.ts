@@ -1,9 +1,12 @@
-import type { Request } from 'express';
+import type { Request, Response } from 'express';
 import type { ApiRoute } from '../api-description.ts';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
+
+export type Decision =
+  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
 
 declare module 'express-serve-static-core' {
   /** What the steps of the journey pass on to later steps. */
@@ -20,7 +23,9 @@ declare module 'express-serve-static-core' {
      * - undecided: it is unknown whether the key is valid
      * - free: costs no quota
      */
-    decision?: QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
+    decision?: Decision;
+    /** Called when the decision is known. Set by recordAccess if the client has left before. */
+    onDecision?: () => void;
     /** Undefined for a path that the API does not have. Logs contain its pattern, and never the path itself. */
     route?: ApiRoute | undefined;
     /** The request's body, if it has one that is forwarded. Set by bufferBody. */
@@ -29,7 +34,15 @@ declare module 'express-serve-static-core' {
     errorCode?: ErrorCode;
     /** Milliseconds from sending the request upstream to its outcome. */
     upstreamMs?: number;
+    /** Status of the upstream's response, if it has begun. */
+    upstreamStatus?: number | undefined;
   }
+}
+
+/** Sets the decision on the quota. */
+export function setDecision({ locals }: Response, decision: Decision): void {
+  locals.decision = decision;
+  locals.onDecision?.();
 }
 
 /** Address of the client, as far as trusted proxies report it. */

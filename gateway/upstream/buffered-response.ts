@@ -34,6 +34,11 @@ export class BufferedResponse {
     return this.#status !== 0;
   }
 
+  /** Undefined until it has started. */
+  get status(): number | undefined {
+    return this.started ? this.#status : undefined;
+  }
+
   /** Whether the client has received a part of it. */
   get streaming(): boolean {
     return this.#res.headersSent;

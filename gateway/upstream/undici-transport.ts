@@ -30,8 +30,8 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   requestBody: (res: Res) => Buffer | null;
   /** Headers for the client, from those of the upstream and of the gateway. */
   responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
-  /** Called with the time from first sending the request to its outcome, whatever that is. */
-  onSettled: (res: Res, ms: number) => void;
+  /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
+  onSettled: (res: Res, ms: number, status: number | undefined) => void;
   /** Throws if the upstream's response must not reach a client. */
   checkResponse: (status: number, headers: UpstreamHeaders) => void;
 }
@@ -278,7 +278,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#timers.stop(this);
     this.#options.upstreams.release(this.#target);
     if (this.#firstSentAt !== undefined) {
-      this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt);
+      this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt, this.#response.status);
     }
     if (error === undefined) this.#succeed();
     else this.#fail(error);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { countOutcomes } from '../support/load/steady-load.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
 import { startFreezingRelay, type FreezingRelay } from '../support/upstreams/freezing-relay.ts';
 import { upstreamLogMessages, upstreamStates } from '../support/upstreams/upstream-state.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
@@ -80,13 +80,10 @@ describe('connections to the upstream whose other end has vanished', () => {
       if (req.url?.includes('slow')) setTimeout(() => respondWithPets(req, res), 2000);
       else respondWithPets(req, res);
     };
-    const slow = repeat(5, () => send(`${pets}?slow`, { key }));
-    const state = { waits: true };
-    void slow.finally(() => {
-      state.waits = false;
-    });
-    while (state.waits) expect((await send(pets, { key })).status).toBe(200);
-    expect(await slow).toEqual({ 200: 5 });
+    await using load = startLoad(1, async () => (await send(pets, { key })).status, 5);
+    expect(await repeat(5, () => send(`${pets}?slow`, { key }))).toEqual({ 200: 5 });
+    const others = await load.stop();
+    expect(countOutcomes(others)).toEqual({ 200: others.length });
     expect(kit.upstream.seen.filter(({ url }) => url.includes('slow'))).toHaveLength(5);
   });
 });

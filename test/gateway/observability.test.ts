@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -6,8 +8,9 @@ import { maxBufferedBytes } from '../../gateway/upstream/buffered-response.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
 import { hasRedisServer } from '../support/stores/redis-server.ts';
+import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
 import { respondWithPets } from '../support/upstreams/upstream.ts';
 
 interface LogLine {
@@ -301,5 +304,83 @@ describe('observability of an instance', () => {
       );
       expect(gatewayMetrics.filter((name) => !shown.has(name ?? ''))).toEqual([]);
     });
+  });
+});
+
+describe('the access log line of a client that left before its response began', () => {
+  let kit: GatewayKit;
+  let relay: SlowRelay;
+  let gateway: Service;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    relay = await startSlowRelay(Number(new URL(kit.server.url).port));
+    // The client leaves while Redis is asked. Redis is down for the gateway after 100 ms.
+    relay.delayMs = 30;
+    const url = new URL(kit.server.url);
+    url.port = String(relay.port);
+    gateway = await startGateway({ REDIS_URL: url.href, PETS_SERVICE_URL: kit.upstream.url });
+  });
+
+  afterAll(async () => {
+    await gateway[Symbol.asyncDispose]();
+    await relay[Symbol.asyncDispose]();
+    await kit[Symbol.asyncDispose]();
+  });
+
+  async function leave(key: string, until?: () => Promise<unknown>): Promise<unknown> {
+    const requestId = crypto.randomUUID();
+    const socket = connect(gateway.port, '127.0.0.1');
+    await once(socket, 'connect');
+    const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${requestId}`;
+    await new Promise((resolve) => {
+      socket.write(`GET /v1/pets HTTP/1.1\r\n${headers}\r\n\r\n`, resolve);
+    });
+    await until?.();
+    socket.destroy();
+    const find = () =>
+      gateway
+        .output()
+        .split('\n')
+        .find((line) => line.includes(requestId) && line.includes('"msg":"request"'));
+    await expect.poll(find).toBeDefined();
+    return JSON.parse(find() ?? '');
+  }
+
+  test('says what was decided after it left, also if its key had to be looked up', async () => {
+    const { key, id } = await kit.issue({ plan: 'pro', minute: 2 });
+    const expected = { status: 499, keyId: id, plan: 'pro', cutOff: true };
+    expect(await leave(key)).toMatchObject({ ...expected, decision: 'allowed' });
+    expect(await leave(key)).toMatchObject({ ...expected, decision: 'allowed' });
+    expect(await leave(key)).toMatchObject({ ...expected, decision: 'limited' });
+    const banned = await kit.issue();
+    await kit.redis.set(redisKeys.ban(banned.keyHash), 'test', 'PX', 60_000);
+    expect(await leave(banned.key)).toMatchObject({ status: 499, keyId: banned.id, decision: 'banned' });
+    expect(await leave(generateApiKey())).toMatchObject({ status: 499, decision: 'unauthenticated' });
+  });
+
+  test('says that it was allowed, and the status of the upstream if there is one', async () => {
+    const { key, id } = await kit.issue({ plan: 'pro' });
+    const expected = { status: 499, keyId: id, plan: 'pro', decision: 'allowed', cutOff: true };
+    let upstreamResponded = false;
+    kit.upstream.response = (_req, res) => {
+      res.writeHead(201, { 'content-type': 'application/json' });
+      res.write('{"id":', () => {
+        upstreamResponded = true;
+      });
+    };
+    const started = await leave(key, async () => {
+      await expect.poll(() => upstreamResponded).toBe(true);
+      // By the time of a further response the gateway has received the first one.
+      await send(`${gateway.url}/v1/usage`, { key });
+    });
+    expect(started).toMatchObject({ ...expected, upstreamStatus: 201 });
+    const before = kit.upstream.seen.length;
+    kit.upstream.response = () => {};
+    const waiting = await leave(key, async () => {
+      await expect.poll(() => kit.upstream.seen.length).toBe(before + 1);
+    });
+    expect(waiting).toMatchObject(expected);
+    expect(waiting).not.toHaveProperty('upstreamStatus');
   });
 });
