@@ -104,7 +104,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       recordAccess(dependencies),
       serveDescription(api),
       answerOptions({ api, addressLimit, now }),
-      underPath(basePath, authenticate({ apiKeys, refuseAnonymous })),
+      underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
       underPath(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, hotKeys, metrics })),
       rejectMalformed(),

@@ -1,9 +1,12 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
-import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
+import { LRUCache } from 'lru-cache';
+import type { ApiKeyCache, ApiKeyLookup } from '../api-keys/api-key-cache.ts';
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { lookupError } from '../api-keys/lookup-error.ts';
 import { GatewayError } from '../errors.ts';
+import type { AddressLimit } from '../quota/address-limit.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
+import { clientAddress } from './request-context.ts';
 
 /** A scheme and a token, separated by one or more spaces (RFC 9110 section 11.4). */
 const credentialsPattern = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S+)$/;
@@ -37,12 +40,28 @@ export function parseCredential(rawHeaders: readonly string[]): Credential {
 interface AuthenticateDependencies {
   apiKeys: ApiKeyCache;
   refuseAnonymous: RefuseAnonymous;
+  addressLimit: Pick<AddressLimit, 'wasRefused'>;
 }
 
+const maxInvalidKeys = 10_000;
+const invalidKeyMs = 1000;
+
 /** Finds the caller by the request's API key, or refuses the request: 401, or 503 if the key can't be checked. */
-export function authenticate({ apiKeys, refuseAnonymous }: AuthenticateDependencies): RequestHandler {
-  async function lookUp(keyHash: string, req: Request, res: Response, next: NextFunction): Promise<void> {
+export function authenticate(dependencies: AuthenticateDependencies): RequestHandler {
+  const { apiKeys, refuseAnonymous, addressLimit } = dependencies;
+  const invalidKeys = new LRUCache<string, ApiKeyLookup>({ max: maxInvalidKeys, ttl: invalidKeyMs });
+
+  /** A key that an address over its limit repeats is looked up once a second. Every other key may be valid. */
+  async function find(keyHash: string, req: Request): Promise<ApiKeyLookup> {
+    const known = invalidKeys.get(keyHash);
+    if (known !== undefined && addressLimit.wasRefused(clientAddress(req))) return known;
     const lookup = await apiKeys.find(keyHash);
+    if (lookup.outcome !== 'valid' && lookup.outcome !== 'unavailable') invalidKeys.set(keyHash, lookup);
+    return lookup;
+  }
+
+  async function lookUp(keyHash: string, req: Request, res: Response, next: NextFunction): Promise<void> {
+    const lookup = await find(keyHash, req);
     if (lookup.outcome !== 'valid') return refuseAnonymous(req, res, lookupError(lookup.outcome));
     res.locals.caller = lookup.caller;
     next();

@@ -5,13 +5,16 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { WindowState } from './quota-decision.ts';
+import { createRefusedAddresses } from './refused-addresses.ts';
 
 /** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */
 export interface AddressLimit {
-  /** Counts one request against the address. */
+  /** Counts one request against the address. Shortly after a refusal it is refused again, without a Redis command. */
   charge(address: string): Promise<{ allowed: boolean; window: WindowState }>;
   /** State of the address' window. Counts nothing. */
   peek(address: string): Promise<WindowState>;
+  /** Whether the address was refused within the last second. */
+  wasRefused(address: string): boolean;
 }
 
 interface AddressLimitDependencies {
@@ -41,6 +44,8 @@ const incrementScript = `
 
 export function createAddressLimit({ redis, gate, limit }: AddressLimitDependencies): AddressLimit {
   const options = { points: limit(), duration: windowSeconds, keyPrefix: redisKeys.anonymousPrefix };
+  // Not the time of day: a clock that is set back must not prolong a refusal.
+  const refused = createRefusedAddresses({ now: () => performance.now() });
   const inMemory = new RateLimiterMemory(options);
   const inRedis = new RateLimiterRedis({
     ...options,
@@ -76,17 +81,26 @@ export function createAddressLimit({ redis, gate, limit }: AddressLimitDependenc
 
   return {
     async charge(address) {
+      const group = addressGroup(address);
+      const known = refused.find(group);
+      if (known !== undefined) return { allowed: false, window: known };
+      refused.prolong(group);
       try {
-        const result = await withLimiter((limiter) => limiter.consume(addressGroup(address)));
+        const result = await withLimiter((limiter) => limiter.consume(group));
+        refused.forget(group);
         return { allowed: true, window: windowOf(result) };
       } catch (refusal) {
         if (!(refusal instanceof RateLimiterRes)) throw refusal;
-        return { allowed: false, window: windowOf(refusal) };
+        const window = windowOf(refusal);
+        refused.remember(group, window);
+        return { allowed: false, window };
       }
     },
     async peek(address) {
-      return windowOf(await withLimiter((limiter) => limiter.get(addressGroup(address))));
+      const group = addressGroup(address);
+      return refused.find(group) ?? windowOf(await withLimiter((limiter) => limiter.get(group)));
     },
+    wasRefused: (address) => refused.find(addressGroup(address)) !== undefined,
   };
 }
 

@@ -23,10 +23,11 @@ describe('authentication', () => {
 
   let nextAddress = 1;
   /** Each request has its own client address, so that the limit per address does not apply. */
-  const pets = (headers: Record<string, string> = {}) =>
-    send(`${kit.gateway.url}/v1/pets`, {
-      headers: { 'x-forwarded-for': `198.51.100.${nextAddress++}`, ...headers },
-    });
+  const pets = (headers: Record<string, string> = {}) => {
+    nextAddress += 1;
+    const address = `198.18.${nextAddress >> 8}.${nextAddress & 255}`;
+    return send(`${kit.gateway.url}/v1/pets`, { headers: { 'x-forwarded-for': address, ...headers } });
+  };
 
   function expectRefusal(response: ClientResponse, code: string): void {
     expect(response.status).toBe(401);
@@ -125,6 +126,24 @@ describe('authentication', () => {
     const valid = await pets({ ...headers, authorization: `Bearer ${key}` });
     expect(valid.status).toBe(200);
     expect(valid.header('X-RateLimit-Remaining')).toBe('59');
+  });
+
+  test('a higher limit ends the refusal of an address, and the headers are right until then', async () => {
+    const headers = { 'x-forwarded-for': '203.0.113.9' };
+    await expect.poll(async () => (await pets(headers)).status, { interval: 0, timeout: 10_000 }).toBe(429);
+    for (let index = 0; index < 3; index += 1) {
+      const refused = await pets(headers);
+      const seconds = Number(refused.header('Retry-After'));
+      expect(seconds).toBeGreaterThan(30);
+      expect(refused.header('RateLimit')).toBe(`"ip";r=0;t=${seconds}`);
+      expect(refused.header('X-RateLimit-Limit')).toBe('60');
+      const untilReset = Number(refused.header('X-RateLimit-Reset')) - Date.now() / 1000;
+      expect(Math.abs(untilReset - seconds)).toBeLessThan(5);
+    }
+    await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 1000);
+    await expect.poll(async () => (await pets(headers)).status, { timeout: 5000 }).toBe(401);
+    await kit.redis.hset(redisKeys.plan('anonymous'), 'minute', 60);
+    await expect.poll(async () => (await pets()).header('X-RateLimit-Limit'), { timeout: 5000 }).toBe('60');
   });
 
   test('addresses in the same IPv6 /56 network share a limit', async () => {

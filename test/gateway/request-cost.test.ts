@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { postJson, send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -17,7 +18,7 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
 
   beforeAll(async () => {
     // Without the access log: its lines are written in batches, and their number depends on the speed of the machine.
-    kit = await startGatewayKit({ LOG_LEVEL: 'warn' });
+    kit = await startGatewayKit({ LOG_LEVEL: 'warn', TRUST_PROXY: 'loopback' });
   });
 
   afterAll(() => kit[Symbol.asyncDispose]());
@@ -91,6 +92,51 @@ describe('the cost of a request', { tags: ['redis-server'] }, () => {
     const counts = await countCommands(keyHash, () => repeat(200, () => get(key), 429));
     const seconds = Math.ceil((performance.now() - startedAt) / 1000);
     expect(counts['evalsha'] ?? 0).toBeLessThanOrEqual(seconds);
+  });
+
+  /** Lets an address use up its limit, and counts the Redis commands that name the text while it goes on. */
+  async function flood(address: string, text: string, refused: (index: number) => Record<string, string>) {
+    const headers = { 'x-forwarded-for': address };
+    const anonymous = () => send(`${kit.gateway.url}/v1/pets`, { headers });
+    await expect.poll(async () => (await anonymous()).status, { interval: 0, timeout: 10_000 }).toBe(429);
+    const startedAt = performance.now();
+    let index = 0;
+    const request = () =>
+      send(`${kit.gateway.url}/v1/pets`, { headers: { ...headers, ...refused((index += 1)) } });
+    const counts = await countCommands(text, () => repeat(200, request, 429));
+    return { counts, seconds: Math.ceil((performance.now() - startedAt) / 1000) };
+  }
+
+  test('an address over its limit costs at most one command a second', async () => {
+    const { counts, seconds } = await flood('198.51.100.1', '198.51.100.1', () => ({}));
+    expect((counts['evalsha'] ?? 0) + (counts['get'] ?? 0)).toBeLessThanOrEqual(seconds);
+  });
+
+  test('an invalid key that such an address repeats is looked up at most once a second', async () => {
+    const key = generateApiKey();
+    const { counts, seconds } = await flood('198.51.100.2', hashApiKey(key), () => ({
+      authorization: `Bearer ${key}`,
+    }));
+    expect(counts['hgetall']).toBeLessThanOrEqual(seconds + 1);
+  });
+
+  test('keys that such an address guesses cost a look-up each, and nothing else', async () => {
+    const { counts, seconds } = await flood('198.51.100.3', 'gw:', () => ({
+      authorization: `Bearer ${generateApiKey()}`,
+    }));
+    expect(counts['hgetall']).toBeGreaterThanOrEqual(200);
+    expect(counts['lua incrby'] ?? 0).toBeLessThanOrEqual(seconds);
+  });
+
+  test('a valid key is served behind an address over its limit, whether it is known or not', async () => {
+    const { key } = await issue();
+    const headers = { 'x-forwarded-for': '198.51.100.4' };
+    const get = (options: { key?: string }) => send(`${kit.gateway.url}/v1/pets`, { ...options, headers });
+    await expect.poll(async () => (await get({})).status, { interval: 0, timeout: 10_000 }).toBe(429);
+    for (let index = 0; index < 3; index += 1) {
+      expect((await get({})).status).toBe(429);
+      expect((await get({ key })).status).toBe(200);
+    }
   });
 
   /** Number of read and write calls of the gateway process; undefined without /proc. */

@@ -13,6 +13,7 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
   const addressLimit = {
     charge: () => Promise.reject(new Error('not called')),
     peek: () => Promise.reject(new Error('detail for the log')),
+    wasRefused: () => false,
   };
   const app = express();
   app.use((_req, res) => {
