@@ -5,6 +5,7 @@ import type { PGlite } from '@electric-sql/pglite';
 import type { PrismaPGlite } from 'pglite-prisma-adapter';
 import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
 import { dataDirectoryError, makeDirectory } from '../runtime/data-directory.ts';
+import { loadOptional } from '../runtime/optional-package.ts';
 
 export interface EmbeddedPostgres {
   adapter: PrismaPGlite;
@@ -13,14 +14,17 @@ export interface EmbeddedPostgres {
   close(): Promise<void>;
 }
 
-/** Opens PGlite, which is PostgreSQL compiled to WebAssembly, with its files in the data directory. */
+/** Opens PGlite, PostgreSQL compiled to WebAssembly and a development dependency, with its files in the data directory. */
 export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostgres> {
+  const [durable, { PrismaPGlite }] = await loadOptional(
+    () => Promise.all([import('./durable-pglite.ts'), import('pglite-prisma-adapter')]),
+    'DATABASE_URL is not set, and the embedded PostgreSQL is not installed: set DATABASE_URL',
+  );
   // Two processes on the same files would destroy them.
   const unlock = lockDataDirectory(dataDirectory, 'postgres');
   const directory = join(dataDirectory, 'postgres');
   try {
-    const client = await openFiles(directory);
-    const { PrismaPGlite } = await import('pglite-prisma-adapter');
+    const client = await openFiles(durable, directory);
     return {
       adapter: new PrismaPGlite(client),
       description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
@@ -40,8 +44,8 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
  * a full disk for example, would never open again. An existing directory, such as a link or another disk, is used in
  * place.
  */
-async function openFiles(directory: string): Promise<PGlite> {
-  const { openDurable, syncPath, syncTree } = await import('./durable-pglite.ts');
+async function openFiles(durable: typeof import('./durable-pglite.ts'), directory: string): Promise<PGlite> {
+  const { openDurable, syncPath, syncTree } = durable;
   const exists = existsSync(directory);
   // PGlite does not follow links.
   const path = exists ? realpathSync(directory) : `${directory}.new`;

@@ -115,7 +115,9 @@ describe('docker-compose.yml', () => {
       expect(final).toMatch(/^FROM node:24-slim$/m);
       expect(final).toMatch(/^USER node$/m);
       expect(final).toContain('COPY --from=dependencies /app/node_modules node_modules');
-      expect(dockerfile).toMatch(/AS dependencies\n(?:.+\n)+?RUN npm ci --omit=dev --ignore-scripts\n/);
+      expect(dockerfile).toMatch(
+        /AS dependencies\n(?:.+\n)+?RUN npm ci --omit=dev --omit=optional --ignore-scripts\n/,
+      );
       for (const [, sources = ''] of final.matchAll(/^COPY (?!--from)(.+) \S+$/gm)) {
         for (const source of sources.split(' ')) expect(existsSync(join(root, source)), source).toBe(true);
       }
@@ -127,18 +129,29 @@ describe('docker-compose.yml', () => {
       dependencies: Record<string, string>;
     };
     const imported = new Set<string>();
+    const loadedOnDemand = new Set<string>();
+    const packageOf = (specifier: string) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
     for (const folder of ['gateway', 'pets-service', 'prisma']) {
       for (const path of await readdir(join(root, folder), { recursive: true })) {
         // Only the prisma command, a development dependency, reads its configuration.
         if (!path.endsWith('.ts') || path === 'prisma.config.ts' || path.startsWith('generated')) continue;
         const source = await read(`${folder}/${path}`);
-        for (const [, specifier = ''] of source.matchAll(/(?:\bfrom |\bimport\()'([^'.][^']*)'/g)) {
-          if (!isBuiltin(specifier)) imported.add(/^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '');
+        for (const [, specifier = ''] of source.matchAll(/\bimport\('([^'.][^']*)'\)/g))
+          loadedOnDemand.add(packageOf(specifier));
+        const withoutTypes = source.replaceAll(/^import type .+?;$/gms, '');
+        for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.][^']*)'/g)) {
+          if (!isBuiltin(specifier)) imported.add(packageOf(specifier));
         }
       }
     }
     expect(imported.size).toBeGreaterThan(10);
     expect([...imported].filter((name) => !(name in dependencies))).toEqual([]);
+    // The embedded stores, without REDIS_URL or DATABASE_URL.
+    expect([...loadedOnDemand].toSorted()).toEqual([
+      '@electric-sql/pglite',
+      'js-redis-server',
+      'pglite-prisma-adapter',
+    ]);
   });
 });
 

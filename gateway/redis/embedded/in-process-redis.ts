@@ -1,4 +1,5 @@
 import { createServer, type Socket } from 'node:net';
+import { loadOptional } from '../../runtime/optional-package.ts';
 
 export interface EmbeddedRedis {
   url: string;
@@ -18,7 +19,7 @@ const arrayPrefix = '*'.charCodeAt(0);
 const refusal =
   '-ERR Possible SECURITY ATTACK detected: this is a Redis port, and the request is not of a Redis client\r\n';
 
-/** Starts Redis in JavaScript, on a real socket on loopback. The library is loaded only if it is needed. */
+/** Starts Redis in JavaScript, on a real socket on loopback. The library is a development dependency. */
 export async function startInProcessRedis(options: InProcessRedisOptions): Promise<EmbeddedRedis> {
   const { password, announce } = options;
   const {
@@ -27,7 +28,10 @@ export async function startInProcessRedis(options: InProcessRedisOptions): Promi
     RedisServerState,
     resolveCompatibilityProfile,
     SocketConnectionTransport,
-  } = await import('js-redis-server/core');
+  } = await loadOptional(
+    () => import('js-redis-server/core'),
+    'REDIS_URL is not set, and the embedded Redis is not installed: set REDIS_URL, or install redis-server',
+  );
   const compatibility = resolveCompatibilityProfile(undefined);
   const state = new RedisServerState({ databaseCount: 1, compatibility, requirepass: password });
   const executor = createRedisCommandExecutor({ compatibility });

@@ -61,6 +61,8 @@ interface SpawnOptions {
   fileBlocks?: number | undefined;
   /** File descriptor that receives the log instead of output(). */
   log?: number | undefined;
+  /** Directory of the sources; undefined for this checkout. */
+  directory?: string | undefined;
   /** Whether it leads its own process group, as under a shell. */
   ownGroup?: boolean | undefined;
 }
@@ -68,7 +70,7 @@ interface SpawnOptions {
 function spawnNode(
   args: string[],
   env: Record<string, string>,
-  { ipc = false, openFiles, fileBlocks, log, ownGroup = false }: SpawnOptions = {},
+  { ipc = false, openFiles, fileBlocks, log, directory = root, ownGroup = false }: SpawnOptions = {},
 ): ChildProcess {
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
   const limits = Object.entries({ n: openFiles, f: fileBlocks })
@@ -77,7 +79,7 @@ function spawnNode(
   const [command = '', ...rest] =
     limits.length === 0 ? node : ['sh', '-c', `${limits.join('')}exec "$@"`, 'sh', ...node];
   return spawn(command, rest, {
-    cwd: root,
+    cwd: directory,
     // The level debug shows secrets that are logged by mistake (test/afterwards/). With a file size limit, writing the
     // coverage would fail.
     env: {
@@ -171,7 +173,7 @@ async function metricsOf(adminPort: number): Promise<string> {
 /** Starts a gateway as a process on free ports. */
 export function startGateway(
   env: Record<string, string>,
-  options: Pick<SpawnOptions, 'openFiles' | 'ownGroup'> = {},
+  options: Pick<SpawnOptions, 'openFiles' | 'ownGroup' | 'directory'> = {},
 ): Promise<Service> {
   const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
@@ -180,7 +182,7 @@ export function startGateway(
 /** Starts a pets service as a process on a free port. It fills an empty database with the demo pets. */
 export function startPetsService(
   env: Record<string, string>,
-  options: Pick<SpawnOptions, 'log'> = {},
+  options: Pick<SpawnOptions, 'log' | 'directory'> = {},
 ): Promise<Service> {
   const settings = { PETS_SERVICE_PORT: '0', DEMO: 'true', SHUTDOWN_DELAY_MS: '0', ...env };
   return startService('pets-service/server.ts', settings, options);
