@@ -6,6 +6,7 @@ import type { PrismaPGlite } from 'pglite-prisma-adapter';
 import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
 import { dataDirectoryError, makeDirectory } from '../runtime/data-directory.ts';
 import { loadOptional } from '../runtime/optional-package.ts';
+import type * as DurablePglite from './durable-pglite.ts';
 
 export interface EmbeddedPostgres {
   adapter: PrismaPGlite;
@@ -44,7 +45,7 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
  * a full disk for example, would never open again. An existing directory, such as a link or another disk, is used in
  * place.
  */
-async function openFiles(durable: typeof import('./durable-pglite.ts'), directory: string): Promise<PGlite> {
+async function openFiles(durable: typeof DurablePglite, directory: string): Promise<PGlite> {
   const { openDurable, syncPath, syncTree } = durable;
   const exists = existsSync(directory);
   // PGlite does not follow links.
