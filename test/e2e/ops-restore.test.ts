@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The documented commands: the backup, and the restore. */
 function documentedCommands(): [backup: string, restore: string] {
-  const readme = readFileSync(`${root}/gateway/ops/README.md`, 'utf8');
-  const section = readme.split('### Move to a new Redis')[1]?.split('\n### ')[0] ?? '';
+  const runbook = readFileSync(`${root}/gateway/ops/RUNBOOK.md`, 'utf8');
+  const section = runbook.split('## Move to a new Redis')[1]?.split('\n## ')[0] ?? '';
   const [backup = '', restore = ''] = Array.from(
     section.matchAll(/```sh\n(.+?)```/gs),
     ([, code = '']) => code,

@@ -17,6 +17,7 @@ const documents = {
   'gateway/API.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/ops/README.md': maxLines,
+  'gateway/ops/RUNBOOK.md': maxLines,
   'pets-service/README.md': maxLines,
   'prisma/README.md': maxLines,
   'test/README.md': maxLines,
