@@ -1,14 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
-import { clockAhead } from '../support/kits/fake-time.ts';
-import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
-import { earlyInMinute } from '../support/load/early-in-minute.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 
 describe('a Redis outage', { tags: ['redis-server'] }, () => {
@@ -59,7 +55,6 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
       const unseen = await kit.issue();
       for (let index = 0; index < 5; index += 1) expect((await pets(known.key)).status).toBe(200);
 
-      await earlyInMinute();
       await begin();
       const during = [];
       for (let index = 0; index < 40; index += 1) during.push(await pets(known.key));
@@ -110,7 +105,6 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
     for (const url of both) expect((await send(`${url}/v1/pets`, { key })).status).toBe(200);
     // By now each gateway has counted the other in Redis.
     await sleep(1200);
-    await earlyInMinute();
     await kit.server.kill();
     const served = [];
     for (const url of both) {
@@ -121,41 +115,6 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
     await second[Symbol.asyncDispose]();
     expect(served).toEqual([10, 10]);
   });
-
-  test(
-    'instances admit no more than the limit in a minute, even if the clock of one is 20 s ahead',
-    { tags: ['faketime'], timeout: 90_000 },
-    async () => {
-      const ahead = (index: number) => (index === 0 ? clockAhead(20) : {});
-      await using fleet = await startGatewayFleet(kit.server.url, 3, ahead);
-      const { key } = await kit.issue({ minute: 300 });
-      for (const turn of [0, 1, 2]) expect((await fleet.pets(key, turn)).status).toBe(200);
-      // The gateway of the kit is the fourth.
-      await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(4);
-      const heartbeatMs = 500;
-      await sleep(2 * heartbeatMs);
-      await earlyInMinute();
-      await kit.server.kill();
-
-      const minuteOf = () => Math.floor(Date.now() / 60_000);
-      const firstMinute = minuteOf();
-      const served: number[] = [];
-      const resetsAt: number[] = [];
-      for (const turn of [0, 1, 2]) {
-        const responses = await Promise.all(Array.from({ length: 320 }, () => fleet.pets(key, turn)));
-        served.push(responses.filter(({ status }) => status === 200).length);
-        const last = responses.findLast(({ status }) => status === 429);
-        resetsAt.push(Number(last?.header('X-RateLimit-Reset')));
-      }
-      // A quarter each, once for each minute that this took.
-      const minutes = minuteOf() - firstMinute + 1;
-      for (const count of served) {
-        expect(count).toBeGreaterThanOrEqual(75);
-        expect(count).toBeLessThanOrEqual(75 * minutes);
-      }
-      expect(new Set(resetsAt).size).toBeLessThanOrEqual(minutes);
-    },
-  );
 
   test('a key that expires during the outage is refused', async () => {
     const { key } = await kit.issue({ expiresAt: new Date(Date.now() + 4000) });
@@ -196,7 +155,6 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
   });
 
   test('a Redis that fails repeatedly lets a key have at most its limit and one local share of it', async () => {
-    await earlyInMinute();
     const { key } = await kit.issue({ minute: 40 });
     expect((await pets(key)).status).toBe(200);
     let served = 1;
@@ -245,19 +203,20 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
 });
 
 test(
-  'a script cache that is emptied all the time does not affect a storm of requests',
+  'a script cache that is emptied every millisecond does not affect a storm of requests',
   { tags: ['redis-server'], timeout: 60_000 },
   async () => {
     await using kit = await startGatewayKit();
     const { key, keyHash } = await kit.issue({ minute: 100 });
     const flusher = kit.server.redis.duplicate();
     await new Promise((resolve) => flusher.once('ready', resolve));
-    const state = { flushing: true };
+    const stop = new AbortController();
     let flushes = 0;
     const flushAll = async () => {
-      while (state.flushing) {
+      while (!stop.signal.aborted) {
         await flusher.script('FLUSH');
         flushes += 1;
+        await sleep(1);
       }
     };
     const flushed = flushAll();
@@ -273,7 +232,7 @@ test(
     };
     const withKey = await sendMany({ key });
     const withoutKey = await sendMany({});
-    state.flushing = false;
+    stop.abort();
     await flushed;
     flusher.disconnect();
 

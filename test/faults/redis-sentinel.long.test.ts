@@ -77,9 +77,10 @@ describe('a Redis master with two replicas and three Sentinels', { tags: ['redis
         const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason ?? '');
         // It is the master that cannot be reached.
         expect(reasons.filter((reason) => /sentinel/i.test(reason))).toEqual([]);
-        const refused = `connect ECONNREFUSED 127.0.0.1:${oldMaster.port}`;
-        // A stopped master still accepts connections.
-        expect(reasons.includes(refused)).toBe(signal === 'SIGKILL');
+        const refusals = reasons.filter((reason) =>
+          reason.includes(`ECONNREFUSED 127.0.0.1:${oldMaster.port}`),
+        );
+        expect(refusals).toHaveLength(signal === 'SIGKILL' ? 1 : 0);
       }
 
       if (signal === 'SIGKILL') await oldMaster.restart();

@@ -3,14 +3,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { formatCsvText, parseCsvText } from '../../../../gateway/ops/csv-cell.ts';
 
+const unusual = fc.constantFrom("'", '"', '=', '+', '-', '@', ',', ';', '\t', '\r', '\n', ' ', '1', '＝');
 const text = fc
-  .string({
-    unit: fc.oneof(
-      fc.constantFrom(...Array.from('\'"=+-@,;\t\r\n 1a＝')),
-      fc.string({ minLength: 1, maxLength: 1 }),
-    ),
-    minLength: 1,
-  })
+  .string({ unit: fc.oneof(unusual, fc.string({ minLength: 1, maxLength: 1 })), minLength: 1 })
   .filter((value) => value.trim() === value);
 
 test('no cell begins like a formula, and each is read back as it was', () => {
