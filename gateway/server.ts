@@ -50,7 +50,12 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
 
   const { health, metrics: renderMetrics } = service;
   const adminServer = createServer(
-    createAdminApp({ health, metrics: renderMetrics, metricsType: metrics.registry.contentType }),
+    createAdminApp({
+      health,
+      metrics: renderMetrics,
+      metricsType: metrics.registry.contentType,
+      hostNames: [...config.adminHosts, config.adminHost.toLowerCase()],
+    }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));
   cleanup.defer(() => {

@@ -1,18 +1,22 @@
 import express, { type Express } from 'express';
 import { GatewayError } from '../errors.ts';
 import type { Health } from '../service.ts';
+import { rejectUnknownHost } from './reject-unknown-host.ts';
 
 interface AdminDependencies {
   health: () => Health;
   /** Metrics in Prometheus' text format. */
   metrics: () => Promise<string>;
   metricsType: string;
+  /** Host names of the admin port other than localhost, in lower case. */
+  hostNames: readonly string[];
 }
 
 /** Health and metrics of one gateway, for orchestrators and Prometheus. Has a port of its own, on loopback by default. */
-export function createAdminApp({ health, metrics, metricsType }: AdminDependencies): Express {
+export function createAdminApp({ health, metrics, metricsType, hostNames }: AdminDependencies): Express {
   const app = express();
   app.disable('x-powered-by').disable('etag');
+  app.use(rejectUnknownHost(hostNames));
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });

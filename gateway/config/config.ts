@@ -12,7 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../runtime/environment.ts';
-import { originList, proxyList, redisUrl } from './env-schemas.ts';
+import { hostNameList, originList, proxyList, redisUrl } from './env-schemas.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {
@@ -21,6 +21,8 @@ export interface Config {
   port: number;
   adminHost: string;
   adminPort: number;
+  /** Host names of the admin port other than localhost, in lower case. */
+  adminHosts: string[];
   /** Processes that serve requests. */
   workers: number;
   /** Origins of the instances of the pets service. */
@@ -68,6 +70,7 @@ const schema = z.object({
   GATEWAY_PORT: port.default(8080),
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
+  ADMIN_HOSTS: hostNameList,
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
   PETS_SERVICE_PORT: port.default(3001),
   PETS_SERVICE_URL: originList.optional(),
@@ -108,6 +111,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     port: values.GATEWAY_PORT,
     adminHost: values.GATEWAY_ADMIN_HOST,
     adminPort: values.GATEWAY_ADMIN_PORT,
+    adminHosts: values.ADMIN_HOSTS,
     workers: values.GATEWAY_WORKERS,
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
     redisUrl: values.REDIS_URL,

@@ -62,6 +62,16 @@ export const proxyList = z
   )
   .default([]);
 
+/** Host names, separated by commas, without ports. */
+export const hostNameList = z
+  .string()
+  .transform((text) => text.split(',').map((part) => part.trim().toLowerCase()))
+  .refine(
+    (parts) => parts.every((part) => /^[a-z0-9_]([a-z0-9._-]*[a-z0-9])?$/.test(part)),
+    'is not a list of host names without ports, such as gateway,gateway.internal',
+  )
+  .default([]);
+
 /** One of the forms of redis-url.ts. */
 export const redisUrl = z.string().refine((text) => parseRedisUrl(text) !== undefined, {
   error: `is not a URL such as ${redisUrlExamples.join(' or ')}`,

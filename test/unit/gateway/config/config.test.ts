@@ -22,6 +22,7 @@ const defaults = {
   port: 8080,
   adminHost: '127.0.0.1',
   adminPort: 9090,
+  adminHosts: [],
   workers: 1,
   petsServiceUrls: ['http://127.0.0.1:3001'],
   redisUrl: undefined,
@@ -75,6 +76,7 @@ describe('settings', () => {
         GATEWAY_PORT: '0',
         GATEWAY_ADMIN_HOST: '::1',
         GATEWAY_ADMIN_PORT: '65535',
+        ADMIN_HOSTS: 'Gateway, gateway.internal',
         GATEWAY_WORKERS: '256',
         PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
         REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
@@ -102,6 +104,7 @@ describe('settings', () => {
       port: 0,
       adminHost: '::1',
       adminPort: 65_535,
+      adminHosts: ['gateway', 'gateway.internal'],
       workers: 256,
       petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
       redisUrl: 'rediss://user:secret@redis.internal:6380/1',
@@ -141,6 +144,7 @@ describe('an invalid setting is reported with the reason', () => {
   const portReason = 'is not a port number from 0 to 65535';
   const timeReason = 'is not a whole number of milliseconds from 1 to 9999999';
   const workersReason = 'is not a whole number of workers from 1 to 256';
+  const hostNamesReason = 'is not a list of host names without ports, such as gateway,gateway.internal';
   const proxiesReason =
     'is not a list of IP addresses, networks such as 10.0.0.0/8, or loopback, linklocal, uniquelocal';
 
@@ -170,6 +174,10 @@ describe('an invalid setting is reported with the reason', () => {
     ['SHUTDOWN_TIMEOUT_MS', '10000000', timeReason],
     ['LOG_LEVEL', 'loud', 'is not one of fatal, error, warn, info, debug, trace, silent'],
     ['DEMO', '1', 'is neither true nor false'],
+    ['ADMIN_HOSTS', 'gateway:9090', hostNamesReason],
+    ['ADMIN_HOSTS', 'gateway,', hostNamesReason],
+    ['ADMIN_HOSTS', 'http://gateway', hostNamesReason],
+    ['ADMIN_HOSTS', '*.example', hostNamesReason],
     ['TRUST_PROXY', 'true', proxiesReason],
     ['TRUST_PROXY', 'loopback,', proxiesReason],
     ['TRUST_PROXY', '10.0.0.0/33', proxiesReason],
