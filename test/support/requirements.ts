@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
+import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -39,6 +40,8 @@ export const requirements: readonly Requirement[] = [
     'docker-compose (Debian: docker-compose)',
   ),
   requirement('faketime', fakeTimeLibrary !== undefined, 'faketime (Debian: faketime)'),
+  requirement('nginx', hasNginx, 'nginx (Debian: nginx-light)'),
+  requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),

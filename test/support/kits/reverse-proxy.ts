@@ -1,0 +1,99 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../http/free-port.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+export type ProxyName = 'nginx' | 'haproxy';
+
+/** A real proxy in front of a service, with a single connection to it that all clients share. */
+export interface ReverseProxy extends AsyncDisposable {
+  port: number;
+  url: string;
+  /** Its log: a line with the target of each request that it has seen. */
+  log(): Promise<string>;
+}
+
+export const hasNginx = spawnSync('nginx', ['-v']).error === undefined;
+export const hasHaproxy = spawnSync('haproxy', ['-v']).error === undefined;
+
+const nginxConfig = (directory: string, port: number, upstreamPort: number) => `
+daemon off; worker_processes 1; pid ${directory}/nginx.pid; error_log ${directory}/error.log;
+events { worker_connections 512; }
+http {
+  log_format targets '$request_uri';
+  access_log ${directory}/access.log targets;
+  client_body_temp_path ${directory}/body; proxy_temp_path ${directory}/proxy; fastcgi_temp_path ${directory}/fastcgi;
+  uwsgi_temp_path ${directory}/uwsgi; scgi_temp_path ${directory}/scgi;
+  keepalive_timeout 1s; client_header_timeout 1s; client_body_timeout 1s; underscores_in_headers on;
+  upstream gateway { server 127.0.0.1:${upstreamPort}; keepalive 1; }
+  server {
+    listen 127.0.0.1:${port};
+    location / { proxy_http_version 1.1; proxy_set_header Connection ""; proxy_request_buffering off; proxy_pass http://gateway; }
+  }
+}
+`;
+
+const haproxyConfig = (_directory: string, port: number, upstreamPort: number) => `
+global
+  log stdout format raw local0
+defaults
+  mode http
+  log global
+  log-format "%HU"
+  timeout connect 2s
+  timeout client 1s
+  timeout server 10s
+  timeout http-request 1s
+  timeout http-keep-alive 1s
+  http-reuse always
+frontend clients
+  bind 127.0.0.1:${port}
+  default_backend gateway
+backend gateway
+  server gateway 127.0.0.1:${upstreamPort} pool-max-conn 1
+`;
+
+/** @param upstreamPort of the service behind it */
+export async function startReverseProxy(name: ProxyName, upstreamPort: number): Promise<ReverseProxy> {
+  const directory = await temporaryDirectory();
+  const port = await freePort();
+  const config = join(directory.path, `${name}.conf`);
+  const makeConfig = name === 'nginx' ? nginxConfig : haproxyConfig;
+  await writeFile(config, makeConfig(directory.path, port, upstreamPort));
+  const args = name === 'nginx' ? ['-p', directory.path, '-c', config] : ['-f', config];
+  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString('latin1');
+  });
+  for (let attempt = 0; !(await isListening(port)); attempt += 1) {
+    if (attempt === 200 || child.exitCode !== null) throw new Error(`${name} does not start`);
+    await sleep(25);
+  }
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    log: async () => (name === 'nginx' ? readFile(join(directory.path, 'access.log'), 'latin1') : output),
+    async [Symbol.asyncDispose]() {
+      const exited = once(child, 'exit');
+      child.kill('SIGTERM');
+      await exited;
+      await directory[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
