@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -131,17 +131,26 @@ describe('docker-compose.yml', () => {
     const imported = new Set<string>();
     const loadedOnDemand = new Set<string>();
     const packageOf = (specifier: string) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? '';
+    const sources = new Map<string, string>();
     for (const folder of ['gateway', 'pets-service', 'prisma']) {
       for (const path of await readdir(join(root, folder), { recursive: true })) {
         // Only the prisma command, a development dependency, reads its configuration.
         if (!path.endsWith('.ts') || path === 'prisma.config.ts' || path.startsWith('generated')) continue;
-        const source = await read(`${folder}/${path}`);
-        for (const [, specifier = ''] of source.matchAll(/\bimport\('([^'.][^']*)'\)/g))
-          loadedOnDemand.add(packageOf(specifier));
-        const withoutTypes = source.replaceAll(/^import type .+?;$/gms, '');
-        for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.][^']*)'/g)) {
-          if (!isBuiltin(specifier)) imported.add(packageOf(specifier));
-        }
+        sources.set(join(folder, path), await read(`${folder}/${path}`));
+      }
+    }
+    const filesOnDemand = new Set<string>();
+    for (const [path, source] of sources) {
+      for (const [, specifier = ''] of source.matchAll(/\bimport\('([^']+)'\)/g)) {
+        if (specifier.startsWith('.')) filesOnDemand.add(join(dirname(path), specifier));
+        else loadedOnDemand.add(packageOf(specifier));
+      }
+    }
+    for (const [path, source] of sources) {
+      const packages = filesOnDemand.has(path) ? loadedOnDemand : imported;
+      const withoutTypes = source.replaceAll(/^import type .+?;$/gms, '');
+      for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.][^']*)'/g)) {
+        if (!isBuiltin(specifier)) packages.add(packageOf(specifier));
       }
     }
     expect(imported.size).toBeGreaterThan(10);

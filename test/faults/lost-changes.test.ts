@@ -106,7 +106,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     const lines = gateway.output().split('\n');
     const reports = lines.filter((line) => line.includes(`Redis has lost a change of ${id}`));
     expect(reports).toHaveLength(1);
-    expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 50 });
+    expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 40 });
 
     // The first change of the older record raises its rev to that of the revoked one.
     const url = `redis://127.0.0.1:${replica.port}`;
