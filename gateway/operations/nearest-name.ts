@@ -1,7 +1,11 @@
-/** @returns the name that takes the fewest edits to become the given text; undefined if there are no names */
+/** Edits in a mistyped name. Two letters that changed places are two. */
+const maxEdits = 2;
+
+/** @returns the name that takes the fewest edits to become the given text; undefined if none is near */
 export function nearestName(text: string, names: readonly string[]): string | undefined {
-  const distances = new Map(names.map((name) => [name, editDistance(text, name)]));
-  return names.toSorted((one, other) => (distances.get(one) ?? 0) - (distances.get(other) ?? 0))[0];
+  const distances = names.map((name) => ({ name, edits: editDistance(text, name) }));
+  const near = distances.filter(({ edits }) => edits <= maxEdits);
+  return near.toSorted((one, other) => one.edits - other.edits)[0]?.name;
 }
 
 /** Levenshtein distance: the number of letters to insert, remove or replace. */

@@ -51,9 +51,9 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
     ]);
     const names = [...Object.keys(builtInLimits), ...listed, ...enforced.keys.flatMap(planOfKey)];
     if (stored === 1 || names.includes(name)) return;
-    throw new InvalidOperation(
-      `there is no plan named "${name}"; did you mean "${nearestName(name, names)}"? --create makes a new plan`,
-    );
+    const near = nearestName(name, names);
+    const hint = near === undefined ? '' : ` did you mean "${near}"?`;
+    throw new InvalidOperation(`there is no plan named "${name}";${hint} --create makes a new plan`);
   }
 
   return {

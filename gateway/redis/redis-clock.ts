@@ -4,7 +4,7 @@ import type { RedisClient } from './redis-client.ts';
 export interface RedisClock {
   /** Unix milliseconds by Redis' clock. By this process' own clock until `sync` has succeeded once. */
   now(): number;
-  /** Reads the clock of Redis. Rejects if Redis is unavailable; the last reading then goes on. */
+  /** Reads the clock of Redis. Rejects if Redis is unavailable or sends no time; the last reading then goes on. */
   sync(): Promise<void>;
 }
 
@@ -18,6 +18,8 @@ interface RedisClockDependencies {
 
 /** A reading is off by up to half the time that it took, so a slow one does not replace another. */
 const maxRoundTripMs = 100;
+/** Any later time may be meant, also by a test with a clock of its own. */
+const minimumMs = Date.UTC(2001);
 
 export function createRedisClock(dependencies: RedisClockDependencies): RedisClock {
   const { redis, now, monotonicMs = () => performance.now() } = dependencies;
@@ -29,8 +31,10 @@ export function createRedisClock(dependencies: RedisClockDependencies): RedisClo
       const sentAtMs = monotonicMs();
       const [seconds, micros] = await redis.time();
       const roundTripMs = monotonicMs() - sentAtMs;
-      if (offsetMs !== undefined && roundTripMs > maxRoundTripMs) return;
       const redisMs = Number(seconds) * 1000 + Number(micros) / 1000;
+      // A malformed reply can shift the replies of a connection by one.
+      if (!(redisMs > minimumMs)) throw new Error('Redis sent something else than its time');
+      if (offsetMs !== undefined && roundTripMs > maxRoundTripMs) return;
       offsetMs = redisMs - (sentAtMs + roundTripMs / 2);
     },
   };

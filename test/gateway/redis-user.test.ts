@@ -63,7 +63,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       ['bans', 'list'],
       ['bans', 'lift', id],
       ['plans', 'list'],
-      ['plans', 'set', 'gold', '--minute', '5', '--day', '50'],
+      ['plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50'],
       ['policy', 'set', '--ban-seconds', '30'],
       ['policy', 'show'],
       ['audit'],

@@ -1,4 +1,4 @@
-import type { Reporter, TestCase, TestModule } from 'vitest/node';
+import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
@@ -6,8 +6,17 @@ import { requirements } from './requirements.ts';
  * are missing.
  */
 export class ClosingReporter implements Reporter {
+  #namePattern: RegExp | undefined;
+
+  onInit({ config }: Vitest): void {
+    this.#namePattern = config.testNamePattern;
+  }
+
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const tests = modules.flatMap((module) => [...module.children.allTests()]);
+    const pattern = this.#namePattern ?? /(?:)/;
+    const allTests = modules.flatMap((module) => [...module.children.allTests()]);
+    // Not those that `-t` leaves out.
+    const tests = allTests.filter(({ fullName }) => pattern.test(fullName.replaceAll(' > ', ' ')));
     for (const test of tests) {
       const retries = test.diagnostic()?.retryCount ?? 0;
       if (retries > 0) process.stdout.write(`retried ${retries}x, ${test.result().state}: ${nameOf(test)}\n`);

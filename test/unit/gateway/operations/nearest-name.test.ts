@@ -9,11 +9,11 @@ test.each([
   ['por', 'pro'],
   ['golden', 'gold'],
   ['anonimous', 'anonymous'],
-  ['', 'pro'],
 ])('the nearest name to "%s" is %s', (text, nearest) => {
   expect(nearestName(text, plans)).toBe(nearest);
 });
 
-test('without names there is no nearest one', () => {
+test('another name has no nearest one', () => {
+  expect(nearestName('platinum', plans)).toBeUndefined();
   expect(nearestName('pro', [])).toBeUndefined();
 });

@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import { createRedisClock } from '../../../../gateway/redis/redis-clock.ts';
 
+const startMs = Date.UTC(2026, 10, 22);
+
 /** A Redis at this time, whose reply takes this long. */
 function setUp({ ownMs }: { ownMs: number }) {
-  const state = { redisMs: 1_000_000, monotonicMs: 50, roundTripMs: 10, reachable: true };
+  const state = { redisMs: startMs, monotonicMs: 50, roundTripMs: 10, reachable: true };
   const clock = createRedisClock({
     redis: {
       async time() {
@@ -30,7 +32,7 @@ test('goes on during an outage, whatever happens to the clock of this process', 
   state.reachable = false;
   state.monotonicMs += 20_000;
   await expect(clock.sync()).rejects.toThrow('down');
-  expect(clock.now()).toBe(1_020_005);
+  expect(clock.now()).toBe(startMs + 20_005);
 });
 
 test('follows Redis when its clock is set back', async () => {
@@ -38,15 +40,28 @@ test('follows Redis when its clock is set back', async () => {
   await clock.sync();
   state.redisMs -= 600_000;
   await clock.sync();
-  expect(clock.now()).toBe(400_005);
+  expect(clock.now()).toBe(startMs - 599_995);
 });
 
 test('ignores a reading that took long, unless it is the first', async () => {
   const { clock, state } = setUp({ ownMs: 7 });
   state.roundTripMs = 400;
   await clock.sync();
-  expect(clock.now()).toBe(1_000_200);
+  expect(clock.now()).toBe(startMs + 200);
   state.redisMs += 5000;
   await clock.sync();
-  expect(clock.now()).toBe(1_000_600);
+  expect(clock.now()).toBe(startMs + 600);
 });
+
+test.each([[['maxmemory', 'noeviction']], [['60', '1000']], [[]]])(
+  'goes on if Redis replies to TIME with %j',
+  async (reply) => {
+    const { clock } = setUp({ ownMs: 7 });
+    const misread = createRedisClock({
+      redis: { time: () => Promise.resolve(reply.map(Number)) },
+      now: clock.now,
+    });
+    await expect(misread.sync()).rejects.toThrow('something else than its time');
+    expect(misread.now()).toBe(7);
+  },
+);
