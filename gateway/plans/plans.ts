@@ -62,7 +62,7 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
 
-  function learn(name: string, found: Partial<Limits>): void {
+  function addKnown(name: string, found: Partial<Limits>): void {
     known.set(name, { ...known.get(name), ...found });
     limits.set(name, { ...builtInLimits[name], ...known.get(name) });
   }
@@ -79,12 +79,8 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
       for (const [key, texts] of Object.entries(settings.known)) {
         const [name] = planOfKey(key);
         if (name === undefined) continue;
-        const fields = lackedFields(name).filter((field) => parseLimit(texts[field]) !== undefined);
-        if (fields.length > 0)
-          learn(
-            name,
-            parseLimits(fields, (field) => texts[field]),
-          );
+        const found = parseLimits(lackedFields(name), (field) => texts[field]);
+        if (Object.keys(found).length > 0) addKnown(name, found);
       }
     }
   }
@@ -114,7 +110,7 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
       return;
     }
     const textOf = (field: keyof Limits) => texts[fields.indexOf(field)];
-    learn(name, parseLimits(fields, textOf));
+    addKnown(name, parseLimits(fields, textOf));
     report(
       name,
       fields.flatMap((field) => {
