@@ -7,6 +7,7 @@ import { GatewayError } from '../../gateway/errors.ts';
 import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
 import { createRequestMetrics } from '../../gateway/observability/request-metrics.ts';
 import { createMessageClasses } from '../../gateway/runtime/message-classes.ts';
+import { isJsonBody } from '../../gateway/upstream/json-body.ts';
 import { sendJson } from '../../pets-service/http/send-json.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
@@ -91,6 +92,7 @@ const histogram = new Histogram({
 const page = JSON.stringify(
   Array.from({ length: 20 }, (_, id) => ({ id, name: 'Luna', categoryId: 7, status: 'sold' })),
 );
+const pageBody = Buffer.from(page);
 const respondWith = (respond: (res: Response) => void) => {
   const app = createApp();
   app.use((_req, res) => respond(res));
@@ -131,6 +133,11 @@ const contortions: Contortion[] = [
       counter.inc(names);
       histogram.observe({ route: names.route, method: names.method }, 0.01);
     },
+  },
+  {
+    name: 'brackets of a long body are checked; plain: it is parsed (20 pets)',
+    kept: () => void isJsonBody(pageBody),
+    plain: () => void JSON.parse(pageBody.toString()),
   },
   {
     name: 'pets service: `sendJson`; plain: `res.send`',

@@ -105,7 +105,7 @@ describe('the life cycle of keys', () => {
   });
 
   test('keys set changes name and expiry from the next request on', async () => {
-    const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+    const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'pro', '--name', 'x');
     expect((await kit.pets(key)).status).toBe(200);
     const soon = new Date(Date.now() + 4000).toISOString();
     const changed = await kit.json<ShownKey>('keys', 'set', id, '--name', 'New name', '--expires', soon);
