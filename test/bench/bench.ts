@@ -222,7 +222,8 @@ async function main(): Promise<void> {
   const running: RunningContender[] = [];
   const excluded = [...excludedContenders];
   for (const contender of allContenders) {
-    if (options.contender.length > 0 && !options.contender.includes(contender.name)) continue;
+    const isWanted = contender.name === 'baseline' || options.contender.includes(contender.name);
+    if (options.contender.length > 0 && !isWanted) continue;
     if (contender.missing !== undefined) {
       excluded.push(`${contender.title}: ${contender.missing}`);
       continue;
