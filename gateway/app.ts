@@ -85,9 +85,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
   const trustsPeer = compileTrust(dependencies.trustProxy);
-  app.set('trust proxy', trustsPeer);
   const isProxy = (address: string) => trustsPeer(address, 0);
-  // Express' own takes an address with its port for something unknown.
+  // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
   Object.defineProperty(app.request, 'ip', {
     get(this: Request) {
       return findClientAddress(this, isProxy);
@@ -111,7 +110,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
-      proxyToPets({ ...dependencies, authorize, trustsPeer }),
+      proxyToPets({ ...dependencies, authorize, isProxy }),
     );
   app.use(renderError({ basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));

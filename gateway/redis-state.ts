@@ -81,12 +81,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all([
-      plans.refresh(),
-      banPolicy.refresh(),
-      // If it fails, the last reading goes on.
-      clock.sync().catch(() => {}),
-    ]);
+    await Promise.all([plans.refresh(), banPolicy.refresh()]);
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }
@@ -126,6 +121,8 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
+    // If it fails, the last reading goes on.
+    void clock.sync().catch(() => {});
     refresh().catch((error: unknown) => {
       // The gate notices an unavailable Redis, and logs it once.
       if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');

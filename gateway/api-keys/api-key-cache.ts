@@ -10,7 +10,7 @@ import { createNewestRecords, describeLostChange } from './newest-records.ts';
 /** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
 export const anyRev = -1;
 
-/** Who makes a request: the record of a valid API key, and the Redis keys that belong to it. */
+/** The caller of a request: the record of a valid API key, and the Redis keys that belong to it. */
 export interface Caller extends ApiKeyRecord {
   /** Hexadecimal SHA-256 of the API key. */
   keyHash: string;

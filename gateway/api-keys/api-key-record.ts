@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../plans/limits.ts';
 
-/** What Redis stores of an API key, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. */
+/** Record of an API key in Redis, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. */
 export interface ApiKeyRecord {
   id: string;
   name: string;

@@ -10,7 +10,7 @@ export interface NewestRecords<R extends ApiKeyRecord> {
   newest(keyHash: string, read: R): R;
 }
 
-/** As many as records are cached, most of which are the same objects. Kept until the process ends. */
+/** Maximum number of records, the same as in the cache: most of them are the same objects. */
 const maxRecords = 100_000;
 
 export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> {

@@ -44,7 +44,7 @@ export interface Config {
   demo: boolean;
 }
 
-/** What one client may take of the HTTP server. */
+/** Limits of the HTTP server for one client. */
 export interface HttpLimits {
   /** Bytes of a request's target and headers together. */
   maxHeaderBytes: number;

@@ -39,7 +39,7 @@ export const originList = z.string().transform((text, context) => {
 
 const proxyNames = new Set(['loopback', 'linklocal', 'uniquelocal']);
 
-/** What proxy-addr accepts, except a number of hops, which would trust any peer. */
+/** Whether proxy-addr accepts the text. A number of hops is refused, since it would trust any peer. */
 function isProxy(text: string): boolean {
   return proxyNames.has(text) || isIP(text) !== 0 || isNetwork(text);
 }

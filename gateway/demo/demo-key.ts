@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { createApiKeyStore, type ApiKeyStore } from '../operations/api-key-store.ts';
-import { createAuditLog } from '../operations/audit-log.ts';
+import { createAuditLog } from '../redis/record-change.ts';
 import { createRedis } from '../redis/redis-client.ts';
 
 const redisTimeoutMs = 2000;

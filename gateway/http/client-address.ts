@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { isIP } from 'node:net';
-import { peerAddress } from './peer-address.ts';
+import { peerAddress, type FromPeer } from './peer-address.ts';
 
 /**
  * Finds the address of the client as far as trusted proxies report it in X-Forwarded-For, whose last entry is of the
@@ -8,7 +8,7 @@ import { peerAddress } from './peer-address.ts';
  * @param isProxy whether an address belongs to a trusted proxy
  */
 export function findClientAddress(
-  req: Pick<IncomingMessage, 'headers' | 'socket'>,
+  req: FromPeer & { headers: IncomingHttpHeaders },
   isProxy: (address: string) => boolean,
 ): string {
   let address = peerAddress(req);

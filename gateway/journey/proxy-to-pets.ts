@@ -18,12 +18,12 @@ interface ProxyToPetsDependencies {
   upstreamTimeoutMs: number;
   authorize: Authorize;
   /** Whether an address belongs to a trusted proxy. */
-  trustsPeer: (address: string, hop: number) => boolean;
+  isProxy: (address: string) => boolean;
 }
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamTimeoutMs: timeoutMs, authorize, trustsPeer } = dependencies;
+  const { upstreamTimeoutMs: timeoutMs, authorize, isProxy } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
     target: placeholderTarget,
     // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
@@ -53,7 +53,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
     return upstreamRequestHeaders({
       rawHeaders: req.rawHeaders,
       peerAddress: address,
-      peerIsTrusted: trustsPeer(address, 0),
+      peerIsTrusted: isProxy(address),
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),

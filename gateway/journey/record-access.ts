@@ -11,7 +11,10 @@ interface RecordAccessDependencies {
   metrics: Metrics;
 }
 
-/** Logs and counts each request when its response is complete or cut off, and the quota decided. Never logs a key, a token or a body. */
+/**
+ * Logs and counts each request when its response is complete or cut off, and the quota decided. Never logs a key, a token
+ * or a body.
+ */
 export function recordAccess({ logRequest, metrics }: RecordAccessDependencies): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();

@@ -9,7 +9,7 @@ export type Decision =
   QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
 
 declare module 'express-serve-static-core' {
-  /** What the steps of the journey pass on to later steps. */
+  /** Values that steps of the journey pass on to later steps. */
   interface Locals {
     requestId: string;
     /** Headers of the response, whichever step sends it. */

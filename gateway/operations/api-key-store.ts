@@ -7,10 +7,10 @@ import {
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
-import type { RecordChange } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { rotateKey } from './rotate-key.ts';

@@ -2,8 +2,6 @@ import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
-export { createAuditLog, type RecordChange } from '../redis/record-change.ts';
-
 export interface AuditEntry extends Change {
   /** Id in the stream. Later entries have larger ones. */
   id: string;

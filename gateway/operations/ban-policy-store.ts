@@ -1,13 +1,14 @@
 import { describeIssues } from '../config/describe-issues.ts';
 import { banPolicySchema, type BanPolicy } from '../quota/ban-policy.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { RecordChange } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
 
 export interface BanPolicyStore {
-  /** @throws InvalidOperation if there is none, or it is invalid */
+  /** @throws InvalidOperation if no policy is set, or it is invalid */
   show(): Promise<BanPolicy>;
   /**
    * Changes some of its fields. In force on all gateways within a second.
@@ -34,9 +35,7 @@ export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencie
       return parse(fields, 'the ban policy is invalid');
     },
     async set(change) {
-      const texts = Object.fromEntries(
-        Object.entries(change).map(([field, value]) => [field, String(value)]),
-      );
+      const texts = textFields(change);
       await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
         const after = parse({ ...fields, ...texts }, 'the ban policy would be invalid');
         const before = banPolicySchema.safeParse(fields).data ?? fields;

@@ -1,9 +1,9 @@
 import { indexBan } from '../quota/ban-index.ts';
 import { consecutiveBan } from '../quota/ban-reason.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
-import type { RecordChange } from './audit-log.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 
 export interface ActiveBan {

@@ -8,7 +8,10 @@ import { readPlanLimits } from './plan-store.ts';
 
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 
-/** @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set itself */
+/**
+ * @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set
+ * itself
+ */
 export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {

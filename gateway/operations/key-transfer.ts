@@ -10,11 +10,11 @@ import {
 } from '../api-keys/api-key-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
 import { maxLimit } from '../plans/limits.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
-import type { RecordChange } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 
@@ -147,8 +147,8 @@ export async function importKeys(
 
   async function add({ sha256, ...record }: TransferredKey): Promise<'added' | 'unchanged'> {
     if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
-    // Gateways refuse a rev below one that they have seen, and the key may have been changed since the export. A rev that is
-    // counted from one never reaches the time in milliseconds.
+    // Gateways refuse a rev below one that they have seen, and the key may have been changed since the export. A rev that
+    // is counted from one never reaches the time in milliseconds.
     const base = Math.max(record.rev, now());
     const after = { ...record, rev: base + 1 };
     await audit({ action: 'keys.import', target: record.id, before: null, after });

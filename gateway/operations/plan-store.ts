@@ -1,5 +1,6 @@
 import { parseLimit, type Limits } from '../plans/limits.ts';
 import { anonymousPlan, builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans/plans.ts';
+import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -25,7 +26,7 @@ export interface PlanStore {
   list(): Promise<ListedPlan[]>;
   /**
    * Changes a plan. In force on all gateways within a second; counters are kept.
-   * @param create makes the plan if there is none
+   * @param create makes the plan if it does not exist
    * @throws InvalidOperation as assertPlan and assertExists do
    */
   set(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanRow>;
@@ -79,7 +80,7 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
         const before = parseRow(name, [fields['minute'], fields['day']]);
         after = { ...before, ...limits };
         await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
-        return Object.fromEntries(Object.entries(limits).map(([field, value]) => [field, String(value)]));
+        return textFields(limits);
       });
       if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
       return after;

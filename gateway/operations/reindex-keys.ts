@@ -1,7 +1,7 @@
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
-import type { RecordChange } from './audit-log.ts';
 import { scanRecords, type ScannedRecord } from './scan-records.ts';
 import { createStoredKeys } from './stored-keys.ts';
 

@@ -1,5 +1,5 @@
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import type { RecordChange } from './audit-log.ts';
 
 /** What an operation works with. */
 export interface Session {

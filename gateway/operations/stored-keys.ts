@@ -5,11 +5,11 @@ import {
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
+import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyIndex } from './api-key-index.ts';
-import type { RecordChange } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** A key as it is in Redis: its record, or the issues of a record that was edited by hand. */

@@ -65,7 +65,7 @@ function setCommand(): Command {
     .argument('<name>')
     .option('--minute <n>', 'limit of requests a minute', limitArgument)
     .option('--day <n>', 'limit of requests a UTC day', limitArgument)
-    .option('--create', 'make the plan if there is none with this name')
+    .option('--create', 'make the plan if it does not exist')
     .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
     .addOption(asOption())
     .addOption(jsonOption())

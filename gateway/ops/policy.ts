@@ -5,6 +5,7 @@ import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
 import { banPolicySchema, type BanPolicy } from '../quota/ban-policy.ts';
+import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import {
   asOption,
@@ -31,7 +32,7 @@ function showCommand(): Command {
     .action(async ({ json }: JsonOption) => {
       const { policy, problem, enforced } = await withRedis(readPolicy);
       if (json) printJson({ ...policy, ...(enforced.length > 0 ? { enforced } : {}) });
-      else printFields({ ...formatPolicy(policy ?? {}), ...describeEnforced(enforced) });
+      else printFields({ ...textFields(policy ?? {}), ...describeEnforced(enforced) });
       if (problem !== undefined) printError(`warning: ${problem}`);
     });
 }
@@ -104,9 +105,5 @@ function setCommand(): Command {
 
 function printPolicy(policy: BanPolicy, json: true | undefined): void {
   if (json) printJson(policy);
-  else printFields(formatPolicy(policy));
-}
-
-function formatPolicy(policy: Partial<BanPolicy>): Record<string, string | number> {
-  return Object.fromEntries(Object.entries(policy).map(([field, value]) => [field, String(value)]));
+  else printFields(textFields(policy));
 }

@@ -121,9 +121,14 @@ export async function convertFirstBanPolicy(redis: RedisClient, recordChange: Re
   if (!parsed.success) return;
   const { enabled, banSeconds, maxBanSeconds, resetSeconds } = parsed.data;
   const after: BanPolicy = { ...defaultBanPolicy, enabled, banSeconds, maxBanSeconds, resetSeconds };
-  const texts = Object.entries(after).flatMap(([field, value]) => [field, String(value)]);
   const expected = Object.entries(before);
-  const args = [expected.length, ...expected.flat(), ...texts, 'violations', ''];
+  const args = [
+    expected.length,
+    ...expected.flat(),
+    ...Object.entries(textFields(after)).flat(),
+    'violations',
+    '',
+  ];
   // Not if it was changed in between, such as by another process that converts it.
   if ((await redis.setFields(redisKeys.banPolicy, ...args)) !== 1) return;
   await recordChange({ action: 'policy.convert', target: redisKeys.banPolicy, before, after });

@@ -3,7 +3,7 @@ const maxLength = 100;
 /**
  * Reason of a ban, for the client as well.
  * @param value of the ban in Redis: a number in a gateway's own ban, otherwise what an operator wrote
- * @returns undefined if there is none
+ * @returns undefined for a gateway's own ban, and without a text
  */
 export function operatorsReason(value: string): string | undefined {
   const text = value

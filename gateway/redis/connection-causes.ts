@@ -1,4 +1,4 @@
-import type { RedisClient } from './redis-client.ts';
+import type { EventEmitter } from 'node:events';
 
 /** Begins ioredis' message at the end of its list of Sentinels. */
 const endOfList = 'All sentinels are unreachable.';
@@ -10,7 +10,7 @@ const endOfList = 'All sentinels are unreachable.';
  * reached. At the end of the list it says that all Sentinels are unreachable, although nothing is wrong with those that it
  * asked. Only if it gets through the whole list from its beginning, no Sentinel has named a master.
  */
-export function onConnectionFailure(client: RedisClient, callback: (cause: string) => void): void {
+export function onConnectionFailure(client: EventEmitter, callback: (cause: string) => void): void {
   let wholeList = false;
   /** Also names the Sentinel. */
   let sentinelError = '';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { RedisClient } from './redis-client.ts';
+import type { Cluster, Redis } from 'ioredis';
 import { isUnknownScript } from './redis-errors.ts';
 
 interface ScriptDefinition {
@@ -12,7 +12,10 @@ interface ScriptDefinition {
  * Adds a method for each script. Not defineCommand of ioredis, which sends only the hash again if Redis does not know it,
  * since another call has sent the text: between the two, the script cache may have been emptied once more.
  */
-export function defineScripts(redis: RedisClient, scripts: Readonly<Record<string, ScriptDefinition>>): void {
+export function defineScripts(
+  redis: Redis | Cluster,
+  scripts: Readonly<Record<string, ScriptDefinition>>,
+): void {
   for (const [name, { lua, numberOfKeys }] of Object.entries(scripts)) {
     const sha1 = hash('sha1', lua, 'hex');
     const run = async (...args: (string | number)[]): Promise<unknown> => {

@@ -62,7 +62,10 @@ export function isConnectionLost(error: unknown): boolean {
   return connectionLosses.has(errorCode(error));
 }
 
-/** Whether the upstream caused the error, and not the client or this process. A response with an error status is none. */
+/**
+ * Whether the upstream caused the error, and not the client or this process. A response with an error status does not
+ * count.
+ */
 export function isUpstreamFault(error: unknown): boolean {
   if (error instanceof GatewayError) {
     return error.code === 'upstream_error' || error.code === 'upstream_timeout';

@@ -123,12 +123,27 @@ async function compareWithPrisma(fixture: PetsFixture, databaseUrl: string): Pro
   });
 }
 
+/** Measures each call on all contenders, with 20 connections. */
+async function measureCalls<Name extends string>(
+  warmUp: number,
+  contenders: Record<Name, PetsContender>,
+  calls: Record<string, PetsCall>,
+): Promise<({ title: string } & Record<Name, PetsRow>)[]> {
+  const rows: ({ title: string } & Record<Name, PetsRow>)[] = [];
+  for (const [title, call] of Object.entries(calls)) {
+    const runs = Object.entries<PetsContender>(contenders).map(
+      ([name, contender]) => [name, { contender, call, connections: 20 }] as const,
+    );
+    rows.push({ title, ...(await interleave(warmUp, Object.fromEntries(runs) as Record<Name, Run>)) });
+  }
+  return rows;
+}
+
 async function compareVersions(
   fixture: PetsFixture,
   databaseUrl: string,
   baselineDirectory: string,
 ): Promise<VersionComparison[]> {
-  const connections = 20;
   const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
   const service = await startService(fixture, serviceOptions);
@@ -141,20 +156,11 @@ async function compareVersions(
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  const versions: VersionComparison[] = [];
-  for (const [title, call] of Object.entries(calls)) {
-    const rows = await interleave(warmUpSeconds.compared, {
-      service: { contender: service, call, connections },
-      baseline: { contender: baseline, call, connections },
-    });
-    versions.push({ title, ...rows });
-  }
-  return versions;
+  return measureCalls(warmUpSeconds.compared, { service, baseline }, calls);
 }
 
 /** Measures the whole path from a client through the gateway to PostgreSQL. */
 async function measureEndToEnd(fixture: PetsFixture, databaseUrl: string): Promise<EndToEndComparison[]> {
-  const connections = 20;
   const serviceOptions = { databaseUrl, poolSize: defaultPoolSize };
   await using stack = new AsyncDisposableStack();
   const service = await startService(fixture, serviceOptions);
@@ -166,15 +172,7 @@ async function measureEndToEnd(fixture: PetsFixture, databaseUrl: string): Promi
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  const rows: EndToEndComparison[] = [];
-  for (const [title, call] of Object.entries(calls)) {
-    const measured = await interleave(warmUpSeconds.endToEnd, {
-      service: { contender: service, call, connections },
-      behind: { contender: behind, call, connections },
-    });
-    rows.push({ title, ...measured });
-  }
-  return rows;
+  return measureCalls(warmUpSeconds.endToEnd, { service, behind }, calls);
 }
 
 /** Uses one connection, so that no two requests share a query. */

@@ -1,8 +1,8 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
-import { createAuditLog } from '../../gateway/operations/audit-log.ts';
 import { maxLimit } from '../../gateway/plans/limits.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedis } from './fixture.ts';

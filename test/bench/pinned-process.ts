@@ -1,10 +1,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { openSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { canConnect } from '../support/http/can-connect.ts';
 
 /** The contender has a core of its own. Load generator, Redis and upstream share the other one. */
 export const cores = { contender: 0, support: 1 } as const;
@@ -81,17 +81,6 @@ async function waitUntilListening(port: number, child: ChildProcess, directory: 
   }
   const output = await readFile(join(directory, `output-${port}.log`), 'utf8');
   throw new Error(`${child.spawnargs.join(' ')} does not listen on port ${port}; its output:\n${output}`);
-}
-
-function canConnect(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }
 
 async function processTree(pid: number): Promise<number[]> {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
 import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
-import { createAuditLog } from '../../../gateway/operations/audit-log.ts';
+import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { createRedis, type RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { recordSecrets } from '../checks/evidence.ts';
 

@@ -1,9 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { canConnect } from '../http/can-connect.ts';
 import { freePort } from '../http/free-port.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
@@ -70,7 +70,7 @@ export async function startReverseProxy(name: ProxyName, upstreamPort: number): 
   child.stdout.on('data', (chunk: Buffer) => {
     output += chunk.toString('latin1');
   });
-  for (let attempt = 0; !(await isListening(port)); attempt += 1) {
+  for (let attempt = 0; !(await canConnect(port)); attempt += 1) {
     if (attempt === 200 || child.exitCode !== null) throw new Error(`${name} does not start`);
     await sleep(25);
   }
@@ -85,15 +85,4 @@ export async function startReverseProxy(name: ProxyName, upstreamPort: number): 
       await directory[Symbol.asyncDispose]();
     },
   };
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }

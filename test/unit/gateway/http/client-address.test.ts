@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { compile } from 'proxy-addr';
 import { describe, expect, test } from 'vitest';
 import { findClientAddress } from '../../../../gateway/http/client-address.ts';
@@ -8,7 +7,7 @@ const isProxy = (address: string) => trusts(address, 0);
 
 function find(forwardedFor: string | undefined, remoteAddress = '127.0.0.1'): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
-  return findClientAddress({ headers, socket: { remoteAddress } } as unknown as IncomingMessage, isProxy);
+  return findClientAddress({ headers, socket: { remoteAddress } }, isProxy);
 }
 
 describe('the address of a client', () => {
