@@ -35,7 +35,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
 
   const publicKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
-  const database = await openDatabase({ url, poolSize, dataDirectory });
+  const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
   log.info(`database: ${database.description}`);
   // Nobody else can migrate the embedded database. A shared one is migrated by `npm run migrate`.

@@ -1,6 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import type { Logger } from 'pino';
 import type { ConnectionPool, DatabasePools } from './connections.ts';
 import { openEmbedded } from './embedded-postgres.ts';
+import { createLimitedPool } from './limited-pool.ts';
 
 export interface Database extends DatabasePools {
   /** One line for people: what runs, and where the data is. */
@@ -13,6 +15,7 @@ interface DatabaseOptions {
   url: string | undefined;
   poolSize: number;
   dataDirectory: string;
+  log: Logger;
 }
 
 /** Time to open a connection. */
@@ -23,7 +26,12 @@ const statementTimeoutMs = 4000;
 const queryTimeoutMs = 5000;
 
 /** Opens either database with the same schema, migrations and SQL. */
-export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOptions): Promise<Database> {
+export async function openDatabase({
+  url,
+  poolSize,
+  dataDirectory,
+  log,
+}: DatabaseOptions): Promise<Database> {
   if (url === undefined) {
     const { adapter, ...embedded } = await openEmbedded(dataDirectory);
     const pool = { adapter, size: 1 };
@@ -31,28 +39,27 @@ export async function openDatabase({ url, poolSize, dataDirectory }: DatabaseOpt
   }
   const { host, pathname } = new URL(url);
   return {
-    ...splitPool(url, poolSize),
+    ...splitPool(url, poolSize, log),
     description: `PostgreSQL at ${host}${pathname}`,
     close: () => Promise.resolve(),
   };
 }
 
 /** Writes get the larger half, because those with an idempotency key share no statements. */
-function splitPool(url: string, poolSize: number): DatabasePools {
+function splitPool(url: string, poolSize: number, log: Logger): DatabasePools {
   const readSize = Math.floor(poolSize / 2);
-  const writes = openPool(url, poolSize - readSize);
-  return { reads: readSize === 0 ? writes : openPool(url, readSize), writes };
+  const writes = openPool(url, poolSize - readSize, log);
+  return { reads: readSize === 0 ? writes : openPool(url, readSize, log), writes };
 }
 
-function openPool(url: string, size: number): ConnectionPool {
-  const adapter = new PrismaPg({
+function openPool(url: string, size: number, log: Logger): ConnectionPool {
+  const settings = {
     connectionString: url,
     max: size,
     connectionTimeoutMillis: connectTimeoutMs,
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: statementTimeoutMs,
     query_timeout: queryTimeoutMs,
     keepAlive: true,
-  });
-  return { adapter, size };
+  };
+  const pool = createLimitedPool({ settings, statementTimeoutMs, log });
+  return { adapter: new PrismaPg(pool, { disposeExternalPool: true }), size };
 }

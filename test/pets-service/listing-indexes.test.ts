@@ -1,5 +1,6 @@
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { formatCursor } from '../../pets-service/pets/pet-input.ts';
@@ -34,7 +35,7 @@ describe('among 100,000 pets', { tags: ['postgresql'] }, () => {
     const url = await createDatabase();
     const {
       reads: { adapter },
-    } = await openDatabase({ url, poolSize: 2, dataDirectory: '' });
+    } = await openDatabase({ url, poolSize: 2, dataDirectory: '', log: pino({ level: 'silent' }) });
     await migrate(adapter);
     client = new pg.Client(url);
     await client.connect();

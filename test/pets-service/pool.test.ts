@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SqlQuery } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
+import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../pets-service/database/database.ts';
 import { createPetStore } from '../../pets-service/database/pet-store.ts';
@@ -23,7 +24,12 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
   beforeEach(async () => {
     stack = new AsyncDisposableStack();
     url = await createDatabase();
-    const database = await openDatabase({ url, poolSize: 4, dataDirectory: '' });
+    const database = await openDatabase({
+      url,
+      poolSize: 4,
+      dataDirectory: '',
+      log: pino({ level: 'silent' }),
+    });
     await migrate(database.writes.adapter);
     pets = stack.use(await servePets(database));
     [locking, watching] = [await connect(), await connect()];
@@ -85,7 +91,12 @@ describe('connections to PostgreSQL', { tags: ['postgresql'] }, () => {
   test('requests that arrive one by one share statements while a distant PostgreSQL responds', async () => {
     const relay = stack.use(await startSlowRelay(Number(new URL(url).port)));
     const distant = Object.assign(new URL(url), { host: `127.0.0.1:${relay.port}` }).href;
-    const { reads } = await openDatabase({ url: distant, poolSize: 10, dataDirectory: '' });
+    const { reads } = await openDatabase({
+      url: distant,
+      poolSize: 10,
+      dataDirectory: '',
+      log: pino({ level: 'silent' }),
+    });
     const queries: SqlQuery[] = [];
     const store = createPetStore(onePool(recordQueries(reads.adapter, queries)));
     stack.defer(() => store.close());

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
+import { hasPgBouncer } from './stores/pgbouncer.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -42,6 +43,7 @@ export const requirements: readonly Requirement[] = [
   requirement('faketime', fakeTimeLibrary !== undefined, 'faketime (Debian: faketime)'),
   requirement('nginx', hasNginx, 'nginx (Debian: nginx-light)'),
   requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
+  requirement('pgbouncer', hasPgBouncer, 'PgBouncer (Debian: pgbouncer)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),

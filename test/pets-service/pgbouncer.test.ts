@@ -1,0 +1,80 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { runProgram, startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startPgBouncer } from '../support/stores/pgbouncer.ts';
+import { createDatabase } from '../support/stores/stores.ts';
+
+describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbouncer'] }, () => {
+  let stack: AsyncDisposableStack;
+  let databaseUrl: string;
+  let bouncedUrl: string;
+  let service: Service;
+  let key: string;
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    const directory = starting.use(await temporaryDirectory());
+    databaseUrl = await createDatabase();
+    await runProgram(['prisma/migrate.ts'], { DATABASE_URL: databaseUrl });
+    const bouncer = starting.use(await startPgBouncer(databaseUrl));
+    bouncedUrl = bouncer.through(databaseUrl);
+    service = starting.use(
+      await startPetsService({
+        DATA_DIR: directory.path,
+        DATABASE_URL: bouncedUrl,
+        DEMO: 'false',
+      }),
+    );
+    key = issueServiceToken(findPrivateKey(undefined, directory.path), 'tests', 600);
+    stack = starting.move();
+  });
+
+  afterAll(() => stack.disposeAsync());
+
+  const create = (name: string, headers = {}) =>
+    postJson(`${service.url}/v1/pets`, key, { name, categoryId: 1 }, headers);
+  const list = () => send(`${service.url}/v1/pets?limit=100`, { key });
+
+  test('the service becomes ready, and serves lists, creates and retried creates', async () => {
+    await expect.poll(async () => (await send(`${service.url}/readyz`)).status).toBe(200);
+    const created = await Promise.all([
+      create('Rex'),
+      create('Ada'),
+      create('Bo', { 'Idempotency-Key': 'bo' }),
+    ]);
+    expect(created.map(({ status }) => status)).toEqual([201, 201, 201]);
+    expect((await create('Bo', { 'Idempotency-Key': 'bo' })).json).toEqual(created[2]?.json);
+    const pets = (await list()).json as { name: string }[];
+    expect(pets.map(({ name }) => name).toSorted()).toEqual(['Ada', 'Bo', 'Rex']);
+    expect(service.output().match(/PgBouncer refuses/g)?.length).toBeLessThanOrEqual(2);
+  });
+
+  test('PostgreSQL cancels a statement that waits too long for a lock, and stores nothing later', async () => {
+    const before = (await list()).json;
+    const locking = new pg.Client(databaseUrl);
+    await locking.connect();
+    await locking.query('BEGIN; LOCK TABLE pets IN ACCESS EXCLUSIVE MODE');
+    const blocked = await create('Late');
+    expect(blocked.status).toBe(503);
+    // 503 with Retry-After says that nothing was stored: PostgreSQL cancelled the statement itself.
+    expect(blocked.header('Retry-After')).toBe('1');
+    await locking.query('ROLLBACK');
+    await locking.end();
+    expect((await list()).json).toEqual(before);
+  });
+
+  test('no connection of PgBouncer keeps the limits of this service', async () => {
+    await list();
+    const other = new pg.Client(bouncedUrl);
+    await other.connect();
+    const { rows } = await other.query<{ limit: string }>(
+      `SELECT current_setting('statement_timeout') AS limit`,
+    );
+    await other.end();
+    expect(rows).toEqual([{ limit: '0' }]);
+  });
+});
