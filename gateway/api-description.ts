@@ -35,14 +35,16 @@ const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'H
  */
 export function loadApiDescription(): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
-  const document = documentSchema.parse(parse(text));
+  const source: unknown = parse(text);
+  const document = documentSchema.parse(source);
   const basePath = document.servers[0]?.url ?? '';
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
     expression: expressionOf(basePath + path),
     route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
   }));
   return {
-    json: JSON.stringify(document),
+    // The source, since zod reorders the keys.
+    json: JSON.stringify(source),
     basePath,
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {

@@ -60,6 +60,18 @@ describe('the OpenAPI document', () => {
     expect(api.basePath).toBe('/v1');
   });
 
+  test('has its keys in the conventional order', () => {
+    expect(Object.keys(JSON.parse(api.json) as object)).toEqual([
+      'openapi',
+      'info',
+      'servers',
+      'tags',
+      'security',
+      'paths',
+      'components',
+    ]);
+  });
+
   test('is JSON with the version and the paths of the specification', () => {
     expect(JSON.parse(api.json)).toMatchObject({
       openapi: '3.1.1',
