@@ -1,14 +1,11 @@
-import { hash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
 import { barChart } from './chart.ts';
-import { baseline, contenders, excludedContenders, type Contender } from './contenders.ts';
+import { baseline, contenders, excludedContenders } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop, fixedRate, openIdleConnections, type LoadResult } from './load.ts';
-import type { PinnedProcess } from './pinned-process.ts';
 import {
   environmentLine,
   latencyTable,
@@ -18,6 +15,7 @@ import {
   writeResults,
   type Row,
 } from './report.ts';
+import { assertStatuses, measureAlone, shuffleForRound, type RunningContender } from './running-contender.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
 
 /*
@@ -61,27 +59,8 @@ const warmUpSeconds = 2;
 const jitWarmUpSeconds = 20;
 const ours = 'gateway';
 
-type RunningContender = Contender & { process: PinnedProcess; port: number };
-
 interface Sample extends LoadResult {
   cpuPer10k: number;
-}
-
-/** A resumed process first runs the timers that expired while it was paused. */
-const resumeDelayMs = 200;
-
-/** Pauses all other contenders, so that their compilation and garbage collection do not distort the measurement. */
-async function measureAlone<T>({ name, process }: RunningContender, step: () => Promise<T>): Promise<T> {
-  await process.resume();
-  await sleep(resumeDelayMs);
-  try {
-    return await step();
-  } catch (error) {
-    const output = await process.lastOutput();
-    throw new Error(`${name} failed; end of its output:\n${output}`, { cause: error });
-  } finally {
-    await process.pause();
-  }
 }
 
 async function measure(
@@ -109,22 +88,6 @@ async function measure(
   return { ...measured, cpuPer10k: (cpuSeconds / (measured.requestsPerSecond * duration)) * 10_000 };
 }
 
-/** Refused and failed requests are fast, so a sample with unexpected statuses would look too good. */
-function assertStatuses({ name, expected }: Scenario, contender: Contender, { statuses }: LoadResult): void {
-  const total = Object.values(statuses).reduce((sum, count) => sum + count, 0);
-  if (total === 0) throw new Error(`${contender.name}, ${name}: no responses`);
-  for (const status of new Set([...Object.keys(statuses), ...Object.keys(expected)])) {
-    const percent = (100 * (statuses[status] ?? 0)) / total;
-    // A few stray errors do not invalidate a sample.
-    const [from, to] = expected[status] ?? [0, 0.1];
-    if (percent < from || percent > to) {
-      throw new Error(
-        `${contender.name}, ${name}: ${percent.toFixed(1)} % of the responses have status ${status}`,
-      );
-    }
-  }
-}
-
 function summarize(title: string, name: string, samples: readonly Sample[]): Row {
   const valuesOf = (field: 'requestsPerSecond' | 'p50' | 'p99' | 'p999' | 'cpuPer10k') =>
     samples.map((sample) => sample[field]);
@@ -140,15 +103,6 @@ function summarize(title: string, name: string, samples: readonly Sample[]): Row
     p999: median(valuesOf('p999')),
     cpuPer10k: median(valuesOf('cpuPer10k')),
   };
-}
-
-/**
- * Each round has its own order, the same in every run. A contender that leaves its core idle, such as `direct`, slows
- * down the next one, which must not always be the same.
- */
-function shuffleForRound(round: number, participants: readonly RunningContender[]): RunningContender[] {
-  const sortKey = ({ name }: RunningContender) => hash('sha256', `${round} ${name}`);
-  return participants.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
 }
 
 const warmedUp = new Set<string>();
