@@ -6,11 +6,12 @@ import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/ins
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
-import { logConsoleLines } from './observability/console-lines.ts';
 import { createMetrics } from './observability/metrics.ts';
+import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { choosePort } from './runtime/choose-port.ts';
+import { logConsoleLines } from './runtime/console-lines.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
@@ -18,7 +19,7 @@ import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.t
 import { createPrimary } from './workers/primary.ts';
 
 const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) => {
-  logConsoleLines(log);
+  logConsoleLines(log, printedLines);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
   await choosePort(publicEndpoint(config));

@@ -1,16 +1,20 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { parseRequestId } from './access-log.ts';
+import { unavailabilityOf } from './database/database-error.ts';
 import { PetsError } from './errors.ts';
+import { createFailureLog } from './failure-log.ts';
 import { invalidUtf8, tooManyValues } from './pets/pet-routes.ts';
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
+  const logFailure = createFailureLog(log);
   return function renderError(thrown, req, res, _next) {
     const error = toPetsError(thrown);
     if (error.status >= 500) {
       const requestId = parseRequestId(req.headers['x-request-id']);
-      log.error({ requestId, code: error.code, err: error.cause }, error.message);
+      if (unavailabilityOf(error.cause) !== undefined) logFailure({ requestId, error });
+      else log.error({ requestId, code: error.code, err: error.cause }, error.message);
     }
     if (res.headersSent) {
       res.destroy();

@@ -10,6 +10,7 @@ import { addDemoPets } from './demo-pets.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { loadPublicKeys } from './internal-token-keys.ts';
 import { createVerifyToken } from './internal-token.ts';
+import { logConsoleLines } from './runtime/console-lines.ts';
 import { createDrain } from './runtime/drain.ts';
 import { errorMessage } from './runtime/error-message.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
@@ -22,6 +23,7 @@ const databaseTimeoutMs = 1000;
 const now = () => Date.now();
 
 const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
+  logConsoleLines(log);
   // The port first: if it is taken, neither keys nor a database are touched. Until `open`, requests get 503.
   const service = createPetsService();
   const server = createHttpServer(service.app, config.timeouts);

@@ -43,8 +43,7 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
           route,
           status,
           keyId: caller?.id,
-          // Nothing else identifies a client without a key.
-          address: caller === undefined ? addressGroup(clientAddress(req)) : undefined,
+          address: addressGroup(clientAddress(req)),
           plan: caller?.plan,
           decision,
           code: errorCode,

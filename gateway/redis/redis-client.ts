@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
-import { createLogThrottle } from '../observability/log-throttle.ts';
+import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';

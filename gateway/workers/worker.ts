@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
 import { createInstance } from '../instance.ts';
-import { logConsoleLines } from '../observability/console-lines.ts';
 import { createMetrics } from '../observability/metrics.ts';
+import { printedLines } from '../observability/printed-lines.ts';
 import { createRequestLog } from '../observability/request-log.ts';
+import { logConsoleLines } from '../runtime/console-lines.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { createLog, type Log } from '../runtime/log.ts';
 import type { Service } from '../service.ts';
@@ -42,7 +43,7 @@ async function start({ config, privateKeyPem }: StartMessage): Promise<Service> 
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
   logging = createLog('gateway', config.logLevel);
   const log = logging.log.child({ worker: worker?.id });
-  logConsoleLines(log);
+  logConsoleLines(log, printedLines);
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),

@@ -150,6 +150,25 @@ describe('a PostgreSQL outage', { tags: ['postgresql'] }, () => {
     expect(await database()).toBe('ok');
   });
 
+  test('an outage is logged with its cause once, and not for each request', async () => {
+    const before = service.output().length;
+    await postgres.kill();
+    const failed = await Promise.all(Array.from({ length: 50 }, list));
+    expect(failed.map(({ status }) => status)).toEqual(failed.map(() => 503));
+    const lines = () =>
+      service
+        .output()
+        .slice(before)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { err?: unknown; status?: number });
+    await expect.poll(() => lines().filter(({ status }) => status === 503).length).toBe(failed.length);
+    // One of a request, and one of the health check.
+    expect(lines().filter(({ err }) => err !== undefined).length).toBeLessThanOrEqual(2);
+    await postgres.restart();
+    await expect.poll(async () => (await list()).status).toBe(200);
+  });
+
   test('paused: requests get 503 instead of hanging, and succeed after it resumes', async () => {
     await list();
     await postgres.pause();

@@ -91,6 +91,7 @@ describe('observability of an instance', () => {
         route: '/v1/pets',
         status: 200,
         keyId: id,
+        address: '127.0.0.1',
         plan: 'pro',
         decision: 'allowed',
         bytes: number,
