@@ -8,6 +8,7 @@ import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
+import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createAuditLog, type RecordChange } from './redis/record-change.ts';
@@ -24,6 +25,7 @@ export interface RedisState {
   gate: RedisGate;
   plans: Plans;
   banPolicy: LiveBanPolicy;
+  usagePolicy: LiveUsagePolicy;
   instances: Instances;
   local: LocalQuota;
   outageUsage: OutageUsage;
@@ -62,12 +64,16 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   const outageUsage = createOutageUsage({ redis, log, now: clock.now });
   const plans = createPlans({ redis, invalidValues, now });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
+  const usagePolicy = createLiveUsagePolicy({ redis, invalidValues });
   const hotKeys = createHotKeys({ redis, now });
   const instances = createInstances({ redis, enforced, now: clock.now });
 
   function enforced(): EnforcedSettings {
-    const [own, bans] = [plans.enforced(), banPolicy.enforced()];
-    return { known: { ...own.known, ...bans.known }, defaults: { ...own.defaults, ...bans.defaults } };
+    const settings = [plans.enforced(), banPolicy.enforced(), usagePolicy.enforced()];
+    return {
+      known: Object.assign({}, ...settings.map(({ known }) => known)),
+      defaults: Object.assign({}, ...settings.map(({ defaults }) => defaults)),
+    };
   }
 
   metrics.localMode.set(1);
@@ -81,7 +87,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh()]);
+    await Promise.all([plans.refresh(), banPolicy.refresh(), usagePolicy.refresh()]);
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }
@@ -155,6 +161,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     gate,
     plans,
     banPolicy,
+    usagePolicy,
     instances,
     local,
     outageUsage,

@@ -15,10 +15,10 @@ Four ARGV for each request:
   1  rev of the record that the caller knows, or -1 for any
   2  limit of the minute window
   3  limit of the day
-  4  ban policy, seven numbers separated by spaces, in one argument because most requests do not need it: strikes that
+  4  policies, eight numbers separated by spaces, in one argument because most requests do not need it: strikes that
      lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
      first refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest
-     ban in ms; time without a ban after which the next one is a first one again, in ms
+     ban in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
   {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
@@ -34,7 +34,7 @@ local today = utcDate(dayNumber)
 
 local function parsePolicy(text)
   local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs =
-    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) %d+$')
   return {
     strikes = tonumber(strikes),
     perLimit = tonumber(perLimit),
