@@ -1,5 +1,7 @@
 import { describeIssues } from '../config/describe-issues.ts';
-import { usagePolicySchema } from '../quota/usage-policy.ts';
+import { defaultUsagePolicy, usagePolicySchema } from '../quota/usage-policy.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -49,6 +51,15 @@ export function createUsageRetentionStore({
       return { before, after: days };
     },
   };
+}
+
+/** @returns the retention, or the default if none is set or it is invalid */
+export async function readRetentionDays(redis: RedisClient): Promise<number> {
+  const fields = await redis.hgetall(redisKeys.usagePolicy).catch((error: unknown) => {
+    if (isWrongType(error)) return {};
+    throw error;
+  });
+  return (usagePolicySchema.safeParse(fields).data ?? defaultUsagePolicy).retentionDays;
 }
 
 function parse(fields: Record<string, string>, problem: string): number {
