@@ -27,27 +27,43 @@ export async function readUsageMonth(redis: RedisClient, monthKey: string): Prom
   return fields;
 }
 
-/**
- * Reads each day of a range, oldest first, by one Redis command for each month.
- * @param first number of the first day since the Unix epoch
- * @param last number of the last day, included
- */
+/** A range of days, as numbers of days since the Unix epoch. */
+export interface DayRange {
+  first: number;
+  /** Included. */
+  last: number;
+  /** The oldest day that is kept: earlier ones count as unused, also if they are not deleted yet. */
+  oldest: number;
+}
+
+/** Reads each day of a range, oldest first, by one Redis command for each month. */
 export async function readUsageDays(
   redis: RedisClient,
   keyHash: string,
-  { first, last }: { first: number; last: number },
+  { first, last, oldest }: DayRange,
 ): Promise<DayUsage[]> {
-  const dates = Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => utcDate(first + index));
-  const names = [...new Set(dates.map(monthOf))];
   const months = new Map(
     await Promise.all(
-      names.map(async (month): Promise<[string, MonthFields]> => [
+      monthsOf(Math.max(first, oldest), last).map(async (month): Promise<[string, MonthFields]> => [
         month,
         await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month)),
       ]),
     ),
   );
-  return dates.map((date) => dayUsage(months.get(monthOf(date)) ?? new Map(), date));
+  return datesOf(first, last).map((date, index) =>
+    dayUsage((first + index >= oldest && months.get(monthOf(date))) || unused, date),
+  );
+}
+
+const unused: MonthFields = new Map();
+
+function datesOf(first: number, last: number): string[] {
+  return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => utcDate(first + index));
+}
+
+/** @returns months as YYYYMM, in order */
+export function monthsOf(first: number, last: number): string[] {
+  return [...new Set(datesOf(first, last).map(monthOf))];
 }
 
 const monthOf = (date: string) => date.slice(0, 6);

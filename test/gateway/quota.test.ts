@@ -36,7 +36,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
   /** Sum of all days, because the test may run across midnight. */
   const dayCount = async (keyHash: string) => {
     const today = dayNumberOf(Date.now());
-    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today });
+    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
     return days.reduce((sum, { served }) => sum + served, 0);
   };
 

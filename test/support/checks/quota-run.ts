@@ -463,7 +463,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       strikes: usage.strikes,
     }).toEqual({ minuteUsed, dayUsage, strikes });
     const today = dayNumberOf(nowMs);
-    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today });
+    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
     expect(days.map(({ served }) => served)).toEqual(
       [-1, 0].map((ago) => model.servedOn(modelDay(nowMs) + ago)),
     );
