@@ -16,39 +16,36 @@ interface UsageOptions extends JsonOption {
 }
 
 export function usageCommand(): Command {
-  return (
-    new Command('usage')
-      .description('requests of a key in both windows, its strikes and its ban')
-      .argument('<id>')
-      .addOption(
-        new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
-          .argParser(countArgument(maxRetentionDays + 1))
-          .conflicts('day'),
-      )
-      .option('--day <date>', 'use of one UTC date instead', dayArgument)
-      .addOption(jsonOption())
-      // `--json` and `--days` after the name of a command below belong to that command.
-      .enablePositionalOptions()
-      .addCommand(usageExportCommand())
-      .addCommand(usageRetentionCommand())
-      .action(async (id: string, { json, ...wanted }: UsageOptions) => {
-        if (wanted.days !== undefined) return printLastDays(id, wanted.days, json);
-        if (wanted.day !== undefined) return printDay(id, wanted.day, json);
-        const { policy, usage } = await withRedis(async (session) => {
-          const reader = await createUsageReader(session);
-          return { policy: reader.policy, usage: await reader.read(id) };
-        });
-        if (json) return printJson(usage);
-        const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
-        printFields({
-          ...key,
-          minute: describeWindow(minute),
-          day: describeWindow(day),
-          strikes: describeStrikes(strikes, strikesToBan, policy),
-          ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
-        });
-      })
-  );
+  return new Command('usage')
+    .description('requests of a key in both windows, its strikes and its ban')
+    .argument('<id>')
+    .addOption(
+      new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
+        .argParser(countArgument(maxRetentionDays + 1))
+        .conflicts('day'),
+    )
+    .option('--day <date>', 'use of one UTC date instead', dayArgument)
+    .addOption(jsonOption())
+    .enablePositionalOptions()
+    .addCommand(usageExportCommand())
+    .addCommand(usageRetentionCommand())
+    .action(async (id: string, { json, ...wanted }: UsageOptions) => {
+      if (wanted.days !== undefined) return printLastDays(id, wanted.days, json);
+      if (wanted.day !== undefined) return printDay(id, wanted.day, json);
+      const { policy, usage } = await withRedis(async (session) => {
+        const reader = await createUsageReader(session);
+        return { policy: reader.policy, usage: await reader.read(id) };
+      });
+      if (json) return printJson(usage);
+      const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
+      printFields({
+        ...key,
+        minute: describeWindow(minute),
+        day: describeWindow(day),
+        strikes: describeStrikes(strikes, strikesToBan, policy),
+        ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
+      });
+    });
 }
 
 function describeStrikes(strikes: number, toBan: number | null, policy: BanPolicy | undefined): string {

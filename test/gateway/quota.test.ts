@@ -122,6 +122,8 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
+    // The script's hash, the number of keys, five keys and four arguments.
+    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([12]));
     // All other commands come from timers: settings and heartbeats, twice a second at any load.
     const others = new Set(
       sent().flatMap(({ args }) =>
