@@ -68,7 +68,7 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, hotKeys, invalidValues, log, metrics, now } = dependencies;
+  const { redis, gate, plans, invalidValues, log, metrics, now } = dependencies;
   const api = loadApiDescription();
   const { basePath } = api;
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
@@ -105,7 +105,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       answerOptions({ api, addressLimit, now }),
       underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePath, enforceQuota({ apiKeys, quota, refuseAnonymous, hotKeys, metrics })),
+      underPath(basePath, enforceQuota({ ...dependencies, apiKeys, quota, refuseAnonymous })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),

@@ -24,6 +24,7 @@ const catalogue = {
     'This path does not support the request method. The Allow header lists those it does.',
   ],
   bad_request: [400, 'The request is not valid HTTP.'],
+  invalid_request: [400, 'A parameter of the request is invalid.'],
   headers_too_large: [431, 'The request headers are too large.'],
   payload_too_large: [413, 'The request body is larger than 1 MiB.'],
   request_timeout: [408, 'The request did not arrive in time.'],

@@ -91,7 +91,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       status: status(),
       redis: state.gate.open ? 'ok' : 'unavailable',
       upstreams: Object.fromEntries(upstreams.targets.map(({ origin, state }) => [origin, state])),
-      unreportedRequests: state.outageUsage.pending(),
+      unreportedRequests: state.usageReports.pending(),
     }),
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),

@@ -6,8 +6,9 @@ import { convertFirstBanPolicy, createLiveBanPolicy, type LiveBanPolicy } from '
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { createOutageUsage, type OutageUsage } from './quota/outage-usage.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
+import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
+import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createAuditLog, type RecordChange } from './redis/record-change.ts';
@@ -24,9 +25,10 @@ export interface RedisState {
   gate: RedisGate;
   plans: Plans;
   banPolicy: LiveBanPolicy;
+  usagePolicy: LiveUsagePolicy;
   instances: Instances;
   local: LocalQuota;
-  outageUsage: OutageUsage;
+  usageReports: UsageReports;
   hotKeys: HotKeys;
   invalidValues: InvalidValues;
   /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
@@ -39,6 +41,8 @@ export interface RedisState {
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
 const hotKeysReportMs = 2000;
+/** Maximum delay of refused requests in the record of use, and what a killed process loses of them. */
+const usageReportMs = 5000;
 /** No request depends on the indexes, only operators do. */
 const indexCheckMs = 5000;
 
@@ -59,15 +63,19 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   });
   const clock = createRedisClock({ redis, now });
   const local = createLocalQuota({ now: clock.now });
-  const outageUsage = createOutageUsage({ redis, log, now: clock.now });
   const plans = createPlans({ redis, invalidValues, now });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
+  const usagePolicy = createLiveUsagePolicy({ redis, invalidValues });
+  const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
   const hotKeys = createHotKeys({ redis, now });
   const instances = createInstances({ redis, enforced, now: clock.now });
 
   function enforced(): EnforcedSettings {
-    const [own, bans] = [plans.enforced(), banPolicy.enforced()];
-    return { known: { ...own.known, ...bans.known }, defaults: { ...own.defaults, ...bans.defaults } };
+    const settings = [plans.enforced(), banPolicy.enforced(), usagePolicy.enforced()];
+    return {
+      known: Object.assign({}, ...settings.map(({ known }) => known)),
+      defaults: Object.assign({}, ...settings.map(({ defaults }) => defaults)),
+    };
   }
 
   metrics.localMode.set(1);
@@ -81,7 +89,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh()]);
+    await Promise.all([plans.refresh(), banPolicy.refresh(), usagePolicy.refresh()]);
     // After the settings were read, so that it publishes what is in force.
     await ignoreWrongTypes([instances.announce()]);
   }
@@ -113,7 +121,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     await convertFirstBanPolicy(redis, recordConversion);
     await refresh();
     started = true;
-    await outageUsage.report();
+    await usageReports.report();
     if (!isPrivate) void logRisks();
   });
 
@@ -128,7 +136,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
       if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
     });
     // Requests may have been decided locally at the very moment in which Redis came back.
-    if (outageUsage.pending() > 0) void outageUsage.report().catch(() => {});
+    if (usageReports.pending() > 0) void usageReports.report().catch(() => {});
   }, refreshMs);
 
   async function checkIndexes(): Promise<void> {
@@ -145,6 +153,10 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (gate.open) void checkIndexes();
   }, indexCheckMs);
 
+  const usageReporter = setInterval(() => {
+    if (gate.open) void usageReports.report().catch(() => {});
+  }, usageReportMs);
+
   const hotKeysReporter = setInterval(() => {
     if (gate.open) void hotKeys.report();
     else hotKeys.clear();
@@ -155,9 +167,10 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     gate,
     plans,
     banPolicy,
+    usagePolicy,
     instances,
     local,
-    outageUsage,
+    usageReports,
     hotKeys,
     invalidValues,
     async waitUntilOpen(timeoutMs) {
@@ -168,12 +181,13 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     async close() {
       clearInterval(refresher);
       clearInterval(hotKeysReporter);
+      clearInterval(usageReporter);
       clearInterval(indexChecker);
       if (gate.open) {
         await instances.leave();
-        await outageUsage.report().catch(() => {});
+        await usageReports.report().catch(() => {});
       }
-      const lost = outageUsage.pending();
+      const lost = usageReports.pending();
       if (lost > 0) {
         log.error({ requests: lost }, 'requests served without Redis are lost to the day counters');
       }

@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
+import { GatewayError } from '../errors.ts';
 import { sendJson } from '../http/send-response.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
 import type { LookUpUsage } from '../quota/usage-lookup.ts';
@@ -27,7 +28,10 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
 
   async function respond(req: Request, res: Response): Promise<void> {
     setDecision(res, 'free');
-    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), lookUpUsage);
+    const days = parseDays(req.query['days']);
+    const current = await withCurrentRecord(apiKeys, callerOf(res.locals), (caller) =>
+      lookUpUsage(caller, days),
+    );
     if (current.outcome === 'refused') {
       delete res.locals.caller;
       return refuseAnonymous(req, res, current.error);
@@ -39,14 +43,31 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     // An error about the request carries the caller's own limits, as everywhere.
     assertWellFormed(req);
     assertSmallBody(req);
+    if (days === undefined) {
+      throw new GatewayError('invalid_request', {
+        message: `days must be a whole number from 1 to ${maxDays}.`,
+      });
+    }
     const body = {
       plan: caller.plan,
       minute: windowJson(minute, nowMs),
       day: windowJson(day, nowMs),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
+      // Left out if undefined.
+      days: usage.days,
     };
     sendJson(res, 200, res.locals.headers, JSON.stringify(body));
   }
+}
+
+/** A client that wants more asks its operator. */
+const maxDays = 90;
+
+/** @returns 0 if the parameter is absent, undefined if it is invalid */
+function parseDays(text: unknown): number | undefined {
+  if (text === undefined) return 0;
+  if (typeof text !== 'string' || !/^[1-9]\d?$/.test(text)) return undefined;
+  return Number(text) <= maxDays ? Number(text) : undefined;
 }
 
 function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {

@@ -7,6 +7,7 @@ import type { HotKeys } from '../quota/hot-keys.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
+import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { callerOf, setDecision } from './request-context.ts';
@@ -16,6 +17,7 @@ interface EnforceQuotaDependencies {
   quota: Quota;
   refuseAnonymous: RefuseAnonymous;
   hotKeys: HotKeys;
+  usageReports: Pick<UsageReports, 'addRefused'>;
   metrics: Metrics;
 }
 
@@ -24,7 +26,7 @@ const keyBanned = new GatewayError('api_key_banned');
 
 /** Counts the request against the caller's quotas and sets the rate limit headers. Refuses it if a quota is used up. */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
-  const { apiKeys, quota, refuseAnonymous, hotKeys, metrics } = dependencies;
+  const { apiKeys, quota, refuseAnonymous, hotKeys, usageReports, metrics } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
   async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
@@ -46,6 +48,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     }
     observeDecision(metrics, caller.plan, decision);
     hotKeys.count(caller.id, decision.outcome !== 'allowed');
+    if (decision.outcome !== 'allowed') usageReports.addRefused(caller.keyHash, decision.nowMs);
     setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.

@@ -5,6 +5,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { readRetentionDays } from './usage-retention-store.ts';
 
 export interface ActiveBan {
   /** Id of the API key. */
@@ -79,7 +80,7 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const endsAt = new Date(now() + durationMs).toISOString();
       const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
       await audit({ action: 'bans.add', target: id, before, after });
-      await redis.setBan(redisKeys.ban(keyHash), redisKeys.violations(keyHash), reason, durationMs);
+      await redis.setBan(...banKeys(keyHash), reason, durationMs, await readRetentionDays(redis));
       await indexBan(redis, id, now() + durationMs, now());
       const found = await find(keyHash);
       if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
@@ -89,11 +90,15 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const { keyHash, ban } = await describe(id);
       if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
       await audit({ action: 'bans.lift', target: id, before: ban, after: null });
-      await redis.del(redisKeys.ban(keyHash), redisKeys.violations(keyHash));
+      await redis.liftBan(...banKeys(keyHash), await readRetentionDays(redis));
       await redis.zrem(redisKeys.bans, id);
       return ban;
     },
   };
+}
+
+function banKeys(keyHash: string): [ban: string, violations: string] {
+  return [redisKeys.ban(keyHash), redisKeys.violations(keyHash)];
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

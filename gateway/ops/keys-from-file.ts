@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { SingleBar } from 'cli-progress';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { createApiKeyStore, type ApiKeyStore, type NewApiKey } from '../operations/api-key-store.ts';
@@ -10,6 +9,7 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
 import { print, printJsonArray } from './output.ts';
+import { withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 
 const batchSize = 100;
@@ -22,18 +22,13 @@ const columns = ['name', 'plan', 'expires', 'minute', 'day'];
  */
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
   const wanted = parseFile(await readText(path));
-  const bar = new SingleBar({ format: '{bar} {value} of {total} keys', stream: process.stderr });
   await withChanges(who, async (session) => {
     const store = createApiKeyStore(session);
     await checkAll(store, wanted);
-    bar.start(wanted.length, 0);
-    try {
-      const issued = issueAll(store, wanted, session, (count) => bar.update(count));
-      if (json) await printJsonArray(issued);
-      else await printCsv(issued);
-    } finally {
-      bar.stop();
-    }
+    await withProgress('keys', wanted.length, (onProgress) => {
+      const issued = issueAll(store, wanted, session, onProgress);
+      return json ? printJsonArray(issued) : printCsv(issued);
+    });
   });
 }
 

@@ -21,6 +21,8 @@ import { usageCommand } from './usage.ts';
  */
 const program = new Command('ops')
   .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
+  // An option after the name of a command belongs to that command (usage.ts has some, and commands below it).
+  .enablePositionalOptions()
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())

@@ -1,16 +1,37 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
-import { jsonOption, type JsonOption } from './options.ts';
+import { maxRetentionDays } from '../quota/usage-policy.ts';
+import { dayArgument } from './day-argument.ts';
+import { countArgument, jsonOption, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
+import { printDay, printLastDays } from './usage-days.ts';
+import { usageExportCommand } from './usage-export.ts';
+import { usageRetentionCommand } from './usage-retention.ts';
+
+interface UsageOptions extends JsonOption {
+  days?: number;
+  day?: number;
+}
 
 export function usageCommand(): Command {
   return new Command('usage')
     .description('requests of a key in both windows, its strikes and its ban')
     .argument('<id>')
+    .addOption(
+      new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
+        .argParser(countArgument(maxRetentionDays + 1))
+        .conflicts('day'),
+    )
+    .option('--day <date>', 'use of one UTC date instead', dayArgument)
     .addOption(jsonOption())
-    .action(async (id: string, { json }: JsonOption) => {
+    .enablePositionalOptions()
+    .addCommand(usageExportCommand())
+    .addCommand(usageRetentionCommand())
+    .action(async (id: string, { json, ...wanted }: UsageOptions) => {
+      if (wanted.days !== undefined) return printLastDays(id, wanted.days, json);
+      if (wanted.day !== undefined) return printDay(id, wanted.day, json);
       const { policy, usage } = await withRedis(async (session) => {
         const reader = await createUsageReader(session);
         return { policy: reader.policy, usage: await reader.read(id) };

@@ -1,11 +1,13 @@
 import { z } from 'zod';
-import { describeIssues } from '../config/describe-issues.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
-import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { defaultUsagePolicy } from './usage-policy.ts';
+import { wholeNumberField } from './whole-number-field.ts';
 
 /**
  * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
@@ -46,15 +48,6 @@ export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimi
   return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 }
 
-const wholeNumber = (max: number, min = 1) =>
-  z
-    .string({ error: 'is missing' })
-    .refine((text) => /^(0|[1-9]\d{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max, {
-      error: `is not a whole number from ${min} to ${max}`,
-      abort: true,
-    })
-    .transform(Number);
-
 const monthSeconds = 30 * 86_400;
 
 const enabled = z
@@ -63,9 +56,9 @@ const enabled = z
 
 /** Lengths of bans, which the first policy had as well. */
 const lengths = {
-  banSeconds: wholeNumber(monthSeconds),
-  maxBanSeconds: wholeNumber(monthSeconds),
-  resetSeconds: wholeNumber(monthSeconds),
+  banSeconds: wholeNumberField(monthSeconds),
+  maxBanSeconds: wholeNumberField(monthSeconds),
+  resetSeconds: wholeNumberField(monthSeconds),
 };
 
 const maxIsLongest = (policy: { banSeconds: number; maxBanSeconds: number }) =>
@@ -75,15 +68,15 @@ const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' }
 export const banPolicySchema = z
   .object({
     enabled,
-    graceSeconds: wholeNumber(3600, 0),
-    strikes: wholeNumber(1_000_000),
+    graceSeconds: wholeNumberField(3600, 0),
+    strikes: wholeNumberField(1_000_000),
     strikesPerLimit: z
       .string({ error: 'is missing' })
       .refine((text) => /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 1000, {
         error: 'is not a number from 0 to 1000 with up to three decimals',
       })
       .transform(Number),
-    windowSeconds: wholeNumber(3600),
+    windowSeconds: wholeNumberField(3600),
     ...lengths,
     violations: z
       .undefined({
@@ -99,8 +92,8 @@ const firstPolicySchema = z
   .object({
     enabled,
     ...lengths,
-    violations: wholeNumber(1000),
-    windowSeconds: wholeNumber(3600),
+    violations: wholeNumberField(1000),
+    windowSeconds: wholeNumberField(3600),
     graceSeconds: z.undefined().optional(),
     strikes: z.undefined().optional(),
     strikesPerLimit: z.undefined().optional(),
@@ -134,77 +127,31 @@ export async function convertFirstBanPolicy(redis: RedisClient, recordChange: Re
   await recordChange({ action: 'policy.convert', target: redisKeys.banPolicy, before, after });
 }
 
-/** Formats the policy for consume.lua: seven numbers, of which the first is 0 for no bans. */
-export function formatScriptArgument(policy: BanPolicy): string {
+/**
+ * Formats the policies for consume.lua: eight numbers, of which the first is 0 for no bans, and the last is the time for
+ * which the use of a key is kept.
+ */
+export function formatScriptArgument(
+  policy: BanPolicy,
+  retentionDays = defaultUsagePolicy.retentionDays,
+): string {
   const { enabled, strikes, strikesPerLimit } = policy;
   const { graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
   const lengths = [graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
-  return [enabled ? strikes : 0, strikesPerLimit, ...lengths.map((seconds) => seconds * 1000)].join(' ');
+  const lengthsMs = lengths.map((seconds) => seconds * 1000);
+  return [enabled ? strikes : 0, strikesPerLimit, ...lengthsMs, retentionDays].join(' ');
 }
 
-export interface LiveBanPolicy {
-  current(): BanPolicy;
-  /** The policy as consume.lua expects it. Made when the policy is read, and not for each request. */
-  scriptArgument(): string;
-  /**
-   * Reads the policy again. Never rejects: an unreadable or invalid policy leaves the last valid one, or that of another
-   * gateway.
-   */
-  refresh(): Promise<void>;
-  /** The policy in force by its Redis key: the last valid one, or the default if there was none yet. */
-  enforced(): { known: SettingsByKey; defaults: SettingsByKey };
-}
+export type LiveBanPolicy = LiveSetting<BanPolicy>;
 
-interface LiveBanPolicyDependencies {
+export function createLiveBanPolicy(dependencies: {
   redis: RedisClient;
   invalidValues: InvalidValues;
-}
-
-export function createLiveBanPolicy({ redis, invalidValues }: LiveBanPolicyDependencies): LiveBanPolicy {
-  let current: BanPolicy = defaultBanPolicy;
-  let argument = formatScriptArgument(current);
-  /** Whether the policy comes from Redis or another gateway. */
-  let known = false;
-
-  function use(policy: BanPolicy): void {
-    current = policy;
-    argument = formatScriptArgument(policy);
-    known = true;
-  }
-
-  /** Takes over what another gateway enforces. Never rejects. */
-  async function takeOver(): Promise<void> {
-    const others = await readEnforcedSettings(redis).catch(() => []);
-    for (const settings of others) {
-      const parsed = banPolicySchema.safeParse(settings.known[redisKeys.banPolicy]);
-      if (parsed.success) return use(parsed.data);
-    }
-  }
-
-  function report(issues: string[]): void {
-    const source = known ? 'last_valid' : 'default';
-    invalidValues.report(redisKeys.banPolicy, issues, { enforced: current, source });
-  }
-
-  return {
-    current: () => current,
-    scriptArgument: () => argument,
-    async refresh() {
-      if (!known) await takeOver();
-      let fields: Record<string, string>;
-      try {
-        fields = await redis.hgetall(redisKeys.banPolicy);
-      } catch (error) {
-        if (isWrongType(error)) report(['is not a hash']);
-        return;
-      }
-      const parsed = banPolicySchema.safeParse(fields);
-      if (parsed.success) use(parsed.data);
-      report(parsed.success ? [] : describeIssues(parsed.error));
-    },
-    enforced() {
-      const settings = { [redisKeys.banPolicy]: textFields(current) };
-      return known ? { known: settings, defaults: {} } : { known: {}, defaults: settings };
-    },
-  };
+}): LiveBanPolicy {
+  return createLiveSetting({
+    ...dependencies,
+    key: redisKeys.banPolicy,
+    schema: banPolicySchema,
+    defaultValue: defaultBanPolicy,
+  });
 }

@@ -12,10 +12,12 @@ import type { LiveBanPolicy } from './ban-policy.ts';
 import type { Instances } from './instances.ts';
 import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
-import type { OutageUsage } from './outage-usage.ts';
+import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
 import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { consumeQuota } from './redis-quota.ts';
+import type { LiveUsagePolicy } from './usage-policy.ts';
+import type { UsageReports } from './usage-reports.ts';
 
 export interface Quota {
   /**
@@ -30,9 +32,10 @@ interface QuotaDependencies {
   gate: RedisGate;
   plans: Plans;
   banPolicy: LiveBanPolicy;
+  usagePolicy: LiveUsagePolicy;
   instances: Instances;
   local: LocalQuota;
-  outageUsage: OutageUsage;
+  usageReports: UsageReports;
   invalidValues: InvalidValues;
   log: Logger;
   /** Called for each decision that was made without Redis. */
@@ -41,8 +44,9 @@ interface QuotaDependencies {
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, banPolicy, instances, local, outageUsage, invalidValues, log } = dependencies;
+  const { redis, gate, plans, instances, local, usageReports, invalidValues, log } = dependencies;
   const batch = createQuotaBatch({ redis, gate });
+  const policyArgument = createPolicyArgument(dependencies);
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
   /** Hashes of keys whose record the script could not read, such as one of the wrong type. */
@@ -53,7 +57,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   async function decideLocally(caller: Caller): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
     const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count());
-    if (decision.outcome === 'allowed') outageUsage.add(caller.keyHash);
+    if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash);
     return decision;
   }
 
@@ -61,7 +65,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     // The script repairs its counters, so an error is about the record.
     const key = redisKeys.apiKey(caller.keyHash);
     try {
-      const decision = await consumeQuota(batch, caller, limitsOf(caller), banPolicy.scriptArgument());
+      const decision = await consumeQuota(batch, caller, limitsOf(caller), policyArgument());
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;

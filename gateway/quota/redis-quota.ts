@@ -7,7 +7,7 @@ import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 
 /**
  * Decides in one Redis round trip, and counts an allowed request in both windows.
- * @param policyArgument the ban policy as LiveBanPolicy.scriptArgument returns it
+ * @param policyArgument both policies as formatScriptArgument returns them
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(

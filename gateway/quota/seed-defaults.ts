@@ -5,6 +5,7 @@ import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings, type DefaultSetting } from '../redis/seed-settings.ts';
 import { defaultBanPolicy } from './ban-policy.ts';
+import { defaultUsagePolicy } from './usage-policy.ts';
 
 /** Gateways announce themselves twice a second. */
 const otherHeartbeatMs = 750;
@@ -22,10 +23,16 @@ const defaults: DefaultSetting[] = [
     action: 'policy.seed',
     target: redisKeys.banPolicy,
   },
+  {
+    key: redisKeys.usagePolicy,
+    fields: textFields(defaultUsagePolicy),
+    action: 'usage.seed',
+    target: redisKeys.usagePolicy,
+  },
 ];
 
 /**
- * Writes the defaults of plans and ban policy that were never set, if no gateway runs (seed-settings.ts).
+ * Writes the defaults of plans, ban policy and usage policy that were never set, if no gateway runs (seed-settings.ts).
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
  */

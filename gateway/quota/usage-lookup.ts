@@ -7,28 +7,36 @@ import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { LiveBanPolicy } from './ban-policy.ts';
 import { knownLimits } from './known-limits.ts';
 import { lookupLimitHeaders, retryAfter } from './rate-limit-headers.ts';
+import { readUsageDays, type DayUsage } from './usage-days.ts';
+import type { LiveUsagePolicy } from './usage-policy.ts';
 import { readUsage, type Usage } from './usage.ts';
+import { dayNumberOf } from './utc-day.ts';
+
+/** A key's use of its quotas, and of a number of days if they were asked for. */
+export type LookedUpUsage = Usage & { days?: DayUsage[] };
 
 /**
+ * @param days number of days, today included
  * @returns undefined if the caller's record has changed since it was read
  * @throws GatewayError rate_limit_exceeded after too many look-ups, service_unavailable while Redis is unavailable
  */
-export type LookUpUsage = (caller: Caller) => Promise<Usage | undefined>;
+export type LookUpUsage = (caller: Caller, days?: number) => Promise<LookedUpUsage | undefined>;
 
 interface UsageLookupDependencies {
   redis: RedisClient;
   gate: RedisGate;
   plans: Plans;
   banPolicy: LiveBanPolicy;
+  usagePolicy: LiveUsagePolicy;
   now: () => number;
 }
 
 /** Limit of each key on each instance: a look-up costs no quota, so something else has to bound its cost. */
 const lookupsPerSecond = 10;
 
-/** Reads a key's usage for its owner, by one Redis command, which also confirms the record. */
+/** Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for each month. */
 export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
-  const { redis, gate, plans, banPolicy, now } = dependencies;
+  const { redis, gate, plans, banPolicy, usagePolicy, now } = dependencies;
   const lookups = new RateLimiterMemory({ points: lookupsPerSecond, duration: 1 });
 
   async function countLookup(keyHash: string): Promise<void> {
@@ -44,15 +52,23 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
     }
   }
 
-  return async function lookUpUsage(caller) {
-    await countLookup(caller.keyHash);
+  async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
     const { keyHash, rev } = caller;
-    const limits = knownLimits(plans, caller);
+    const options = { keyHash, rev, limits: knownLimits(plans, caller), banPolicy: banPolicy.current() };
+    const usage = await gate.send(() => readUsage(redis, options));
+    if (usage === undefined || days === 0) return usage;
+    const today = dayNumberOf(usage.nowMs);
+    const oldest = today - usagePolicy.current().retentionDays;
+    const range = { first: today - days + 1, last: today, oldest };
+    return { ...usage, days: await gate.send(() => readUsageDays(redis, keyHash, range)) };
+  }
+
+  return async function lookUpUsage(caller, days = 0) {
+    await countLookup(caller.keyHash);
     try {
-      return await gate.send(() =>
-        readUsage(redis, { keyHash, rev, limits, banPolicy: banPolicy.current() }),
-      );
+      return await read(caller, days);
     } catch (error) {
+      if (error instanceof GatewayError) throw error;
       const headers = error instanceof RedisUnavailable ? { 'Retry-After': '1' } : {};
       throw new GatewayError('service_unavailable', { cause: error, headers });
     }

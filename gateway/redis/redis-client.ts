@@ -16,9 +16,9 @@ const script = (name: string) => readFileSync(new URL(`scripts/${name}`, import.
 const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
-/** Lua scripts in Redis have no imports: the outcomes, clock.lua and bans.lua are put before scripts that use them. */
+/** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
 export const withPrelude = (name: string) =>
-  `${outcomeTable}${script('clock.lua')}${script('bans.lua')}${script(name)}`;
+  `${outcomeTable}${script('clock.lua')}${script('usage.lua')}${script('bans.lua')}${script(name)}`;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -26,10 +26,14 @@ declare module 'ioredis' {
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
     /** read-usage-5.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
-    /** add-day-usage-2.lua */
-    addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** add-usage-2.lua */
+    addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
+    /** read-usage-month-1.lua: pairs of field and value. */
+    readUsageMonth(monthKey: string): Result<string[], Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
+    /** lift-ban-2.lua */
+    liftBan(banKey: string, violationsKey: string, retentionDays: number): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** change-record-1.lua */
@@ -40,8 +44,10 @@ declare module 'ioredis' {
 const scripts = {
   consumeQuota: { lua: withPrelude('consume.lua') },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
-  addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
+  addUsage: { numberOfKeys: 2, lua: withPrelude('add-usage-2.lua') },
+  readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
+  liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
 };

@@ -19,8 +19,10 @@ export const redisKeys = {
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
-  /** String with expiry: marks one report of locally served requests as added to the day counter. */
-  dayReport: (keyHash: string, reportId: string) => `gw:day-report:{${keyHash}}:${reportId}`,
+  /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
+  dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
+  /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */
+  usageMonth: (keyHash: string, month: string) => `gw:usage:{${keyHash}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
   bans: 'gw:bans',
   /** Sorted set with expiry: requests of the busiest keys in ten seconds. All share a hash slot, for ZUNION. */
@@ -35,6 +37,8 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
+  /** Hash: how long the use of keys is kept (usage-policy.ts). */
+  usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its SHA-256. */
   apiKeyIds: 'gw:key-ids',
   /** Sorted set: ids of all API keys by time of creation. */

@@ -285,6 +285,8 @@ for (const { name, start, tags } of storeKinds)
     test('getUsage: 200, 400, 401, 408, 413, 417, 431', async () => {
       const response = await send(url('/usage'), { key });
       contract.check('getUsage', response);
+      contract.check('getUsage', await send(url('/usage?days=3'), { key }));
+      contract.check('getUsage', await send(url('/usage?days=0'), { key }));
       expect(response.json).toMatchObject({ plan: 'business', minute: { limit: 1000 }, bannedUntil: null });
       const withoutHost = `GET /v1/usage HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`;
       contract.check('getUsage', await rawResponse(withoutHost));

@@ -268,6 +268,7 @@ describe('settings that were never set', { tags: ['redis-server'], timeout: 60_0
       'plans.seed business',
       'plans.seed anonymous',
       'policy.seed gw:ban-policy',
+      'usage.seed gw:usage-policy',
       'policy.set gw:ban-policy',
     ]);
     expect(entries[1]).toMatchObject({ before: null, after: { minute: '300', day: '10000' } });

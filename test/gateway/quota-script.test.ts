@@ -12,7 +12,7 @@ const args = (minute: number, rev = -1): QuotaArguments => [
   String(rev),
   String(minute),
   '1000',
-  '60 1 10000 60000 60000 3600000 86400000',
+  '60 1 10000 60000 60000 3600000 86400000 400',
 ];
 const identity = (reply: readonly number[]) => reply;
 const { limited, allowed, stale } = scriptOutcome;

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readUsageDays } from '../../gateway/quota/usage-days.ts';
+import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -33,11 +35,9 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
   const pets = (index: number) => `${gateways[index % gateways.length]?.url}/v1/pets`;
   /** Sum of all days, because the test may run across midnight. */
   const dayCount = async (keyHash: string) => {
-    const counters = await redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
-    return (await Promise.all(counters.map((key) => redis.get(key)))).reduce(
-      (sum, count) => sum + Number(count),
-      0,
-    );
+    const today = dayNumberOf(Date.now());
+    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
+    return days.reduce((sum, { served }) => sum + served, 0);
   };
 
   test('of 2,000 concurrent requests with a Free key exactly 60 are served and counted', async () => {
@@ -122,6 +122,8 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
+    // The script's hash, the number of keys, five keys and four arguments.
+    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([12]));
     // All other commands come from timers: settings and heartbeats, twice a second at any load.
     const others = new Set(
       sent().flatMap(({ args }) =>
@@ -130,7 +132,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     );
     for (const command of others) {
       expect(command).toMatch(
-        /^(hmget gw:plan:|hgetall gw:ban-policy|(z\w+|expire) gw:(instances?|\{busy\})|type gw:|(ping|time) )/,
+        /^(hmget gw:plan:|hgetall gw:(ban|usage)-policy|(z\w+|expire) gw:(instances?|\{busy\})|type gw:|(ping|time) )/,
       );
     }
   });

@@ -35,7 +35,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       statuses.push((await send(`${gateway.url}/v1/pets`, { key })).status);
     }
     expect(statuses).toEqual([200, 200, 429]);
-    expect((await send(`${gateway.url}/v1/usage`, { key })).status).toBe(200);
+    expect((await send(`${gateway.url}/v1/usage?days=30`, { key })).status).toBe(200);
     expect((await send(`${gateway.url}/v1/pets`)).status).toBe(401);
     // Busy keys are reported every two seconds.
     await expect.poll(() => kit.redis.keys('gw:{busy}:*')).not.toEqual([]);
@@ -58,6 +58,9 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       ['keys', 'import', file],
       ['keys', 'reindex'],
       ['usage', id],
+      ['usage', id, '--days', '30'],
+      ['usage', 'export', '--from', '2026-11-01'],
+      ['usage', 'retention', '--days', '500'],
       ['top'],
       ['bans', 'add', id, '--for', '1h', '--reason', 'flood'],
       ['bans', 'list'],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -75,6 +76,77 @@ describe('GET /v1/usage', () => {
     expect(Date.parse(bannedUntil) / 1000).toBe(Number(response.header('X-RateLimit-Reset')));
     expect(response.header('X-RateLimit-Remaining')).toBe('0');
     expect(response.header('Retry-After')).toBeUndefined();
+  });
+
+  test('shows the use of each of the last days, today last', async () => {
+    const { key, keyHash } = await kit.issue({ plan: 'free', minute: 2 });
+    const dayOf = (nowMs: number, ago: number) => utcDate(dayNumberOf(nowMs) - ago);
+    const nowMs = Date.now();
+    const [today, before] = [dayOf(nowMs, 0), dayOf(nowMs, 2)];
+    await kit.redis.hset(redisKeys.usageMonth(keyHash, before.slice(0, 6)), {
+      plan: 'pro',
+      [`p${before.slice(6)}`]: 'pro',
+      [before.slice(6)]: 17,
+      [`b${before.slice(6)}`]: 60,
+    });
+    for (let index = 0; index < 5; index += 1) await pets(key);
+    const days = async (count: number) => {
+      const response = await send(`${kit.gateway.url}/v1/usage?days=${count}`, { key });
+      expect(response.status).toBe(200);
+      return (response.json as { days: object[] }).days;
+    };
+    const iso = (date: string) => `${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}`;
+    const none = { plan: null, served: 0, refused: 0, bannedSeconds: 0 };
+    const expected = [
+      { ...none, date: iso(before), plan: 'pro', served: 17, bannedSeconds: 60 },
+      { ...none, date: iso(dayOf(nowMs, 1)) },
+      { ...none, date: iso(today), plan: 'free', served: 2, refused: 3 },
+    ];
+    // Refused requests are reported every five seconds.
+    await expect.poll(() => days(3), { interval: 300, timeout: 9000 }).toEqual(expected);
+    const ninety = await days(90);
+    expect(ninety).toHaveLength(90);
+    expect(ninety.slice(-3)).toEqual(expected);
+    expect(await days(1)).toEqual(expected.slice(-1));
+    // It costs no quota, and the body without the parameter is as before.
+    expect(Object.keys((await usage(key)).json as object)).toEqual(['plan', 'minute', 'day', 'bannedUntil']);
+    expect((await usage(key)).json).toMatchObject({ minute: { used: 2 }, day: { used: 2 } });
+  });
+
+  test.each(['days=0', 'days=91', 'days=', 'days=030', 'days=1.0', 'days=x', 'days=1&days=1'])(
+    'refuses ?%s, names the parameter and shows the limits of the key',
+    async (query) => {
+      const { key } = await kit.issue({ plan: 'pro' });
+      const response = await send(`${kit.gateway.url}/v1/usage?${query}`, { key });
+      expect(response.status).toBe(400);
+      expect(response.json).toEqual({
+        code: 'invalid_request',
+        message: 'days must be a whole number from 1 to 90.',
+        status: 400,
+      });
+      expect(response.header('X-RateLimit-Remaining')).toBe('300');
+    },
+  );
+
+  test('does not show days that are older than the retention', async () => {
+    const { key, keyHash } = await kit.issue();
+    const [today, before] = [1, 3].map((ago) => utcDate(dayNumberOf(Date.now()) - ago));
+    for (const date of [today, before]) {
+      if (date === undefined) continue;
+      await kit.redis.hset(redisKeys.usageMonth(keyHash, date.slice(0, 6)), date.slice(6), 9);
+    }
+    const served = async () =>
+      (
+        (await send(`${kit.gateway.url}/v1/usage?days=4`, { key })).json as { days: { served: number }[] }
+      ).days.map((day) => day.served);
+    expect(await served()).toEqual([9, 0, 9, 0]);
+    await kit.redis.hset(redisKeys.usagePolicy, 'retentionDays', 2);
+    await expect.poll(served, { interval: 300 }).toEqual([0, 0, 9, 0]);
+    // An invalid value leaves the last valid one in force.
+    await kit.redis.hset(redisKeys.usagePolicy, 'retentionDays', '1e3');
+    await expect.poll(kit.gateway.output).toContain('retentionDays is not a whole number from 1 to 4000');
+    expect(await served()).toEqual([0, 0, 9, 0]);
+    await kit.redis.hset(redisKeys.usagePolicy, 'retentionDays', 400);
   });
 
   test('refuses revoked keys and requests without a key', async () => {

@@ -1,5 +1,5 @@
 --[[
-Put before the scripts that read or set bans, after clock.lua. The violations of a key (hash) hold, besides what consume.lua counts:
+Put before the scripts that read or set bans, after clock.lua and usage.lua. The violations of a key (hash) hold, besides what consume.lua counts:
   ban, banMs  value and length of the ban that was last set by a gateway or the ops command
   wentOn      1 if the key sent requests during that ban
 ]]
@@ -11,8 +11,22 @@ local function wholeMs(ms)
   return string.format('%.0f', ms)
 end
 
--- Sets a ban and its length. The violations are kept for at least keepMs.
-local function setBan(banKey, violationsKey, value, banMs, keepMs)
+-- Takes what is left of a ban from the record of use. One that was set by hand is not in it.
+local function unrecordBan(banKey, violationsKey, retentionDays)
+  local leftMs = redis.call('PTTL', banKey)
+  local value = redis.pcall('GET', banKey)
+  local last = redis.pcall('HMGET', violationsKey, 'ban', 'banMs')
+  if leftMs > 0 and not last.err and last[1] == value then
+    local now = nowMs()
+    addBanSeconds(keyTagOf(banKey), now, now + math.min(leftMs, wholeNumber(last[2])), -1, retentionDays)
+  end
+end
+
+-- Sets a ban in place of any other, its length, and the record of its seconds. The violations are kept for at least keepMs.
+local function setBan(banKey, violationsKey, value, banMs, keepMs, retentionDays)
+  unrecordBan(banKey, violationsKey, retentionDays)
+  local now = nowMs()
+  addBanSeconds(keyTagOf(banKey), now, now + banMs, 1, retentionDays)
   redis.call('SET', banKey, value, 'PX', wholeMs(banMs))
   redis.call('HSET', violationsKey, 'ban', value, 'banMs', wholeMs(banMs), 'wentOn', 0)
   if redis.call('PTTL', violationsKey) < keepMs then

@@ -5,7 +5,7 @@ Five KEYS for each request:
   1  record of the API key (hash, field rev)
   2  counter of the open minute window (string, expires when the window ends)
   3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
-     counter has the hash tag of the other keys, and so their slot
+     counter has the hash tag of the other keys, and so their slot. The record of use is derived in the same way (usage.lua)
   4  ban (string, expires when the ban ends)
   5  violations (hash). Besides the fields of bans.lua:
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
@@ -15,17 +15,17 @@ Four ARGV for each request:
   1  rev of the record that the caller knows, or -1 for any
   2  limit of the minute window
   3  limit of the day
-  4  ban policy, seven numbers separated by spaces, in one argument because most requests do not need it: strikes that
+  4  policies, eight numbers separated by spaces, in one argument because most requests do not need it: strikes that
      lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
      first refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest
-     ban in ms; time without a ban after which the next one is a first one again, in ms
+     ban in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
   {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
 
-The table of outcomes, clock.lua and bans.lua are put before this script.
+The table of outcomes, clock.lua, usage.lua and bans.lua are put before this script.
 ]]
 
 local now = nowMs()
@@ -33,8 +33,8 @@ local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
 local function parsePolicy(text)
-  local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs =
-    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs, retentionDays =
+    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
   return {
     strikes = tonumber(strikes),
     perLimit = tonumber(perLimit),
@@ -43,6 +43,7 @@ local function parsePolicy(text)
     banMs = tonumber(banMs),
     maxBanMs = tonumber(maxBanMs),
     resetMs = tonumber(resetMs),
+    retentionDays = tonumber(retentionDays),
   }
 end
 
@@ -52,7 +53,8 @@ local function lastAllowedOf(dayPrefix, dayUsed)
     return string.format('%s:%.0f', today, dayUsed)
   end
   local yesterday = utcDate(dayNumber - 1)
-  return string.format('%s:%.0f', yesterday, wholeNumber(redis.call('MGET', dayPrefix .. ':' .. yesterday)[1]))
+  local used = wholeNumber(redis.call('MGET', dayPrefix .. ':' .. yesterday)[1])
+  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTagOf(dayPrefix), yesterday))
 end
 
 -- Returns the reply for a request during a ban.
@@ -109,7 +111,7 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
     bans = 0
   end
   local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
-  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs))
+  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retentionDays)
   redis.call(
     'HSET', violationsKey,
     'strikes', 0,
@@ -139,6 +141,10 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
   local counters = redis.call('MGET', minuteKey, dayKey)
   local minuteUsed = wholeNumber(counters[1])
   local dayUsed = wholeNumber(counters[2])
+  local dayIsOpen = dayUsed > 0
+  if not dayIsOpen then
+    dayUsed = rolledUp(keyTagOf(dayPrefix), today)
+  end
   local minuteLeft = 60000
   if minuteUsed ~= 0 then
     minuteLeft = redis.call('PTTL', minuteKey)
@@ -160,11 +166,10 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
     else
       redis.call('INCR', minuteKey)
     end
-    if dayUsed == 0 then
-      -- Kept a day longer, so that yesterday's use can be read and late reports be added.
-      redis.call('SET', dayKey, 1, 'EXAT', (dayNumber + 2) * 86400)
-    else
+    if dayIsOpen then
       redis.call('INCR', dayKey)
+    else
+      openDay(keyTagOf(dayPrefix), dayNumber, dayUsed + 1, parsePolicy(policy).retentionDays)
     end
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end

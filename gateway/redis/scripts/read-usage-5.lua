@@ -13,7 +13,7 @@ ARGV[3]  length of the longest ban in ms: that of a ban that was set by hand wit
 Returns {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used, ms to the end of the ban or 0,
 strikes}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
 
-The table of outcomes, clock.lua and bans.lua are put before this script.
+The table of outcomes, clock.lua, usage.lua and bans.lua are put before this script.
 ]]
 
 if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] then
@@ -21,8 +21,13 @@ if ARGV[1] ~= '-1' and (redis.call('HGET', KEYS[1], 'rev') or '0') ~= ARGV[1] th
 end
 
 local now = nowMs()
-local counters = redis.call('MGET', KEYS[2], KEYS[3] .. ':' .. utcDate(dayNumberOf(now)))
+local today = utcDate(dayNumberOf(now))
+local counters = redis.call('MGET', KEYS[2], KEYS[3] .. ':' .. today)
 local minuteUsed = wholeNumber(counters[1])
+local dayUsed = wholeNumber(counters[2])
+if dayUsed == 0 then
+  dayUsed = rolledUp(keyTagOf(KEYS[3]), today)
+end
 local minuteLeft = redis.call('PTTL', KEYS[2])
 if minuteLeft == -1 or minuteLeft > 60000 then
   -- The next request restores the expiry (consume.lua).
@@ -45,4 +50,4 @@ if bannedMs > 0 or bannedMs == -1 then
 else
   bannedMs = 0
 end
-return { outcome.allowed, now, minuteUsed, minuteLeft, wholeNumber(counters[2]), bannedMs, strikes }
+return { outcome.allowed, now, minuteUsed, minuteLeft, dayUsed, bannedMs, strikes }

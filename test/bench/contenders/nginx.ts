@@ -118,7 +118,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local tag = '{' .. keyHash .. '}'
         local results = redis(command(
           'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
-          'gw:violations:' .. tag, rev, 999999999, 999999999, '60 1 10000 60000 60000 3600000 86400000'
+          'gw:violations:' .. tag, rev, 999999999, 999999999, '60 1 10000 60000 60000 3600000 86400000 400'
         ))
         local result = results[1]
         if result[1] ~= '1' then

@@ -100,6 +100,7 @@ export class QuotaModel {
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
     this.minute = { text: String(minuteUsed + 1), endsAtMs };
+    if (dayUsage === 0) this.rollUpBefore(day);
     this.days.set(day, String(dayUsage + 1));
     return { outcome: 'allowed', minuteUsed: minuteUsed + 1, minuteLeftMs, dayUsage: dayUsage + 1 };
   }
@@ -122,8 +123,19 @@ export class QuotaModel {
     };
   }
 
+  /** Requests that the record of use shows for a day. */
+  servedOn(day: number): number {
+    return parseCount(this.days.get(day));
+  }
+
+  /** When a day opens, the counters of earlier ones are moved into the record, which holds valid numbers only. */
+  private rollUpBefore(day: number): void {
+    for (const [other, text] of this.days) if (other < day) this.days.set(other, String(parseCount(text)));
+  }
+
   /** @returns false if the counter is not an integer */
   addToDay(day: number, requests: number): boolean {
+    if (!this.days.has(day)) this.rollUpBefore(day);
     const text = this.days.get(day) ?? '0';
     if (!integer.test(text)) return false;
     this.days.set(day, String(BigInt(text) + BigInt(requests)));

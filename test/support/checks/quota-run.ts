@@ -8,6 +8,7 @@ import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
+import { readUsageDays } from '../../../gateway/quota/usage-days.ts';
 import { readUsage } from '../../../gateway/quota/usage.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
@@ -314,13 +315,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   async function reportDayUsage(requests: number, daysAgo: number): Promise<void> {
     const nowMs = await serverMs();
     const reportKey = redisKeys.dayReport(keyHash, randomBytes(8).toString('hex'));
-    const report = () =>
-      redis.addDayUsage(
-        dayKey(nowMs, daysAgo),
-        reportKey,
-        requests,
-        (dayNumberOf(nowMs) - daysAgo + 2) * (dayMs / 1000),
-      );
+    const day = dayNumberOf(nowMs) - daysAgo;
+    const report = () => redis.addUsage(reportKey, redisKeys.dayPrefix(keyHash), 1, day, requests, 0, 400);
     if (model.addToDay(modelDay(nowMs) - daysAgo, requests)) {
       expect(await report()).toBe(1);
       // A report is sent again if its reply was lost.
@@ -423,7 +419,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         return;
       case 'ban with a reason':
         await avoidTransitions();
-        await redis.setBan(banKey, violationsKey, 'flood', step.ms);
+        await redis.setBan(banKey, violationsKey, 'flood', step.ms, 400);
         assertNoStall(await serverMs());
         model.banFor(checkedAtMs + aheadMs, step.ms, 'flood');
         return;
@@ -466,6 +462,11 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       dayUsage: day.used,
       strikes: usage.strikes,
     }).toEqual({ minuteUsed, dayUsage, strikes });
+    const today = dayNumberOf(nowMs);
+    const days = await readUsageDays(redis, keyHash, { first: today - 1, last: today, oldest: 0 });
+    expect(days.map(({ served }) => served)).toEqual(
+      [-1, 0].map((ago) => model.servedOn(modelDay(nowMs) + ago)),
+    );
     expect(Math.abs(minute.resetMs - expected.minuteLeftMs)).toBeLessThan(toleranceMs);
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }

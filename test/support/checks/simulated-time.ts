@@ -11,7 +11,7 @@ export interface SimulatedTime {
    * set back.
    */
   moveTimes(passedMs: number): Promise<void>;
-  /** Makes today's counter yesterday's. */
+  /** Makes today's counter yesterday's. The record of the days before is deleted. */
   passMidnights(count: number): Promise<void>;
 }
 
@@ -39,6 +39,7 @@ end
 /** Older counters than yesterday's would have expired. */
 const midnightScript = `
 local today, yesterday = ARGV[2], ARGV[3]
+redis.call('DEL', KEYS[4], KEYS[5])
 if ARGV[1] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
   redis.call('RENAME', KEYS[2], KEYS[3])
 else
@@ -74,7 +75,12 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
       if (count === 0) return;
       const dayNumber = dayNumberOf(await serverMs());
       const [today, yesterday] = [utcDate(dayNumber), utcDate(dayNumber - 1)];
-      const keys = [violationsKey, redisKeys.day(keyHash, today), redisKeys.day(keyHash, yesterday)];
+      const dates = [today, yesterday];
+      const keys = [
+        violationsKey,
+        ...dates.map((date) => redisKeys.day(keyHash, date)),
+        ...dates.map((date) => redisKeys.usageMonth(keyHash, date.slice(0, 6))),
+      ];
       await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);
     },
   };

@@ -73,7 +73,7 @@ describe('a ban policy', () => {
           expect(Number.isSafeInteger(number) && number >= 1 && number <= 30 * 86_400).toBe(true);
         }
         expect(graceSeconds >= 0 && strikesPerLimit >= 0 && strikesPerLimit <= 1000).toBe(true);
-        expect(formatScriptArgument(parsed.data)).toMatch(/^\d+ [\d.]+( \d+){5}$/);
+        expect(formatScriptArgument(parsed.data)).toMatch(/^\d+ [\d.]+( \d+){6}$/);
         expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
       }),
       { numRuns: 2000 },

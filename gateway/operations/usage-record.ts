@@ -1,0 +1,106 @@
+import { dayUsage, monthsOf, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
+import { dayNumberOf, utcDate } from '../quota/utc-day.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import { createApiKeyStore } from './api-key-store.ts';
+import { scanUsage } from './scan-usage.ts';
+import type { Session } from './session.ts';
+import { readRetentionDays } from './usage-retention-store.ts';
+
+/** UTC days as numbers of days since the Unix epoch, both included. */
+export interface Days {
+  from: number;
+  to: number;
+}
+
+/** Use of one key on one day, as an export has it. */
+export interface UsageRow extends DayUsage {
+  /** Id of the API key; empty if it is not known any more. */
+  id: string;
+  name: string;
+}
+
+const pageSize = 500;
+
+/** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
+export async function readDays(
+  session: Pick<Session, 'redis' | 'now'>,
+  keyHash: string,
+  { from, to }: Days,
+): Promise<DayUsage[]> {
+  return readUsageDays(session.redis, keyHash, { first: from, last: to, oldest: await oldestDay(session) });
+}
+
+/**
+ * Finds the hash of a key, also of one whose record is gone.
+ * @throws InvalidOperation if there is no such key
+ */
+export async function findKeyHash(session: Session, id: string): Promise<string> {
+  const keyHash = await createApiKeyIndex(session).keyHashOf(id);
+  return keyHash ?? (await createApiKeyStore(session).show(id)).keyHash;
+}
+
+/**
+ * All days with use of all keys in pages, by creation of the key and then by date. Keys that are not in the index any more
+ * come last. Takes the memory of a page, whatever the number of keys.
+ * @param onProgress called with the number of keys that are done, of those in the index
+ */
+export async function* exportUsage(
+  session: Pick<Session, 'redis' | 'now'>,
+  { from, to }: Days,
+  onProgress: (keys: number) => void,
+): AsyncGenerator<UsageRow[]> {
+  const { redis } = session;
+  const first = Math.max(from, await oldestDay(session));
+  const days = { from: first, to };
+  const index = createApiKeyIndex(session);
+  let keys = 0;
+  for await (const page of index.pages(undefined, pageSize)) {
+    const rows = await Promise.all(
+      page.map(({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, days, id))),
+    );
+    yield rows.flat();
+    keys += page.length;
+    onProgress(keys);
+  }
+  for await (const keyHashes of scanUsage(redis, index, monthsOf(first, to))) {
+    yield (await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, days)))).flat();
+  }
+}
+
+async function readRows(
+  redis: RedisClient,
+  keyHash: string,
+  { from, to }: Days,
+  knownId?: string,
+): Promise<UsageRow[]> {
+  const months = new Map(
+    await Promise.all(
+      monthsOf(from, to).map(
+        async (month) => [month, await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month))] as const,
+      ),
+    ),
+  );
+  const days: DayUsage[] = [];
+  let recorded = { id: '', name: '' };
+  for (const [month, fields] of months) {
+    if (fields.size === 0) continue;
+    recorded = { id: fields.get('id') ?? recorded.id, name: fields.get('name') ?? recorded.name };
+    for (let day = from; day <= to; day += 1) {
+      const date = utcDate(day);
+      if (!date.startsWith(month)) continue;
+      const use = dayUsage(fields, date);
+      if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
+    }
+  }
+  if (days.length === 0) return [];
+  // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
+  const name = (await redis.hget(redisKeys.apiKey(keyHash), 'name').catch(() => null)) ?? recorded.name;
+  return days.map((use) => ({ id: knownId ?? recorded.id, name, ...use }));
+}
+
+/** The oldest day whose use is kept. Older ones may not be deleted yet. */
+async function oldestDay({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<number> {
+  return dayNumberOf(now()) - (await readRetentionDays(redis));
+}

@@ -1,0 +1,69 @@
+import { describeIssues } from '../config/describe-issues.ts';
+import { defaultUsagePolicy, usagePolicySchema } from '../quota/usage-policy.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import type { Session } from './session.ts';
+import { changeSettings, readSettings } from './settings-hash.ts';
+
+export interface UsageRetentionStore {
+  /**
+   * @returns whole days for which the use of keys is kept
+   * @throws InvalidOperation if no retention is set, or it is invalid
+   */
+  read(): Promise<number>;
+  /**
+   * Sets the retention. In force on all gateways within a second; adjustUsageExpiry changes what is stored already.
+   * @param days 1 to 4000
+   * @returns the retention before, 0 if none was set or it was invalid, and the one after
+   * @throws InvalidOperation if the number is out of range; nothing is changed
+   */
+  set(days: number): Promise<{ before: number; after: number }>;
+}
+
+export function createUsageRetentionStore({
+  redis,
+  audit,
+}: Pick<Session, 'redis' | 'audit'>): UsageRetentionStore {
+  const key = redisKeys.usagePolicy;
+  return {
+    async read() {
+      const fields = await readSettings(redis, key);
+      if (Object.keys(fields).length === 0) {
+        throw new InvalidOperation(
+          'no usage retention is set: running gateways keep the one that they enforce; set it with: ops usage retention --days 400',
+        );
+      }
+      return parse(fields, `${key} is invalid`);
+    },
+    async set(days) {
+      const after = { retentionDays: String(days) };
+      parse(after, `the usage retention ${days} is invalid`);
+      let before = 0;
+      await changeSettings(redis, key, async (fields) => {
+        const parsed = usagePolicySchema.safeParse(fields);
+        before = parsed.data?.retentionDays ?? 0;
+        const shown = { retentionDays: days };
+        await audit({ action: 'usage.retention', target: key, before: parsed.data ?? fields, after: shown });
+        return after;
+      });
+      return { before, after: days };
+    },
+  };
+}
+
+/** @returns the retention, or the default if none is set or it is invalid */
+export async function readRetentionDays(redis: RedisClient): Promise<number> {
+  const fields = await redis.hgetall(redisKeys.usagePolicy).catch((error: unknown) => {
+    if (isWrongType(error)) return {};
+    throw error;
+  });
+  return (usagePolicySchema.safeParse(fields).data ?? defaultUsagePolicy).retentionDays;
+}
+
+function parse(fields: Record<string, string>, problem: string): number {
+  const parsed = usagePolicySchema.safeParse(fields);
+  if (parsed.success) return parsed.data.retentionDays;
+  throw new InvalidOperation(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
+}

@@ -1,0 +1,48 @@
+import { Command, Option } from 'commander';
+import { createApiKeyIndex } from '../operations/api-key-index.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
+import { dayNumberOf } from '../quota/utc-day.ts';
+import { formatCsvText } from './csv-cell.ts';
+import { dayArgument } from './day-argument.ts';
+import { jsonOption, type JsonOption } from './options.ts';
+import { print, printJsonArray } from './output.ts';
+import { withProgress } from './progress.ts';
+import { withRedis } from './redis-session.ts';
+
+interface ExportOptions extends JsonOption {
+  from: number;
+  to?: number;
+}
+
+export function usageExportCommand(): Command {
+  return new Command('export')
+    .description('use of all keys by day, as CSV or as a JSON array: a row for each key and day with use')
+    .requiredOption('--from <date>', 'first UTC date', dayArgument)
+    .option('--to <date>', 'last UTC date (default: today)', dayArgument)
+    .addOption(new Option('--csv', 'print CSV, which is the default').conflicts('json'))
+    .addOption(jsonOption())
+    .action(async ({ from, to: wantedTo, json }: ExportOptions) => {
+      await withRedis(async (session) => {
+        const to = wantedTo ?? dayNumberOf(session.now());
+        if (from > to) throw new InvalidOperation('--from is after --to');
+        const { listed } = await createApiKeyIndex(session).sizes();
+        await withProgress('keys', listed, (onProgress) => {
+          const pages = exportUsage(session, { from, to }, onProgress);
+          return json ? printJsonArray(pages) : printCsv(pages);
+        });
+      });
+    });
+}
+
+async function printCsv(pages: AsyncIterable<readonly UsageRow[]>): Promise<void> {
+  await print('id,name,date,plan,served,refused,bannedSeconds\n');
+  for await (const page of pages) {
+    if (page.length > 0) await print(page.map(csvLine).join(''));
+  }
+}
+
+function csvLine({ id, name, date, plan, served, refused, bannedSeconds }: UsageRow): string {
+  const texts = [id, name, date, plan ?? ''].map(formatCsvText);
+  return `${[...texts, served, refused, bannedSeconds].join(',')}\n`;
+}

@@ -1,0 +1,41 @@
+import { Command } from 'commander';
+import { adjustUsageExpiry, countKeys } from '../operations/adjust-usage-expiry.ts';
+import { createUsageRetentionStore } from '../operations/usage-retention-store.ts';
+import { maxRetentionDays } from '../quota/usage-policy.ts';
+import { asOption, countArgument, jsonOption, type ChangeOptions } from './options.ts';
+import { printFields, printJson } from './output.ts';
+import { withProgress } from './progress.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+
+interface RetentionOptions extends ChangeOptions {
+  days?: number;
+}
+
+export function usageRetentionCommand(): Command {
+  return new Command('retention')
+    .description('days for which the use of keys is kept; older use is deleted')
+    .option('--days <n>', 'set it, and the expiry of what is stored', countArgument(maxRetentionDays))
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ days, as, json }: RetentionOptions) => {
+      const result = days === undefined ? await show() : await set(as, days);
+      if (json) printJson(result);
+      else printFields(result);
+    });
+}
+
+async function show() {
+  return withRedis(async (session) => ({ days: await createUsageRetentionStore(session).read() }));
+}
+
+/** Adjusts also what is stored if the setting stays the same: it may have been set with redis-cli, or interrupted. */
+async function set(who: string, days: number) {
+  return withChanges(who, async (session) => {
+    const { before } = await createUsageRetentionStore(session).set(days);
+    const { redis } = session;
+    const adjusted = await withProgress('Redis keys', await countKeys(redis), (onProgress) =>
+      adjustUsageExpiry(redis, days, onProgress),
+    );
+    return { before: before === 0 ? null : before, days, adjustedRedisKeys: adjusted };
+  });
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import type { LiveUsagePolicy } from './usage-policy.ts';
+import { dayNumberOf, utcDate } from './utc-day.ts';
+
+/** What this process counts of each key's use and adds to its record in Redis later. */
+export interface UsageReports {
+  /** Counts one request that was served while Redis was unavailable. */
+  addServed(keyHash: string): void;
+  /** Counts one refused request. @param nowMs time of the decision */
+  addRefused(keyHash: string, nowMs: number): void;
+  /** Number of served requests that are not known to be in Redis. */
+  pending(): number;
+  /**
+   * Adds all counts to the record in Redis. Rejects if Redis becomes unavailable: what it did not acknowledge is kept and
+   * sent again under the same number, so that nothing is added twice.
+   */
+  report(): Promise<void>;
+}
+
+interface Report {
+  keyHash: string;
+  dayNumber: number;
+  served: number;
+  refused: number;
+  /** Set when it is sent, and greater than that of the key's report before. */
+  number: number;
+}
+
+const batchSize = 500;
+/** A key has a report for each of two days at most, except in an outage over midnight. */
+const maxRounds = 3;
+/** Refused requests of further keys are not counted until the next report, so that memory stays bounded. */
+const maxRefusedKeys = 50_000;
+
+interface UsageReportsDependencies {
+  redis: RedisClient;
+  usagePolicy: Pick<LiveUsagePolicy, 'current'>;
+  log: Logger;
+  now: () => number;
+}
+
+export function createUsageReports({ redis, usagePolicy, log, now }: UsageReportsDependencies): UsageReports {
+  const processId = randomUUID();
+  let lastNumber = 0;
+  const growing = new Map<string, Report>();
+  /** Reports that may have reached Redis already, so they must not grow. At most one of each key, to keep their order. */
+  const sealed = new Map<string, Report>();
+
+  function reportOf(keyHash: string, dayNumber: number): Report {
+    const key = `${keyHash}:${dayNumber}`;
+    let report = growing.get(key);
+    if (report === undefined) {
+      report = { keyHash, dayNumber, served: 0, refused: 0, number: 0 };
+      growing.set(key, report);
+    }
+    return report;
+  }
+
+  function seal(): void {
+    for (const [key, report] of growing) {
+      if (sealed.has(report.keyHash)) continue;
+      lastNumber += 1;
+      report.number = lastNumber;
+      sealed.set(report.keyHash, report);
+      growing.delete(key);
+    }
+  }
+
+  async function send(report: Report): Promise<void> {
+    const { keyHash, dayNumber, number, served, refused } = report;
+    const { retentionDays } = usagePolicy.current();
+    const args = [number, dayNumber, served, refused, retentionDays];
+    try {
+      await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
+    } catch (error) {
+      if (!isInvalidCounter(error)) throw error;
+      log.error(
+        { err: error, key: redisKeys.day(keyHash, utcDate(dayNumber)), requests: served, refused },
+        'requests served without Redis are lost to the day counter: its value is not a number',
+      );
+    }
+    // Another call may have sent it, too, and sealed the next one since.
+    if (sealed.get(keyHash) === report) sealed.delete(keyHash);
+  }
+
+  async function sendSealed(): Promise<void> {
+    const reports = [...sealed.values()];
+    for (let start = 0; start < reports.length; start += batchSize) {
+      await Promise.all(reports.slice(start, start + batchSize).map(send));
+    }
+  }
+
+  return {
+    addServed(keyHash) {
+      reportOf(keyHash, dayNumberOf(now())).served += 1;
+    },
+    addRefused(keyHash, nowMs) {
+      const dayNumber = dayNumberOf(nowMs);
+      if (growing.size + sealed.size >= maxRefusedKeys && !growing.has(`${keyHash}:${dayNumber}`)) return;
+      reportOf(keyHash, dayNumber).refused += 1;
+    },
+    pending: () =>
+      [...growing.values(), ...sealed.values()].reduce((requests, { served }) => requests + served, 0),
+    async report() {
+      for (let round = 0; round < maxRounds; round += 1) {
+        seal();
+        if (sealed.size === 0) return;
+        await sendSealed();
+      }
+    },
+  };
+}
+
+/** The counter was edited into something that nothing can be added to. */
+function isInvalidCounter(error: unknown): boolean {
+  return (
+    isWrongType(error) || (error instanceof Error && /not an integer|would overflow/.test(error.message))
+  );
+}

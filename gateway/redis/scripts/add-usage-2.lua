@@ -1,0 +1,44 @@
+--[[
+Adds what a process has counted of one key and UTC day: requests that were served without Redis, and refused requests. Once
+for each report.
+
+KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the key, so that a report
+         that is sent again is not added again
+KEYS[2]  prefix of the day counters, as in consume.lua
+ARGV[1]  number of the report; a later one of the same process and key has a larger one
+ARGV[2]  number of the day since 1970
+ARGV[3]  served requests
+ARGV[4]  refused requests
+ARGV[5]  days for which use is kept
+
+Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
+be added to.
+
+clock.lua and usage.lua are put before this script.
+]]
+
+if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
+  return 0
+end
+local keyTag = keyTagOf(KEYS[2])
+local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local retentionDays = tonumber(ARGV[5])
+
+if served > 0 then
+  local date = utcDate(dayNumber)
+  local counter = dayCounter(keyTag, date)
+  local today = dayNumberOf(nowMs())
+  if redis.call('EXISTS', counter) == 1 then
+    redis.call('INCRBY', counter, served)
+  elseif dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1 then
+    addToDay(keyTag, dayNumber, '', served, retentionDays)
+  else
+    openDay(keyTag, dayNumber, rolledUp(keyTag, date) + served, retentionDays)
+  end
+end
+if refused > 0 then
+  addToDay(keyTag, dayNumber, 'r', refused, retentionDays)
+end
+-- Last: without successful increments there must be no mark.
+redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
+return 1

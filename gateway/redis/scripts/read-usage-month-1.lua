@@ -1,0 +1,36 @@
+--[[
+Reads the record of a key's use in one month, with the days that were not rolled up yet. Writes nothing.
+
+KEYS[1]  record of the month (hash, described in usage.lua)
+
+Returns pairs of field and value. A value of the wrong type counts as none.
+
+clock.lua and usage.lua are put before this script.
+]]
+
+local keyTag, month = keyTagOf(KEYS[1]), string.sub(KEYS[1], -6)
+local pairsOfMonth = redis.pcall('HGETALL', KEYS[1])
+if pairsOfMonth.err then
+  pairsOfMonth = {}
+end
+local today = dayNumberOf(nowMs())
+-- Today and yesterday may have been counted by a version that kept no record.
+local unrolled = { [utcDate(today)] = true, [utcDate(today - 1)] = true }
+local fields = {}
+for index = 1, #pairsOfMonth, 2 do
+  fields[pairsOfMonth[index]] = true
+  if pairsOfMonth[index] == 'open' then
+    unrolled[month .. pairsOfMonth[index + 1]] = true
+  end
+end
+for date in pairs(unrolled) do
+  local day = string.sub(date, 7)
+  if string.sub(date, 1, 6) == month and not fields[day] then
+    local served = wholeNumber(redis.call('MGET', dayCounter(keyTag, date))[1])
+    if served > 0 then
+      table.insert(pairsOfMonth, day)
+      table.insert(pairsOfMonth, string.format('%.0f', served))
+    end
+  end
+end
+return pairsOfMonth

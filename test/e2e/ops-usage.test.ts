@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
+import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { runOnTerminal } from '../support/kits/terminal.ts';
+
+describe('ops usage', { timeout: 60_000 }, () => {
+  let kit: OpsKit;
+  let acme: IssuedKey;
+  let gone: IssuedKey;
+  /** Dates of yesterday, as YYYYMMDD and as ISO 8601. */
+  const yesterday = utcDate(dayNumberOf(Date.now()) - 1);
+  const iso = (date: string) => `${date.slice(0, 4)}-${date.slice(4, 6)}-${date.slice(6)}`;
+  const today = iso(utcDate(dayNumberOf(Date.now())));
+
+  const record = ({ keyHash }: IssuedKey, date: string, fields: Record<string, string | number>) =>
+    kit.redis.hset(
+      redisKeys.usageMonth(keyHash, date.slice(0, 6)),
+      Object.fromEntries(
+        Object.entries(fields).map(([name, value]) => [name.replace('DD', date.slice(6)), value]),
+      ),
+    );
+
+  beforeAll(async () => {
+    kit = await startOpsKit();
+    acme = await kit.issue({ name: '=ACME, "Ltd"', plan: 'pro' });
+    await record(acme, yesterday, { id: acme.id, plan: 'free', pDD: 'free', DD: 120, rDD: 4, bDD: 60 });
+    await kit.pets(acme.key);
+    gone = await kit.issue({ name: 'Gone' });
+    await record(gone, yesterday, { id: gone.id, name: 'Gone', plan: 'free', pDD: 'free', DD: 3 });
+    await kit.redis.del(redisKeys.apiKey(gone.keyHash));
+  });
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const ofYesterday = { date: iso(yesterday), plan: 'free', served: 120, refused: 4, bannedSeconds: 60 };
+  const ofToday = { date: today, plan: 'pro', served: 1, refused: 0, bannedSeconds: 0 };
+
+  test('--days shows the last days, --day one day, and neither the windows', async () => {
+    const { days } = await kit.json<{ days: object[] }>('usage', acme.id, '--days', '3');
+    expect(days).toHaveLength(3);
+    expect(days.slice(1)).toEqual([ofYesterday, ofToday]);
+    expect(await kit.json('usage', acme.id, '--day', iso(yesterday))).toEqual({
+      id: acme.id,
+      ...ofYesterday,
+    });
+    const table = await kit.run('usage', acme.id, '--days', '2');
+    expect(table.stdout).toMatch(
+      new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4 +60\n${today} +pro +1 +0 +0\n$`),
+    );
+    expect(await kit.json('usage', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro' });
+  });
+
+  test('--day works for a key whose record is gone', async () => {
+    expect(await kit.json('usage', gone.id, '--day', iso(yesterday))).toMatchObject({ served: 3 });
+  });
+
+  test('draws a bar for each day on a terminal', { tags: ['script'] }, async () => {
+    const output = await runOnTerminal(
+      ['gateway/ops/main.ts', 'usage', acme.id, '--days', '3'],
+      { REDIS_URL: kit.server.url },
+      (text) => text.includes('a day'),
+    );
+    expect(output).toContain(' █▁  served, at most 120 a day');
+  });
+
+  test('export prints a row for each key and day with use, also of a key that is in no index', async () => {
+    await kit.redis.hdel(redisKeys.apiKeyIds, gone.id);
+    await kit.redis.zrem(redisKeys.apiKeysByCreation, gone.id);
+    const rows = await kit.json<object[]>('usage', 'export', '--from', iso(yesterday));
+    expect(rows).toEqual([
+      { id: acme.id, name: '=ACME, "Ltd"', ...ofYesterday },
+      { id: acme.id, name: '=ACME, "Ltd"', ...ofToday },
+      {
+        id: gone.id,
+        name: 'Gone',
+        date: iso(yesterday),
+        plan: 'free',
+        served: 3,
+        refused: 0,
+        bannedSeconds: 0,
+      },
+    ]);
+    const range = ['--from', iso(yesterday), '--to', iso(yesterday)];
+    const csv = await kit.run('usage', 'export', ...range);
+    expect(csv).toEqual({
+      code: 0,
+      stderr: '',
+      stdout:
+        'id,name,date,plan,served,refused,bannedSeconds\n' +
+        `${acme.id},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60\n` +
+        `${gone.id},Gone,${iso(yesterday)},free,3,0,0\n`,
+    });
+    expect(await kit.run('usage', 'export', '--csv', ...range)).toEqual(csv);
+  });
+
+  test('a key on which only refused requests and a ban fall has a row', async () => {
+    const { id } = await kit.issue({ name: 'Banned' });
+    await kit.json('bans', 'add', id, '--for', '90s', '--reason', 'test');
+    const rows = await kit.json<{ id: string; bannedSeconds: number }[]>('usage', 'export', '--from', today);
+    const banned = rows.filter((row) => row.id === id);
+    expect(banned.reduce((sum, { bannedSeconds }) => sum + bannedSeconds, 0)).toBe(90);
+    await kit.json('bans', 'lift', id);
+    const { days } = await kit.json<{ days: { bannedSeconds: number }[] }>('usage', id, '--days', '1');
+    // What had passed of the ban.
+    expect(days[0]?.bannedSeconds).toBeLessThan(30);
+  });
+
+  test('retention is shown, set, audited, and given to what is stored', async () => {
+    expect(await kit.json('usage', 'retention')).toEqual({ days: 400 });
+    const month = redisKeys.usageMonth(acme.keyHash, yesterday.slice(0, 6));
+    const set = await kit.json('usage', 'retention', '--days', '30', '--as', 'eve');
+    expect(set).toMatchObject({ before: 400, days: 30 });
+    expect(await kit.redis.ttl(month)).toBeLessThan((30 + 33) * 86_400);
+    expect(await kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
+    expect(await kit.json<object[]>('audit', '--count', '1')).toMatchObject([
+      {
+        who: 'eve',
+        action: 'usage.retention',
+        target: 'gw:usage-policy',
+        before: { retentionDays: 400 },
+        after: { retentionDays: 30 },
+      },
+    ]);
+    await kit.json('usage', 'retention', '--days', '400');
+    expect(await kit.redis.ttl(month)).toBeGreaterThan(398 * 86_400);
+  });
+
+  test.each([
+    [['usage', 'key_x', '--day', '2026-13-01'], /not a date such as 2026-11-22/],
+    [['usage', 'key_x', '--days', '0'], /whole number from 1 to 4001/],
+    [['usage', 'key_x', '--days', '3', '--day', '2026-11-01'], /cannot be used with option '--day/],
+    [['usage', 'key_nobody', '--days', '3'], /there is no API key with the id "key_nobody"/],
+    [['usage', 'export'], /required option '--from/],
+    [['usage', 'export', '--from', '2026-11-02', '--to', '2026-11-01'], /--from is after --to/],
+    [['usage', 'export', '--from', '2026-11-02', '--csv', '--json'], /cannot be used with option '--json'/],
+    [['usage', 'retention', '--days', '4001'], /whole number from 1 to 4000/],
+  ])('%j is refused and changes nothing', async (args, message) => {
+    const before = await kit.redis.hgetall(redisKeys.usagePolicy);
+    const { code, stdout, stderr } = await kit.run(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(await kit.redis.hgetall(redisKeys.usagePolicy)).toEqual(before);
+  });
+});

@@ -1,0 +1,279 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { adjustUsageExpiry } from '../../gateway/operations/adjust-usage-expiry.ts';
+import { readUsageDays } from '../../gateway/quota/usage-days.ts';
+import { dayMs, utcDate } from '../../gateway/quota/utc-day.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { createSimulatedKey } from '../support/kits/simulated-key.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+/** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
+describe('the record of the use of a key', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const counters = (keyHash: string) => redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
+
+  /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
+  const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);
+
+  test('has each day, also after a change of the month and of the year, and one counter at a time', async () => {
+    const key = await createSimulatedKey(redis);
+    const { keyHash } = key;
+    await key.at('2026-11-29T23:59:59.999Z');
+    await key.serve(3);
+    await key.at('2026-11-30T00:00:00.000Z');
+    await key.serve(2);
+    await redis.hset(redisKeys.apiKey(keyHash), { plan: 'pro' });
+    await key.at('2026-12-01T12:00:00Z');
+    await key.serve(4);
+    await key.at('2026-12-31T12:00:00Z');
+    await key.serve(1);
+    await redis.hset(redisKeys.apiKey(keyHash), { plan: 'free' });
+    await key.at('2027-01-01T00:00:00Z');
+    await key.serve(5);
+    const none = { refused: 0, bannedSeconds: 0 };
+    expect(
+      (await key.days('2026-11-28', '2026-12-02')).concat(await key.days('2026-12-31', '2027-01-02')),
+    ).toEqual([
+      { date: '2026-11-28', plan: null, served: 0, ...none },
+      { date: '2026-11-29', plan: 'free', served: 3, ...none },
+      { date: '2026-11-30', plan: 'free', served: 2, ...none },
+      { date: '2026-12-01', plan: 'pro', served: 4, ...none },
+      { date: '2026-12-02', plan: null, served: 0, ...none },
+      { date: '2026-12-31', plan: 'pro', served: 1, ...none },
+      { date: '2027-01-01', plan: 'free', served: 5, ...none },
+      { date: '2027-01-02', plan: null, served: 0, ...none },
+    ]);
+    expect(await counters(keyHash)).toEqual([redisKeys.day(keyHash, '20270101')]);
+    expect(await redis.hgetall(redisKeys.usageMonth(keyHash, '202612'))).toEqual({
+      id: 'key_1',
+      name: 'ACME',
+      plan: 'pro',
+      p01: 'pro',
+      '01': '4',
+      '31': '1',
+    });
+  });
+
+  test('of a day that no later one has rolled up is read from its counter, months later as well', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-05T12:00:00Z');
+    await key.serve(7);
+    await key.at('2027-03-01T12:00:00Z');
+    expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 7, plan: 'free' }]);
+    await key.serve(1);
+    expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 7, plan: 'free' }]);
+  });
+
+  test('a clock that is set back goes on with the counts of the day that it returns to', async () => {
+    const key = await createSimulatedKey(redis, 5);
+    await key.at('2026-11-30T12:00:00Z');
+    await key.serve(4);
+    await key.at('2026-12-01T00:00:01Z');
+    await key.serve(2);
+    await key.at('2026-11-30T23:59:00Z');
+    expect(await key.serve(2)).toEqual(['allowed', 'limited']);
+    await key.at('2026-12-01T00:00:02Z');
+    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
+    expect(await key.days('2026-11-30', '2026-12-01')).toMatchObject([{ served: 5 }, { served: 5 }]);
+  });
+
+  test('a counter that is deleted by hand gives the key a new day', async () => {
+    const key = await createSimulatedKey(redis, 3);
+    await key.at('2026-11-25T12:00:00Z');
+    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
+    await redis.del(redisKeys.day(key.keyHash, '20261125'));
+    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
+    await key.at('2026-11-26T12:00:00Z');
+    await key.serve(1);
+    expect(await key.days('2026-11-25', '2026-11-26')).toMatchObject([{ served: 3 }, { served: 1 }]);
+  });
+
+  test('a counter of an earlier version, which kept no record, is rolled up', async () => {
+    const key = await createSimulatedKey(redis);
+    await redis.set(redisKeys.day(key.keyHash, '20261125'), 40, 'EX', 100_000);
+    await key.at('2026-11-25T23:00:00Z');
+    await key.serve(2);
+    expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject([{ served: 42 }]);
+    await key.at('2026-11-26T00:00:00Z');
+    await key.serve(1);
+    expect(await key.days('2026-11-25', '2026-11-26')).toMatchObject([{ served: 42 }, { served: 1 }]);
+    expect(await counters(key.keyHash)).toEqual([redisKeys.day(key.keyHash, '20261126')]);
+  });
+
+  test('values of the wrong type or text harm no request', async () => {
+    const key = await createSimulatedKey(redis);
+    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    await redis.set(month, 'not a hash');
+    await key.at('2026-11-24T12:00:00Z');
+    expect(await key.days('2026-11-24', '2026-11-24')).toMatchObject([{ served: 0 }]);
+    expect(await key.serve(2)).toEqual(['allowed', 'allowed']);
+    await redis.hset(month, { open: 'yesterday', r24: 'many', b24: '-3' });
+    await key.at('2026-11-25T12:00:00Z');
+    await key.report({ refused: 2, daysAgo: 1 });
+    expect(await key.serve(1)).toEqual(['allowed']);
+    expect(await key.days('2026-11-24', '2026-11-25')).toMatchObject([
+      { served: 2, refused: 2, bannedSeconds: 0 },
+      { served: 1, refused: 0 },
+    ]);
+    await redis.del(redisKeys.apiKey(key.keyHash));
+    await redis.set(redisKeys.apiKey(key.keyHash), 'not a hash');
+    await key.at('2026-12-01T12:00:00Z');
+    expect(await key.serve(1)).toEqual(['allowed']);
+  });
+
+  test('a late report is added to the day that it is about, before and after that is rolled up', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-24T12:00:00Z');
+    await key.serve(5);
+    await key.report({ served: 2, refused: 3 });
+    await key.at('2026-11-25T00:00:01Z');
+    await key.report({ served: 1, refused: 1, daysAgo: 1 });
+    await key.serve(1);
+    await key.report({ served: 10, refused: 7, daysAgo: 1 });
+    await key.report({ served: 4, daysAgo: 2 });
+    expect(await key.days('2026-11-23', '2026-11-25')).toMatchObject([
+      { served: 4, refused: 0, plan: 'free' },
+      { served: 18, refused: 11, plan: 'free' },
+      { served: 1, refused: 0, plan: 'free' },
+    ]);
+  });
+
+  test('bans count with their length, split at midnight; what is lifted or replaced does not count', async () => {
+    const key = await createSimulatedKey(redis);
+    const ban = [redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash)] as const;
+    const bannedSeconds = async () =>
+      (await key.days('2026-11-30', '2026-12-02')).map((day) => day.bannedSeconds);
+    await key.at('2026-11-30T23:59:30Z');
+    await redis.setBan(...ban, 'flood', 60_000, 400);
+    expect(await bannedSeconds()).toEqual([30, 30, 0]);
+    await redis.setBan(...ban, 'flood again', 30_000 + 86_400_000 + 5000, 400);
+    // Redis deletes the ban by the real time, so that a few milliseconds of the first one have passed.
+    const [first = 0, second = 0, third = 0] = await bannedSeconds();
+    expect(first).toBe(30);
+    expect(second - 86_400).toBeLessThanOrEqual(1);
+    expect(third).toBe(5);
+    await redis.liftBan(...ban, 400);
+    expect((await bannedSeconds()).reduce((sum, seconds) => sum + seconds, 0)).toBeLessThanOrEqual(2);
+    expect(await redis.exists(...ban)).toBe(0);
+    // Set by hand, it was not counted, and so nothing is taken away.
+    await redis.hset(redisKeys.usageMonth(key.keyHash, '202611'), 'b30', 100);
+    await redis.set(ban[0], 'by hand', 'EX', 50);
+    await redis.liftBan(...ban, 400);
+    expect((await bannedSeconds())[0]).toBe(100);
+  });
+
+  test(
+    'a full month stays a listpack, whatever the name of the key',
+    { tags: ['redis-server'] },
+    async () => {
+      const key = await createSimulatedKey(redis);
+      await redis.hset(redisKeys.apiKey(key.keyHash), 'name', '猫'.repeat(100));
+      for (let day = 1; day <= 31; day += 1) {
+        await redis.hset(redisKeys.apiKey(key.keyHash), 'plan', `plan-${day}-${'x'.repeat(100)}`);
+        await key.at(`2026-12-${String(day).padStart(2, '0')}T10:00:00Z`);
+        await redis.setBan(redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash), 'x', 1000, 400);
+        await redis.del(redisKeys.ban(key.keyHash));
+        await key.serve(1);
+        await key.report({ refused: 123_456_789 });
+      }
+      const month = redisKeys.usageMonth(key.keyHash, '202612');
+      expect(await redis.hlen(month)).toBe(127);
+      expect(await redis.object('ENCODING', month)).toBe('listpack');
+      expect(await redis.hget(month, 'name')).toBe('猫'.repeat(21));
+    },
+  );
+
+  test('expires after the retention, which the command also gives to what is stored', async () => {
+    const key = await createSimulatedKey(redis);
+    const today = Math.floor(Date.now() / dayMs);
+    await key.at(today * dayMs);
+    await key.serve(1);
+    const spread = Number.parseInt(key.keyHash.slice(0, 4), 16);
+    const date = utcDate(today);
+    const [counter, month] = [
+      redisKeys.day(key.keyHash, date),
+      redisKeys.usageMonth(key.keyHash, date.slice(0, 6)),
+    ];
+    const firstOfMonth = today - Number(date.slice(6)) + 1;
+    const expectRetention = async (days: number) => {
+      expect(
+        Math.abs((await expiresAt(counter)) - ((today + 1 + days) * 86_400 + spread)),
+      ).toBeLessThanOrEqual(2);
+      const monthEnd = (firstOfMonth + 31 + days) * 86_400 + spread;
+      expect(Math.abs((await expiresAt(month)) - monthEnd)).toBeLessThanOrEqual(2);
+    };
+    await expectRetention(400);
+    await adjustUsageExpiry(redis, 30);
+    await expectRetention(30);
+    const old = redisKeys.usageMonth(key.keyHash, '202001');
+    await redis.hset(old, { '05': 9 });
+    const range = { first: Date.parse('2020-01-05') / dayMs, last: Date.parse('2020-01-05') / dayMs };
+    expect(await readUsageDays(redis, key.keyHash, { ...range, oldest: 0 })).toMatchObject([{ served: 9 }]);
+    expect(await readUsageDays(redis, key.keyHash, { ...range, oldest: range.first + 1 })).toMatchObject([
+      { served: 0, plan: null },
+    ]);
+    await adjustUsageExpiry(redis, 500);
+    await expectRetention(500);
+    expect(await redis.exists(old)).toBe(0);
+  });
+
+  test('is exact in random scenarios', async () => {
+    const step = fc.oneof(
+      { weight: 5, arbitrary: fc.record({ serve: fc.integer({ min: 1, max: 4 }) }) },
+      { weight: 4, arbitrary: fc.record({ days: fc.constantFrom(1, 1, 1, 2, 20, 31, 62) }) },
+      { weight: 1, arbitrary: fc.record({ days: fc.constantFrom(-1, -2, -31) }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({
+          daysAgo: fc.integer({ min: 0, max: 3 }),
+          served: fc.integer({ min: 0, max: 9 }),
+          refused: fc.integer({ min: 0, max: 9 }),
+        }),
+      },
+    );
+    const start = Math.floor(Date.now() / dayMs);
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 25, size: 'max' }), async (steps) => {
+        const key = await createSimulatedKey(redis);
+        const model = new Map<number, { served: number; refused: number }>();
+        const add = (day: number, served: number, refused: number) => {
+          const use = model.get(day) ?? { served: 0, refused: 0 };
+          model.set(day, { served: use.served + served, refused: use.refused + refused });
+        };
+        let day = start;
+        await key.at(day * dayMs);
+        for (const one of steps) {
+          if ('serve' in one) {
+            await key.serve(one.serve);
+            add(day, one.serve, 0);
+          } else if ('days' in one) {
+            day += one.days;
+            await key.at(day * dayMs + 1000);
+          } else {
+            await key.report(one);
+            add(day - one.daysAgo, one.served, one.refused);
+          }
+          for (const [used, expected] of model) {
+            const range = { first: used, last: used, oldest: 0 };
+            expect(await readUsageDays(redis, key.keyHash, range)).toMatchObject([expected]);
+          }
+        }
+      }),
+      { numRuns: 40, interruptAfterTimeLimit: 10_000 },
+    );
+  });
+});

@@ -1,0 +1,64 @@
+import { randomBytes } from 'node:crypto';
+import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { defaultBanPolicy, formatScriptArgument } from '../../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
+import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
+import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
+import { dayMs, dayNumberOf } from '../../../gateway/quota/utc-day.ts';
+import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { scriptClock } from '../stores/scripted-clock.ts';
+
+/** An API key whose requests the scripts count at times that the test sets. */
+export interface SimulatedKey {
+  keyHash: string;
+  /** @param time ISO 8601, or Unix milliseconds */
+  at(time: string | number): Promise<void>;
+  /** Sends requests one after another. @returns their outcomes */
+  serve(requests: number): Promise<string[]>;
+  /** Adds a report of a process. @param daysAgo days before the present one */
+  report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
+  /** Use of the days of a range of dates, both included. */
+  days(from: string, to: string): Promise<DayUsage[]>;
+}
+
+/** @param dayLimit limit of a day; that of a minute is never reached */
+export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
+  const keyHash = randomBytes(32).toString('hex');
+  const setClock = scriptClock(redis);
+  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const record = { id: 'key_1', name: 'ACME', plan: 'free', hint: '', createdAt: '', rev: anyRev };
+  const caller = createCaller(record, keyHash);
+  const { id, name, plan } = record;
+  await redis.hset(redisKeys.apiKey(keyHash), { id, name, plan, rev: 1 });
+  let nowMs = 0;
+  let reports = 0;
+  return {
+    keyHash,
+    async at(time) {
+      nowMs = typeof time === 'number' ? time : Date.parse(time);
+      await setClock(nowMs);
+    },
+    async serve(requests) {
+      const outcomes: string[] = [];
+      for (let request = 0; request < requests; request += 1) {
+        const limits = { minute: 1_000_000, day: dayLimit };
+        const decision = await consumeQuota(batch, caller, limits, formatScriptArgument(defaultBanPolicy));
+        outcomes.push(decision.outcome);
+      }
+      return outcomes;
+    },
+    async report({ served = 0, refused = 0, daysAgo = 0 }) {
+      reports += 1;
+      const mark = redisKeys.dayReport(keyHash, 'process');
+      const day = dayNumberOf(nowMs) - daysAgo;
+      await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400);
+    },
+    days: (from, to) =>
+      readUsageDays(redis, keyHash, {
+        first: Date.parse(from) / dayMs,
+        last: Date.parse(to) / dayMs,
+        oldest: 0,
+      }),
+  };
+}
