@@ -17,8 +17,10 @@ const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
 /** Lua scripts in Redis have no imports: the outcomes, clock.lua and bans.lua are put before scripts that use them. */
-export const withPrelude = (name: string) =>
-  `${outcomeTable}${script('clock.lua')}${script('bans.lua')}${script(name)}`;
+const withPrelude = (...names: string[]) =>
+  outcomeTable + ['clock.lua', 'bans.lua', ...names].map(script).join('');
+/** consume.lua with everything that it uses. */
+export const consumeScript = withPrelude('trial.lua', 'consume.lua');
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -38,7 +40,7 @@ declare module 'ioredis' {
 }
 
 const scripts = {
-  consumeQuota: { lua: withPrelude('consume.lua') },
+  consumeQuota: { lua: consumeScript },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },

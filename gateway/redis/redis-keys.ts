@@ -19,6 +19,8 @@ export const redisKeys = {
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
+  /** Hash with expiry: what the trial limits of the key would have refused (trial.lua). */
+  trial: (keyHash: string) => `gw:trial:{${keyHash}}`,
   /** String with expiry: marks one report of locally served requests as added to the day counter. */
   dayReport: (keyHash: string, reportId: string) => `gw:day-report:{${keyHash}}:${reportId}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
