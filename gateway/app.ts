@@ -75,6 +75,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const quota = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
+    onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });

@@ -84,7 +84,10 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       case 'record': {
         const caller = createCaller(parsed.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
-        invalidValues.report(key, newest === caller ? [] : [describeLostChange(newest, caller)]);
+        invalidValues.report(
+          key,
+          newest === caller ? (parsed.trialIssues ?? []) : [describeLostChange(newest, caller)],
+        );
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });
       }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../plans/limits.ts';
+import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 
 /** Record of an API key in Redis, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. */
 export interface ApiKeyRecord {
@@ -15,6 +16,8 @@ export interface ApiKeyRecord {
   minute?: number | undefined;
   /** Own limit in requests a UTC day, instead of the plan's. */
   day?: number | undefined;
+  /** Own limits on trial, in the fields trialMinute, trialDay and trialSince. Goes before the plan's trial. */
+  trial?: Trial | undefined;
   revokedAt?: string | undefined;
   /** Id of the key that this one replaces. */
   replaces?: string | undefined;
@@ -52,7 +55,12 @@ const recordSchema = z.object({
 });
 
 export type ParsedRecord =
-  | { outcome: 'record'; record: ApiKeyRecord }
+  | {
+      outcome: 'record';
+      record: ApiKeyRecord;
+      /** What is wrong with its trial, which is then off. The record is valid all the same. */
+      trialIssues?: string[];
+    }
   | { outcome: 'absent' }
   /** The hash was edited by hand into something that is no record. */
   | { outcome: 'invalid'; issues: string[]; revoked: boolean };
@@ -61,7 +69,11 @@ export type ParsedRecord =
 export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord {
   if (Object.keys(fields).length === 0) return { outcome: 'absent' };
   const parsed = recordSchema.safeParse(fields);
-  if (parsed.success) return { outcome: 'record', record: parsed.data };
+  if (parsed.success) {
+    const { trial, issues } = parseTrial(fields);
+    const record = trial === undefined ? parsed.data : { ...parsed.data, trial };
+    return { outcome: 'record', record, ...(issues.length > 0 ? { trialIssues: issues } : {}) };
+  }
   return {
     outcome: 'invalid',
     revoked: (fields['revokedAt'] ?? '') !== '',
@@ -84,7 +96,7 @@ export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
-  const { replaces = '', replacedBy = '' } = record;
+  const { replaces = '', replacedBy = '', trial } = record;
   const fields = {
     id,
     name,
@@ -94,6 +106,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     expiresAt,
     minute: String(minute),
     day: String(day),
+    ...formatTrial(trial),
     revokedAt,
     replaces,
     replacedBy,

@@ -105,11 +105,11 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   }
 
   async function issue(
-    wanted: NewApiKey & { replaces?: string },
+    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial'>,
     key = generateApiKey(),
   ): Promise<IssuedApiKey> {
     await check(wanted);
-    const { name, plan, expiresAt, minute, day, replaces } = wanted;
+    const { name, plan, expiresAt, minute, day, replaces, trial } = wanted;
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
@@ -119,6 +119,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       expiresAt: expiresAt?.toISOString(),
       minute,
       day,
+      trial,
       replaces,
       rev: 0,
     };

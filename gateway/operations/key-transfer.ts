@@ -40,6 +40,10 @@ export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): s
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
+const trial = z
+  .strictObject({ minute: limit, day: limit, since: z.number().int().min(1).max(999_999_999_999_999) })
+  .refine(({ minute, day }) => minute !== undefined || day !== undefined, 'has neither minute nor day')
+  .optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
@@ -54,6 +58,7 @@ const lineSchema = z.strictObject({
   expiresAt: expiryText.optional(),
   minute: limit,
   day: limit,
+  trial,
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),

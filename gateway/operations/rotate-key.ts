@@ -3,7 +3,7 @@ import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import type { StoredKeys } from './stored-keys.ts';
 
 /** What the new key takes over from the old one. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'minute' | 'day'> & {
+type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'minute' | 'day' | 'trial'> & {
   expiresAt: Date | undefined;
   replaces: string;
 };
@@ -22,10 +22,12 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
 ): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await show(id);
   const { name, plan, minute, day, expiresAt, replacedBy } = record;
+  // The new key has counts of its own, which start now.
+  const trial = record.trial && { ...record.trial, since: now() };
   assertValid(record, now());
   if (replacedBy !== undefined && (await isValid(replacedBy))) throw alreadyReplaced(record);
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const issued = await issue({ name, plan, minute, day, expiresAt: ownExpiry, replaces: id });
+  const issued = await issue({ name, plan, minute, day, trial, expiresAt: ownExpiry, replaces: id });
   try {
     const old = await update(id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.

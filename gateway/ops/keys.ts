@@ -5,6 +5,7 @@ import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
+import { keysTrialCommand } from './keys-trial.ts';
 import {
   asOption,
   graceArgument,
@@ -26,6 +27,7 @@ export function keysCommand(): Command {
     .addCommand(showCommand())
     .addCommand(keysFindCommand())
     .addCommand(setCommand())
+    .addCommand(keysTrialCommand())
     .addCommand(rotateCommand())
     .addCommand(revokeCommand())
     .addCommand(keysExportCommand())

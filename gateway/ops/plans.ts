@@ -7,13 +7,15 @@ import type { Limits } from '../plans/limits.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
 import { printError, printFields, printJson, printTable } from './output.ts';
+import { plansTrialCommand } from './plans-trial.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
     .description('limits of the plans; changes are in force on all gateways within a second')
     .addCommand(listCommand())
-    .addCommand(setCommand());
+    .addCommand(setCommand())
+    .addCommand(plansTrialCommand());
 }
 
 function listCommand(): Command {

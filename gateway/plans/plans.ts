@@ -4,6 +4,14 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { maxLimit, parseLimit, type Limits } from './limits.ts';
+import {
+  parseTrial,
+  trialFields,
+  trialLimitsOf,
+  type OnTrial,
+  type Trial,
+  type TrialLimits,
+} from './trial.ts';
 
 /** Limits of the specification, section 8.2. Redis is seeded with them once, and decides from then on. */
 export const defaultPlans: Readonly<Record<string, Limits>> = {
@@ -31,6 +39,12 @@ export interface Plans {
    * @returns undefined if neither is known, for example because the plan does not exist
    */
   limitsOf(key: { plan: string; minute?: number | undefined; day?: number | undefined }): Limits | undefined;
+  /**
+   * Limits on trial for a key: its own, or else its plan's.
+   * @param enforced limits of the key
+   * @returns undefined if the key is not on trial
+   */
+  trialOf(key: OnTrial & { plan: string }, enforced: Limits): TrialLimits | undefined;
   /** Requests a minute that one address may make without a valid key. */
   anonymousMinute(): number;
   /** Reads a plan that is not loaded yet. Called for the plan of each key that is read. */
@@ -59,6 +73,8 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
   const known = new Map<string, Partial<Limits>>(Object.keys(builtInLimits).map((name) => [name, {}]));
   /** Limits in force: the known ones, and defaults below them. */
   const limits = new Map<string, Partial<Limits>>(Object.entries(builtInLimits));
+  /** Valid trials, by plan. */
+  const trials = new Map<string, Trial>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
 
@@ -102,24 +118,36 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
   /** If Redis is unavailable, nothing changes. */
   async function refreshPlan(name: string): Promise<void> {
     const fields = fieldsOf(name);
+    const allFields = [...fields, ...trialFields];
     let texts: (string | null)[];
     try {
-      texts = await redis.hmget(redisKeys.plan(name), ...fields);
+      texts = await redis.hmget(redisKeys.plan(name), ...allFields);
     } catch (error) {
-      if (isWrongType(error)) report(name, ['is not a hash']);
+      if (!isWrongType(error)) return;
+      trials.delete(name);
+      report(name, ['is not a hash']);
       return;
     }
-    const textOf = (field: keyof Limits) => texts[fields.indexOf(field)];
+    const textOf = (field: string) => texts[allFields.findIndex((other) => other === field)];
     addKnown(name, parseLimits(fields, textOf));
-    report(
-      name,
-      fields.flatMap((field) => {
-        if (parseLimit(textOf(field)) !== undefined) return [];
-        return textOf(field) === null
-          ? [`${field} is missing`]
-          : [`${field} is not a whole number from 1 to ${maxLimit}`];
-      }),
-    );
+    const limitIssues = fields.flatMap((field) => {
+      if (parseLimit(textOf(field)) !== undefined) return [];
+      return textOf(field) === null
+        ? [`${field} is missing`]
+        : [`${field} is not a whole number from 1 to ${maxLimit}`];
+    });
+    report(name, [...limitIssues, ...refreshTrial(name, textOf)]);
+  }
+
+  /** @returns what is wrong with the trial of the plan */
+  function refreshTrial(name: string, textOf: (field: string) => string | null | undefined): string[] {
+    // Only a limit of API keys can be on trial.
+    if (name === anonymousPlan) return [];
+    const texts = Object.fromEntries(trialFields.map((field) => [field, textOf(field) ?? null]));
+    const { trial, issues } = parseTrial(texts);
+    if (trial === undefined) trials.delete(name);
+    else trials.set(name, trial);
+    return issues;
   }
 
   return {
@@ -130,6 +158,7 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
       if (minuteLimit === undefined || dayLimit === undefined) return undefined;
       return { minute: minuteLimit, day: dayLimit };
     },
+    trialOf: (key, enforced) => trialLimitsOf(key, trials.get(key.plan), enforced),
     anonymousMinute: () => limits.get(anonymousPlan)?.minute ?? defaultAnonymousMinute,
     async ensureLoaded(name) {
       if (name === enterprisePlan) return;

@@ -4,7 +4,7 @@ import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 
-/** Arguments of consume.lua for one request. Numbers are text. */
+/** Arguments of consume.lua for one request. Numbers are text; the minute limit may have a trial with it. */
 export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string, banPolicy: string];
 
 export interface QuotaBatch {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
@@ -14,8 +15,8 @@ import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
 import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
-import type { Ban, QuotaDecision } from './quota-decision.ts';
-import { consumeQuota } from './redis-quota.ts';
+import type { Ban, QuotaDecision, WindowName } from './quota-decision.ts';
+import { consumeQuota, type CountedTrial } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
 
@@ -40,6 +41,8 @@ interface QuotaDependencies {
   log: Logger;
   /** Called for each decision that was made without Redis. */
   onLocalDecision: (plan: string) => void;
+  /** Called for each request that limits on trial would have refused. */
+  onTrialRefusal: (plan: string, window: WindowName) => void;
 }
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
@@ -61,11 +64,19 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     return decision;
   }
 
+  function trialOf(caller: Caller, limits: Limits): CountedTrial | undefined {
+    const trial = plans.trialOf(caller, limits);
+    if (trial === undefined) return undefined;
+    return { limits: trial, onRefusal: (window) => dependencies.onTrialRefusal(caller.plan, window) };
+  }
+
   async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
     const key = redisKeys.apiKey(caller.keyHash);
     try {
-      const decision = await consumeQuota(batch, caller, limitsOf(caller), policyArgument());
+      const limits = limitsOf(caller);
+      const trial = trialOf(caller, limits);
+      const decision = await consumeQuota(batch, caller, limits, policyArgument(), trial);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;

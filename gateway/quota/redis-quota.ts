@@ -1,9 +1,18 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../plans/limits.ts';
+import type { TrialLimits } from '../plans/trial.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { operatorsReason } from './ban-reason.ts';
 import type { QuotaArguments, QuotaBatch } from './quota-batch.ts';
-import { decisionOf, type QuotaDecision } from './quota-decision.ts';
+import { decisionOf, type QuotaDecision, type WindowName } from './quota-decision.ts';
+
+/** Limits on trial for one request. */
+export interface CountedTrial {
+  limits: TrialLimits;
+  /** Called if they would have refused the request, with the window that decides. */
+  onRefusal: (window: WindowName) => void;
+}
 
 /**
  * Decides in one Redis round trip, and counts an allowed request in both windows.
@@ -15,12 +24,25 @@ export function consumeQuota(
   caller: Caller,
   limits: Limits,
   policyArgument: string,
+  trial?: CountedTrial,
 ): Promise<QuotaDecision> {
   const { rev, quotaKeys } = caller;
-  const { minute, day } = limits;
-  const args: QuotaArguments = [String(rev), String(minute), String(day), policyArgument];
-  return batch.run(quotaKeys, args, (reply) => parseReply(reply, limits));
+  const minute = trial === undefined ? String(limits.minute) : trialArgument(caller, limits, trial.limits);
+  const args: QuotaArguments = [String(rev), minute, String(limits.day), policyArgument];
+  return batch.run(quotaKeys, args, (reply) => {
+    const refusedBy = trialWindows[reply[5] ?? 0];
+    if (refusedBy !== undefined) trial?.onRefusal(refusedBy);
+    return parseReply(reply, limits);
+  });
 }
+
+/** In place of the minute limit, so that a request of a key without a trial has no further argument. */
+function trialArgument({ keyHash }: Caller, { minute }: Limits, trial: TrialLimits): string {
+  return `${minute} ${trial.minute} ${trial.day} ${trial.since} ${redisKeys.trial(keyHash)}`;
+}
+
+/** By the sixth element of a reply. */
+const trialWindows: readonly (WindowName | undefined)[] = [undefined, 'minute', 'day'];
 
 function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
   const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsedOrBan = 0] = reply;

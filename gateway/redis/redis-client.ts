@@ -17,8 +17,10 @@ const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
 /** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
-export const withPrelude = (name: string) =>
-  `${outcomeTable}${script('clock.lua')}${script('usage.lua')}${script('bans.lua')}${script(name)}`;
+export const withPrelude = (...names: string[]) =>
+  outcomeTable + ['clock.lua', 'usage.lua', 'bans.lua', ...names].map(script).join('');
+/** consume.lua with everything that it uses. */
+export const consumeScript = withPrelude('trial.lua', 'consume.lua');
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
@@ -42,7 +44,7 @@ declare module 'ioredis' {
 }
 
 const scripts = {
-  consumeQuota: { lua: withPrelude('consume.lua') },
+  consumeQuota: { lua: consumeScript },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addUsage: { numberOfKeys: 2, lua: withPrelude('add-usage-2.lua') },
   readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },

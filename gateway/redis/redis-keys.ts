@@ -19,6 +19,8 @@ export const redisKeys = {
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
   violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
+  /** Hash with expiry: what the trial limits of the key would have refused (trial.lua). */
+  trial: (keyHash: string) => `gw:trial:{${keyHash}}`,
   /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
   dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
   /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */

@@ -7,7 +7,7 @@ import { maxLimit } from '../../gateway/plans/limits.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
 import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { withPrelude } from '../../gateway/redis/redis-client.ts';
+import { consumeScript } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -70,7 +70,7 @@ export async function setUpBench(): Promise<Fixture> {
   const today = utcDate(dayNumberOf(Date.now()));
   await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
   await writeFile(exhaustedFile, exhausted.join('\n'));
-  const scriptSha = String(await redis.script('LOAD', withPrelude('consume.lua')));
+  const scriptSha = String(await redis.script('LOAD', consumeScript));
   redis.disconnect();
 
   const disposables = stack.move();

@@ -13,7 +13,8 @@ Five KEYS for each request:
        bans, bannedUntil          consecutive bans, and the end of the last one
 Four ARGV for each request:
   1  rev of the record that the caller knows, or -1 for any
-  2  limit of the minute window
+  2  limit of the minute window; for a key on trial five words, separated by spaces: this limit, the trial limits of the
+     minute and of the day, the start of the trial in Unix ms, and the key of its counts (trial.lua)
   3  limit of the day
   4  policies, eight numbers separated by spaces, in one argument because most requests do not need it: strikes that
      lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
@@ -24,8 +25,10 @@ Returns an array for each request, in their order. Outcomes are those of script-
   {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
+For a key on trial a sixth element is added to the reply of a request that was not made during a ban: the window whose trial
+limit would have refused it, 1 for the minute, 2 for the day, or 0.
 
-The table of outcomes, clock.lua, usage.lua and bans.lua are put before this script.
+The table of outcomes, clock.lua, usage.lua, bans.lua and trial.lua are put before this script.
 ]]
 
 local now = nowMs()
@@ -193,9 +196,19 @@ end
 local replies = {}
 for request = 1, #KEYS / 5 do
   local key, arg = 5 * request - 4, 4 * request - 3
-  replies[request] = consume(
+  local minuteLimit, trial = tonumber(ARGV[arg + 1]), nil
+  if not minuteLimit then
+    minuteLimit, trial = parseTrial(ARGV[arg + 1])
+  end
+  local reply = consume(
     KEYS[key], KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg], tonumber(ARGV[arg + 1]), tonumber(ARGV[arg + 2]), ARGV[arg + 3]
+    ARGV[arg], minuteLimit, tonumber(ARGV[arg + 2]), ARGV[arg + 3]
   )
+  -- The request that leads to a ban is not made during it.
+  local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
+  if trial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
+    reply[6] = countTrial(trial, now)
+  end
+  replies[request] = reply
 end
 return replies

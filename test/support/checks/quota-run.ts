@@ -2,10 +2,11 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
 import type { Limits } from '../../../gateway/plans/limits.ts';
 import { formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
-import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
+import type { QuotaDecision, WindowName } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays } from '../../../gateway/quota/usage-days.ts';
@@ -15,6 +16,7 @@ import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
+import { TrialModel } from './trial-model.ts';
 
 /** A step of a scenario for one API key. */
 type Step =
@@ -36,7 +38,11 @@ type Step =
   | { does: 'report day usage'; requests: number; daysAgo: 0 | 1 }
   | { does: 'edit counter'; window: 'minute' | 'day'; text: string; keepExpiry: boolean }
   | { does: 'edit violations'; field: ViolationsField; text: string }
-  | { does: 'replace violations' };
+  | { does: 'replace violations' }
+  /** Starts a trial, or changes its limits; `restart` gives it another start. */
+  | { does: 'set trial'; limits: Limits; restart: boolean }
+  | { does: 'stop trial' }
+  | { does: 'break trial counts'; how: 'delete' | 'string' };
 
 type ViolationsField =
   'refusedSince' | 'lastAllowed' | 'strikes' | 'strikesSince' | 'bans' | 'bannedUntil' | 'wentOn';
@@ -160,6 +166,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ does: fc.constant('replace violations' as const) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ does: fc.constant('set trial' as const), limits, restart: fc.boolean() }),
+  },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('stop trial' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      does: fc.constant('break trial counts' as const),
+      how: fc.constantFrom('delete' as const, 'string' as const),
+    }),
+  },
 );
 
 const policy: fc.Arbitrary<BanPolicy> = fc
@@ -200,6 +218,14 @@ const stallMs = 150;
 /** The machine was too busy to run the scenario, which is then discarded. */
 class Stalled extends Error {}
 
+/** A decision, and the windows that limits on trial would have refused the request by: one or none. */
+interface Consumed {
+  decision: QuotaDecision;
+  refused: WindowName[];
+}
+
+const noTrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
+
 /** Runs a scenario on Redis and on the model, and fails if they disagree. For use in a property. */
 export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
@@ -213,6 +239,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
   const model = new QuotaModel(policy);
+  const trialModel = new TrialModel();
+  const trialKey = redisKeys.trial(keyHash);
+  let trialSince = 1;
   let limits = scenario.limits;
   const simulated = createSimulatedTime(redis, keyHash);
   /** Difference between the time of the scenario and that of the server. */
@@ -238,7 +267,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function avoidTransitions(): Promise<void> {
     const isClose = (nowMs: number) =>
-      model.transitionTimes().some((atMs) => Math.abs(atMs - nowMs) < clearanceMs);
+      [...model.transitionTimes(), ...trialModel.transitionTimes()].some(
+        (atMs) => Math.abs(atMs - nowMs) < clearanceMs,
+      );
     checkedAtMs = await serverMs();
     while (isClose(checkedAtMs + aheadMs)) {
       await advance(clearanceMs);
@@ -253,21 +284,35 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   // No timeout: a busy machine does not count as an outage here.
   const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
 
-  const consume = (rev: number) => {
+  const consume = async (rev: number): Promise<Consumed> => {
     const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
-    return consumeQuota(batch, createCaller(record, keyHash), limits, formatScriptArgument(policy));
+    const refused: WindowName[] = [];
+    const trial = trialModel.trial && {
+      limits: trialModel.trial,
+      onRefusal: (window: WindowName) => void refused.push(window),
+    };
+    const decision = await consumeQuota(
+      batch,
+      createCaller(record, keyHash),
+      limits,
+      formatScriptArgument(policy),
+      trial,
+    );
+    return { decision, refused };
   };
 
-  function compare(decision: QuotaDecision, rev: number): void {
+  function compare({ decision, refused }: Consumed, rev: number): void {
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
-    const expected = model.request(
-      nowMs + aheadMs,
-      { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) },
-      limits,
-      known,
-    );
+    const day = { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) };
+    const expected = model.request(nowMs + aheadMs, day, limits, known);
+    const isOnTrial =
+      expected.outcome === 'allowed' ||
+      expected.outcome === 'limited' ||
+      (expected.outcome === 'banned' && expected.isNew);
+    const refusedBy = isOnTrial ? trialModel.request(nowMs + aheadMs, day) : undefined;
+    expect(refused).toEqual(refusedBy === undefined ? [] : [refusedBy]);
     expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs));
     for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);
@@ -276,15 +321,15 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function request(rev = model.rev): Promise<QuotaDecision> {
     await avoidTransitions();
-    const decision = await consume(rev);
-    compare(decision, rev);
-    return decision;
+    const consumed = await consume(rev);
+    compare(consumed, rev);
+    return consumed.decision;
   }
 
   async function burst(requests: number): Promise<void> {
     await avoidTransitions();
-    const decisions = await Promise.all(Array.from({ length: requests }, () => consume(model.rev)));
-    for (const decision of decisions) compare(decision, model.rev);
+    const all = await Promise.all(Array.from({ length: requests }, () => consume(model.rev)));
+    for (const consumed of all) compare(consumed, model.rev);
   }
 
   async function heedRetryAfter(): Promise<void> {
@@ -299,7 +344,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     checkedAtMs = await serverMs();
     const again = await consume(model.rev);
     compare(again, model.rev);
-    expect(again.outcome).toBe('allowed');
+    expect(again.decision.outcome).toBe('allowed');
   }
 
   async function changeRecord(base: number): Promise<void> {
@@ -428,6 +473,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         await simulated.moveTimes(-step.ms);
         assertNoStall(await serverMs());
         model.setClockBack(checkedAtMs + aheadMs, step.ms);
+        trialModel.setClockBack(step.ms);
         return;
       case 'lift ban':
         await redis.del(banKey, ...(step.clearViolations ? [violationsKey] : []));
@@ -445,6 +491,18 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         await redis.set(violationsKey, 'not a hash');
         model.violations = undefined;
         return;
+      case 'set trial':
+        if (step.restart) trialSince += 1;
+        trialModel.trial = { ...step.limits, since: trialSince };
+        return;
+      case 'stop trial':
+        trialModel.trial = undefined;
+        return;
+      case 'break trial counts':
+        edited.add(trialKey);
+        if (step.how === 'delete') await redis.del(trialKey);
+        else await redis.set(trialKey, 'not a hash');
+        trialModel.clear();
     }
   }
 
@@ -471,11 +529,19 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }
 
+  async function compareTrial(): Promise<void> {
+    const { since, ...counts } = trialModel.counts() ?? { since: trialSince, ...noTrialCounts };
+    expect(await readTrialCounts(redis, keyHash, since)).toEqual(counts);
+    // Counts of another trial are none of it.
+    expect(await readTrialCounts(redis, keyHash, since + 1)).toEqual(noTrialCounts);
+  }
+
   await redis.hset(recordKey, { id: 'k', plan: 'p', rev: String(model.rev) });
   for (const [index, step] of steps.entries()) {
     try {
       await runStep(step);
       await compareUsage();
+      await compareTrial();
     } catch (error) {
       if (error instanceof Stalled) fc.pre(false);
       throw new Error(`step ${index} (${JSON.stringify(step)}): ${String(error)}`, { cause: error });

@@ -34,6 +34,10 @@ if redis.call('TYPE', KEYS[3]).ok == 'hash' then
     end
   end
 end
+if redis.call('TYPE', KEYS[4]).ok == 'hash' then
+  local endsAt = redis.call('HGET', KEYS[4], 'minuteEndsAt')
+  redis.call('HSET', KEYS[4], 'minuteEndsAt', string.format('%.0f', math.max(0, tonumber(endsAt) - passed)))
+end
 `;
 
 /** Older counters than yesterday's would have expired. */
@@ -55,10 +59,14 @@ if redis.call('TYPE', KEYS[1]).ok == 'hash' then
     redis.call('HSET', KEYS[1], 'lastAllowed', moved)
   end
 end
+if redis.call('TYPE', KEYS[6]).ok == 'hash' then
+  redis.call('HINCRBY', KEYS[6], 'day', -tonumber(ARGV[1]))
+end
 `;
 
 export function createSimulatedTime(redis: RedisClient, keyHash: string): SimulatedTime {
   const violationsKey = redisKeys.violations(keyHash);
+  const trialKey = redisKeys.trial(keyHash);
 
   async function serverMs(): Promise<number> {
     const [seconds, micros] = await redis.time();
@@ -68,7 +76,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.minute(keyHash), redisKeys.ban(keyHash), violationsKey];
+      const keys = [redisKeys.minute(keyHash), redisKeys.ban(keyHash), violationsKey, trialKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {
@@ -80,6 +88,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
         violationsKey,
         ...dates.map((date) => redisKeys.day(keyHash, date)),
         ...dates.map((date) => redisKeys.usageMonth(keyHash, date.slice(0, 6))),
+        trialKey,
       ];
       await redis.eval(midnightScript, keys.length, ...keys, count, today, yesterday);
     },

@@ -9,14 +9,14 @@ const clockKey = 'test:clock';
  * @returns sets the clock, in Unix milliseconds
  */
 export function scriptClock(redis: RedisClient): (nowMs: number) => Promise<void> {
-  const lua = (name: string) => {
-    const script = withPrelude(name);
+  const lua = (...names: string[]) => {
+    const script = withPrelude(...names);
     const changed = script.replace("redis.call('TIME')", `redis.call('LRANGE', '${clockKey}', 0, 1)`);
     if (changed === script) throw new Error('the scripts do not read TIME any more');
     return changed;
   };
   defineScripts(redis, {
-    consumeQuota: { lua: lua('consume.lua') },
+    consumeQuota: { lua: lua('trial.lua', 'consume.lua') },
     readUsage: { numberOfKeys: 5, lua: lua('read-usage-5.lua') },
     addUsage: { numberOfKeys: 2, lua: lua('add-usage-2.lua') },
     readUsageMonth: { numberOfKeys: 1, lua: lua('read-usage-month-1.lua') },

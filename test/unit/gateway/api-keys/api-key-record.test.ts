@@ -32,6 +32,19 @@ describe('a record read from Redis', () => {
     });
   });
 
+  test('is valid without its trial if that is not', () => {
+    const trial = { trialMinute: '20', trialSince: '1795000000000' };
+    expect(parseApiKeyRecord({ ...fields, ...trial })).toEqual({
+      outcome: 'record',
+      record: { ...record, trial: { minute: 20, since: 1_795_000_000_000 } },
+    });
+    expect(parseApiKeyRecord({ ...fields, ...trial, trialMinute: 'few' })).toEqual({
+      outcome: 'record',
+      record,
+      trialIssues: ['trialMinute is not a whole number from 1 to 1000000000, so the trial is off'],
+    });
+  });
+
   test('requires only an id and a plan', () => {
     expect(parseApiKeyRecord({ id: 'key_1', plan: 'pro' })).toEqual({
       outcome: 'record',

@@ -117,6 +117,11 @@ describe('the record of a key', () => {
     expiresAt: optional(time),
     minute: optional(limit),
     day: optional(limit),
+    trial: optional(
+      fc
+        .record({ minute: optional(limit), day: optional(limit), since: fc.integer({ min: 1 }) })
+        .filter(({ minute, day }) => minute !== undefined || day !== undefined),
+    ),
     revokedAt: optional(time),
     replaces: optional(nonEmptyString),
     replacedBy: optional(nonEmptyString),

@@ -1,0 +1,123 @@
+import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { parseLimit, type Limits } from '../plans/limits.ts';
+import { enterprisePlan } from '../plans/plans.ts';
+import {
+  parseTrial,
+  trialFields,
+  trialLimitsOf,
+  type ParsedTrial,
+  type SomeLimits,
+  type TrialLimits,
+} from '../plans/trial.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { readPlanLimits } from './plan-store.ts';
+import { newTrial, noTrial, validTrial } from './plan-trial.ts';
+import type { Session } from './session.ts';
+import { createStoredKeys } from './stored-keys.ts';
+
+/** A key with the limits in force and those on trial. */
+export interface KeyOnTrial {
+  keyHash: string;
+  record: ApiKeyRecord;
+  /** Undefined if a limit of the plan is missing or invalid. */
+  limits: Limits | undefined;
+  /** Undefined if the key is not on trial. */
+  trial: { from: 'key' | 'plan'; limits: TrialLimits } | undefined;
+  /** What is wrong with the fields of a trial of the key or its plan. */
+  issues: string[];
+}
+
+export interface KeyTrialChange {
+  before: ApiKeyRecord;
+  after: ApiKeyRecord;
+}
+
+/**
+ * Limits on trial of one key, which go before those of its plan. Every change is in force from the key's next request on.
+ * Each function throws InvalidOperation if there is no such key, or its record is invalid.
+ */
+export interface KeyTrials {
+  show(id: string): Promise<KeyOnTrial>;
+  /**
+   * Starts a trial, or replaces the one that runs; the counts start over. A window that is not named stays as enforced.
+   * @throws InvalidOperation for a revoked key
+   */
+  start(id: string, limits: SomeLimits): Promise<KeyTrialChange>;
+  /** @throws InvalidOperation if the key has no trial of its own */
+  stop(id: string): Promise<KeyTrialChange>;
+  /** Makes the limits on trial limits of the key and ends the trial, in one step. @throws InvalidOperation as stop does */
+  apply(id: string): Promise<KeyTrialChange>;
+}
+
+/** Trial in a hash. */
+interface StoredTrial extends ParsedTrial {
+  /** Whether the hash has any of its fields, even invalid ones. */
+  present: boolean;
+}
+
+export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
+  const { show, update } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
+
+  async function readTrial(hashKey: string): Promise<StoredTrial> {
+    const texts = await redis.hmget(hashKey, ...trialFields);
+    const parsed = parseTrial(Object.fromEntries(trialFields.map((field, index) => [field, texts[index]])));
+    return { ...parsed, present: texts.some((text) => text !== null) };
+  }
+
+  async function change(
+    id: string,
+    action: string,
+    edit: (record: ApiKeyRecord, own: StoredTrial) => ApiKeyRecord,
+  ): Promise<KeyTrialChange> {
+    const { keyHash } = await show(id);
+    let before: ApiKeyRecord | undefined;
+    const after = await update(id, action, async (record) => {
+      before = record;
+      return edit(record, await readTrial(redisKeys.apiKey(keyHash)));
+    });
+    if (before === undefined) throw new Error(`${action} has decided nothing`);
+    return { before, after };
+  }
+
+  return {
+    async show(id) {
+      const { keyHash, record } = await show(id);
+      const [[minuteText, dayText], own, ofPlan] = await Promise.all([
+        readPlanLimits(redis, record.plan),
+        readTrial(redisKeys.apiKey(keyHash)),
+        record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
+      ]);
+      const minute = record.minute ?? parseLimit(minuteText);
+      const day = record.day ?? parseLimit(dayText);
+      const limits = minute === undefined || day === undefined ? undefined : { minute, day };
+      const trial = limits && trialLimitsOf(record, ofPlan?.trial, limits);
+      return {
+        keyHash,
+        record,
+        limits,
+        trial: trial && { from: record.trial === undefined ? 'plan' : 'key', limits: trial },
+        issues: [
+          ...own.issues,
+          ...(ofPlan?.issues ?? []).map((issue) => `${redisKeys.plan(record.plan)}: ${issue}`),
+        ],
+      };
+    },
+    start: (id, limits) =>
+      change(id, 'keys.trial', (record) => {
+        if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
+        return { ...record, trial: newTrial(limits, now(), record.trial) };
+      }),
+    stop: (id) =>
+      change(id, 'keys.trial-stop', (record, { present }) => {
+        if (!present) throw noTrial(`the key ${id} itself`);
+        return { ...record, trial: undefined };
+      }),
+    apply: (id) =>
+      change(id, 'keys.trial-apply', (record, { issues }) => {
+        const { minute, day } = validTrial({ trial: record.trial, issues }, `the key ${id} itself`);
+        return { ...record, minute: minute ?? record.minute, day: day ?? record.day, trial: undefined };
+      }),
+  };
+}

@@ -1,0 +1,146 @@
+import { parseLimit, type Limits } from '../plans/limits.ts';
+import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
+import { formatTrial, parseTrial, trialFields, type SomeLimits, type Trial } from '../plans/trial.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { nearestName } from './nearest-name.ts';
+import type { Session } from './session.ts';
+import { changeSettings, readSettings } from './settings-hash.ts';
+
+/** A plan with the limits in force and those on trial. */
+export interface PlanOnTrial {
+  name: string;
+  limits: Limits;
+  /** Undefined if no limits are on trial, or if they are invalid. */
+  trial: Trial | undefined;
+  /** What is wrong with the fields of the trial, which is then off. */
+  issues: string[];
+}
+
+export interface PlanTrialChange {
+  before: PlanOnTrial;
+  after: PlanOnTrial;
+}
+
+/**
+ * Limits on trial of a plan. Every change is in force on all gateways within a second.
+ * Each function throws InvalidOperation for enterprise and anonymous, and for a plan that has no valid limits in Redis.
+ */
+export interface PlanTrials {
+  show(name: string): Promise<PlanOnTrial>;
+  /** Starts a trial, or replaces the one that runs; the counts start over. A window that is not named stays as enforced. */
+  start(name: string, limits: SomeLimits): Promise<PlanTrialChange>;
+  /** @throws InvalidOperation if there is no trial */
+  stop(name: string): Promise<PlanTrialChange>;
+  /** Makes the limits on trial the limits of the plan and ends the trial, in one step. @throws InvalidOperation as stop does */
+  apply(name: string): Promise<PlanTrialChange>;
+}
+
+export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
+  async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
+    const [minute, day] = [parseLimit(fields['minute']), parseLimit(fields['day'])];
+    if (Object.keys(fields).length === 0) await assertListed(name);
+    if (minute === undefined || day === undefined) {
+      throw new InvalidOperation(
+        `the plan ${name} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
+      );
+    }
+    return { name, limits: { minute, day }, ...parseTrial(fields) };
+  }
+
+  /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
+  async function assertListed(name: string): Promise<void> {
+    const names = [...Object.keys(builtInLimits), ...(await redis.smembers(redisKeys.planNames))];
+    if (names.includes(name)) return;
+    const near = nearestName(name, names);
+    throw new InvalidOperation(
+      `there is no plan named ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean "${near}"?`}`,
+    );
+  }
+
+  /** @param edit returns the plan as it should be */
+  async function change(
+    name: string,
+    action: string,
+    edit: (plan: PlanOnTrial, fields: Record<string, string>) => PlanOnTrial,
+  ): Promise<PlanTrialChange> {
+    assertHasTrials(name);
+    let result: PlanTrialChange | undefined;
+    await changeSettings(redis, redisKeys.plan(name), async (fields) => {
+      const before = await parsePlan(name, fields);
+      const after = edit(before, fields);
+      result = { before, after };
+      await audit({ action, target: name, before: auditView(before), after: auditView(after) });
+      return { ...textFields(after.limits), ...formatTrial(after.trial) };
+    });
+    if (result === undefined) throw new Error(`${action} has decided nothing`);
+    return result;
+  }
+
+  return {
+    async show(name) {
+      assertHasTrials(name);
+      return parsePlan(name, await readSettings(redis, redisKeys.plan(name)));
+    },
+    start: (name, limits) =>
+      change(name, 'plans.trial', (plan) => {
+        const trial = newTrial(limits, now(), plan.trial);
+        return { ...plan, trial, issues: [] };
+      }),
+    stop: (name) =>
+      change(name, 'plans.trial-stop', (plan, fields) => {
+        // Invalid fields are removed, too.
+        if (!trialFields.some((field) => Object.hasOwn(fields, field))) throw noTrial(`the plan ${name}`);
+        return { ...plan, trial: undefined, issues: [] };
+      }),
+    apply: (name) =>
+      change(name, 'plans.trial-apply', (plan) => {
+        const { minute, day } = validTrial(plan, `the plan ${name}`);
+        const limits = { minute: minute ?? plan.limits.minute, day: day ?? plan.limits.day };
+        return { ...plan, limits, trial: undefined };
+      }),
+  };
+}
+
+/**
+ * A trial that starts now.
+ * @param running the one that it replaces, from which it has to differ by its start
+ * @throws InvalidOperation without a limit
+ */
+export function newTrial(limits: SomeLimits, nowMs: number, running: Trial | undefined): Trial {
+  if (limits.minute === undefined && limits.day === undefined) {
+    throw new InvalidOperation('a trial needs a limit: --minute N, --day N or both');
+  }
+  return { ...limits, since: nowMs === running?.since ? nowMs + 1 : nowMs };
+}
+
+/** @throws InvalidOperation if there is no trial, or it is invalid */
+export function validTrial({ trial, issues }: Pick<PlanOnTrial, 'trial' | 'issues'>, target: string): Trial {
+  if (trial !== undefined) return trial;
+  if (issues.length > 0)
+    throw new InvalidOperation(`the trial of ${target} is invalid: ${issues.join('; ')}`);
+  throw noTrial(target);
+}
+
+export function noTrial(target: string): InvalidOperation {
+  return new InvalidOperation(`no limits are on trial for ${target}: --minute N and --day N start a trial`);
+}
+
+/** @throws InvalidOperation for what is no plan with limits of its own */
+function assertHasTrials(name: string): void {
+  if (name === enterprisePlan) {
+    throw new InvalidOperation(
+      'enterprise has no limits of its own: start a trial on each key, with ops keys trial',
+    );
+  }
+  if (name === anonymousPlan) {
+    throw new InvalidOperation(
+      'anonymous is the limit of an address; only limits of API keys can be on trial',
+    );
+  }
+}
+
+function auditView({ name, limits, trial }: PlanOnTrial): object {
+  return { name, ...limits, trial: trial ?? null };
+}

@@ -1,0 +1,117 @@
+import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import type { Limits } from '../plans/limits.ts';
+import { trialLimitsOf, type Trial } from '../plans/trial.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import type { ListedApiKey } from './api-key-store.ts';
+
+/** Counts of a trial. */
+export interface TrialCounts {
+  /** All requests of the trial: those that Redis decided, except during a ban. */
+  requests: number;
+  /** Requests that the limits on trial would have refused, by the window that decides. */
+  refusedMinute: number;
+  refusedDay: number;
+}
+
+/** Counts of one key. */
+export interface KeyTrialCounts extends TrialCounts {
+  id: string;
+  name: string;
+}
+
+/** Counts of all keys that are on the trial of a plan. */
+export interface PlanTrialReport extends TrialCounts {
+  /** Keys on the trial: not those with a trial or with limits of their own instead. */
+  keys: number;
+  /** Keys that sent requests during the trial. */
+  activeKeys: number;
+  /** Keys of which requests would have been refused. */
+  refusedKeys: number;
+  /** Keys with the most requests that would have been refused, most first. Without those that had none. */
+  hardestHit: KeyTrialCounts[];
+}
+
+interface PlanTrialReportOptions {
+  redis: RedisClient;
+  /** All keys, in pages. */
+  keys: AsyncIterable<ListedApiKey[]>;
+  plan: string;
+  /** Limits of the plan. */
+  limits: Limits;
+  trial: Trial;
+  /** Maximum number of keys in `hardestHit`. */
+  count: number;
+}
+
+/** Sums the counts of the plan's keys, page by page. Changes nothing. */
+export async function reportPlanTrial(options: PlanTrialReportOptions): Promise<PlanTrialReport> {
+  const { redis, keys, plan, limits, trial, count } = options;
+  const report: PlanTrialReport = { ...noCounts, keys: 0, activeKeys: 0, refusedKeys: 0, hardestHit: [] };
+  for await (const page of keys) {
+    const onTrial = page.flatMap((key) =>
+      key.outcome === 'record' && key.record.plan === plan && isOnPlanTrial(key.record, trial, limits)
+        ? [key]
+        : [],
+    );
+    const counts = await Promise.all(
+      onTrial.map(({ keyHash }) => readTrialCounts(redis, keyHash, trial.since)),
+    );
+    report.keys += onTrial.length;
+    for (const [index, { record }] of onTrial.entries()) add(report, record, counts[index] ?? noCounts);
+    report.hardestHit = report.hardestHit.toSorted(byRefusals).slice(0, count);
+  }
+  return report;
+}
+
+const noCounts: TrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
+
+/** @param since start of the trial in Unix milliseconds: counts of another one are none of it */
+export async function readTrialCounts(
+  redis: RedisClient,
+  keyHash: string,
+  since: number,
+): Promise<TrialCounts> {
+  const texts = await redis
+    .hmget(redisKeys.trial(keyHash), 'since', 'requests', 'refusedMinute', 'refusedDay')
+    .catch((error: unknown) => {
+      // Edited into another type of value, which the key's next request replaces.
+      if (isWrongType(error)) return [];
+      throw error;
+    });
+  const [sinceText, requests, refusedMinute, refusedDay] = texts;
+  if (sinceText !== String(since)) return noCounts;
+  return {
+    requests: parseCount(requests),
+    refusedMinute: parseCount(refusedMinute),
+    refusedDay: parseCount(refusedDay),
+  };
+}
+
+export function refusedByTrial({ refusedMinute, refusedDay }: TrialCounts): number {
+  return refusedMinute + refusedDay;
+}
+
+function isOnPlanTrial(record: ApiKeyRecord, trial: Trial, limits: Limits): boolean {
+  return record.trial === undefined && trialLimitsOf(record, trial, limits) !== undefined;
+}
+
+function add(report: PlanTrialReport, { id, name }: ApiKeyRecord, counts: TrialCounts): void {
+  report.requests += counts.requests;
+  report.refusedMinute += counts.refusedMinute;
+  report.refusedDay += counts.refusedDay;
+  if (counts.requests > 0) report.activeKeys += 1;
+  if (refusedByTrial(counts) === 0) return;
+  report.refusedKeys += 1;
+  report.hardestHit.push({ id, name, ...counts });
+}
+
+function byRefusals(one: KeyTrialCounts, other: KeyTrialCounts): number {
+  return refusedByTrial(other) - refusedByTrial(one) || other.requests - one.requests;
+}
+
+/** A count that was edited into anything else is 0, as in trial.lua. */
+function parseCount(text: string | null | undefined): number {
+  return /^[1-9]\d{0,14}$/.test(text ?? '') ? Number(text) : 0;
+}

@@ -1,0 +1,87 @@
+import { Command } from 'commander';
+import { createKeyTrials, type KeyOnTrial, type KeyTrialChange } from '../operations/key-trial.ts';
+import { readTrialCounts, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
+import { printError, printFields, printJson } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+import {
+  addTrialOptions,
+  countFields,
+  describeChange,
+  describeLimits,
+  isoTime,
+  limitsView,
+  refusedShare,
+  requestedChange,
+  type TrialOptions,
+} from './trial-options.ts';
+
+export function keysTrialCommand(): Command {
+  const command = new Command('trial')
+    .description("limits on trial of one key, instead of its plan's: counted, and nothing is refused")
+    .argument('<id>');
+  return addTrialOptions(command).action(async (id: string, options: TrialOptions) => {
+    const change = requestedChange(id, options);
+    if (change === undefined) return showTrial(id, options);
+    const changed = await withChanges(options.as, (session) => change(createKeyTrials(session)));
+    printChange(changed, options.json);
+  });
+}
+
+async function showTrial(id: string, { json }: TrialOptions): Promise<void> {
+  const { key, counts } = await withRedis(async (session) => {
+    const key = await createKeyTrials(session).show(id);
+    const { trial, keyHash } = key;
+    const counts = trial && (await readTrialCounts(session.redis, keyHash, trial.limits.since));
+    return { key, counts };
+  });
+  for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
+  if (json) printJson(trialView(key, counts));
+  else printTrial(key, counts);
+}
+
+function trialView({ record, limits, trial }: KeyOnTrial, counts: TrialCounts | undefined) {
+  return {
+    id: record.id,
+    name: record.name,
+    plan: record.plan,
+    enforced: limits ?? null,
+    trial: trial === undefined ? null : limitsView(trial.limits),
+    trialOf: trial?.from ?? null,
+    since: trial === undefined ? null : isoTime(trial.limits.since),
+    ...(counts && { ...counts, refused: refusedByTrial(counts), refusedShare: refusedShare(counts) }),
+  };
+}
+
+function printTrial({ record, limits, trial }: KeyOnTrial, counts: TrialCounts | undefined): void {
+  printFields({
+    id: record.id,
+    name: record.name,
+    plan: record.plan,
+    enforced: describeLimits(limits),
+    trial: trial ? `${describeLimits(trial.limits)} (trial of the ${trial.from})` : 'none',
+    since: trial && isoTime(trial.limits.since),
+    ...(counts && countFields(counts)),
+  });
+}
+
+/** Own limits and own trial of the key, without what it has from its plan. */
+function ownView({ minute, day, trial }: KeyOnTrial['record']) {
+  return {
+    ...limitsView({ minute, day }),
+    trial: trial === undefined ? null : limitsView(trial),
+    since: trial === undefined ? null : isoTime(trial.since),
+  };
+}
+
+function printChange({ before, after }: KeyTrialChange, json: true | undefined): void {
+  const { id, name, plan, trial } = after;
+  if (json) return printJson({ id, name, plan, before: ownView(before), after: ownView(after) });
+  printFields({
+    id,
+    name,
+    plan,
+    ownLimits: describeChange(describeLimits(before), describeLimits(after)),
+    trial: describeChange(describeLimits(before.trial), describeLimits(trial)),
+    since: trial && isoTime(trial.since),
+  });
+}
