@@ -28,6 +28,8 @@ declare module 'ioredis' {
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-day-usage-2.lua */
     addDayUsage(dayKey: string, reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** add-traffic.lua */
+    addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-fields-1.lua */
@@ -41,6 +43,7 @@ const scripts = {
   consumeQuota: { lua: withPrelude('consume.lua') },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
+  addTraffic: { lua: script('add-traffic.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
