@@ -37,30 +37,26 @@ export function drawTraffic(
   const barWidth = Math.max(1, Math.floor(chartWidth(columns) / Math.max(1, points.length)));
   const width = barWidth * points.length;
   const shown = statuses.filter(({ status, always }) => always || (total.byStatus[status] ?? 0) > 0);
-  const rate = (count: (point: TrafficPoint) => number) => ({
+  const rate = (label: string, colour: Colour, count: (point: TrafficPoint) => number): Line => ({
+    label,
+    colour,
     values: points.map((point) => perSecond(point, count(point))),
-    sum: formatNumber(count(total)),
+    total: count(total),
   });
-  const latency = (quantile: 'p50' | 'p99') => ({
+  const latency = (quantile: 'p50' | 'p99'): Line => ({
+    label: `${quantile} ms`,
+    colour: 'cyan',
     values: points.map(({ latencyMs }) => latencyMs.served?.[quantile]),
-    sum: formatNumber(total.latencyMs.served?.[quantile]),
+    total: total.latencyMs.served?.[quantile],
   });
   const lines = [
-    ...shown.map(({ status, colour }) => ({
-      label: status,
-      colour,
-      ...rate(({ byStatus }) => byStatus[status] ?? 0),
-    })),
-    {
-      label: 'refused',
-      colour: 'yellow' as const,
-      ...rate(({ refusals }) => refusals.minute + refusals.day),
-    },
-    { label: 'banned', colour: 'yellow' as const, ...rate(({ bannedRequests }) => bannedRequests) },
-    { label: 'bans', colour: 'red' as const, ...rate(({ bans }) => bans) },
-    { label: 'local', colour: 'magenta' as const, ...rate(({ localDecisions }) => localDecisions) },
-    { label: 'p50 ms', colour: 'cyan' as const, ...latency('p50') },
-    { label: 'p99 ms', colour: 'cyan' as const, ...latency('p99') },
+    ...shown.map(({ status, colour }) => rate(status, colour, ({ byStatus }) => byStatus[status] ?? 0)),
+    rate('refused', 'yellow', ({ refusals }) => refusals.minute + refusals.day),
+    rate('banned', 'yellow', ({ bannedRequests }) => bannedRequests),
+    rate('bans', 'red', ({ bans }) => bans),
+    rate('local', 'magenta', ({ localDecisions }) => localDecisions),
+    latency('p50'),
+    latency('p99'),
   ];
   const heading = ['now', 'max', 'total'].map((name) => name.padStart(valueWidth)).join('');
   return [
@@ -70,19 +66,26 @@ export function drawTraffic(
     ' '.repeat(labelWidth) + timeAxis(points, width),
     '',
     'a second'.padEnd(labelWidth + width) + heading,
-    ...lines.map(({ label, colour, values, sum }) => {
-      const known = values.filter((value) => value !== undefined);
-      const max = known.length > 0 ? Math.max(...known) : undefined;
-      const bars = values.map((value) => sparkOf(value ?? 0, max ?? 0).repeat(barWidth)).join('');
-      const numbers = [formatNumber(values.at(-1)), formatNumber(max), sum];
-      return (
-        label.padEnd(labelWidth) +
-        paint(colour, bars) +
-        numbers.map((text) => text.padStart(valueWidth)).join('')
-      );
-    }),
+    ...lines.map((line) => drawLine(line, barWidth)),
     '',
   ];
+}
+
+/** A small chart in one line, with its newest and its highest value and the total. */
+interface Line {
+  label: string;
+  colour: Colour;
+  /** Undefined where nothing was measured. */
+  values: (number | undefined)[];
+  total: number | undefined;
+}
+
+function drawLine({ label, colour, values, total }: Line, barWidth: number): string {
+  const known = values.filter((value) => value !== undefined);
+  const max = known.length > 0 ? Math.max(...known) : undefined;
+  const bars = values.map((value) => sparkOf(value ?? 0, max ?? 0).repeat(barWidth)).join('');
+  const numbers = [values.at(-1), max, total].map((value) => formatNumber(value).padStart(valueWidth));
+  return label.padEnd(labelWidth) + paint(colour, bars) + numbers.join('');
 }
 
 /** Bars of requests a second. Each cell has the colour of the class of status at its middle. */

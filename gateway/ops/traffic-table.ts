@@ -25,13 +25,18 @@ export function trafficRow(point: TrafficPoint): Row {
     at.replace('.000Z', 'Z'),
     perSecond(point, point.requests).toFixed(2),
     ...['2xx', '3xx', '4xx', '5xx', 'aborted', 'cut_off'].map((status) => byStatus[status] ?? 0),
-    latencyMs.served?.p50,
-    latencyMs.served?.p99,
+    rounded(latencyMs.served?.p50),
+    rounded(latencyMs.served?.p99),
     refusals.minute + refusals.day,
     bans,
     bannedRequests,
     localDecisions,
   ];
+}
+
+/** Rounds to three digits: within a bucket, a quantile is interpolated. */
+function rounded(ms: number | undefined): number | undefined {
+  return ms === undefined ? undefined : Number(ms.toPrecision(3));
 }
 
 /** @param count of this point */

@@ -99,11 +99,10 @@ export function createTrafficReporter(dependencies: TrafficReporterDependencies)
         number,
         reporterKeptSeconds,
         maxFields,
-        ...groups.flatMap(({ expiresAtSeconds, counts }) => [
-          expiresAtSeconds,
-          counts.size,
-          ...Array.from(counts).flat(),
-        ]),
+        ...groups.flatMap(({ expiresAtSeconds, counts }): (string | number)[] => {
+          const head: (string | number)[] = [expiresAtSeconds, counts.size];
+          return head.concat(...counts);
+        }),
       );
       unconfirmed = undefined;
       dropping = false;
