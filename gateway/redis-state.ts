@@ -18,6 +18,7 @@ import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
+import { createTrafficReporter } from './traffic/traffic-reporter.ts';
 
 /** Redis, what is read from it continually, and what replaces it during an outage. */
 export interface RedisState {
@@ -157,6 +158,14 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (gate.open) void usageReports.report().catch(() => {});
   }, usageReportMs);
 
+  const trafficReporter = createTrafficReporter({
+    redis,
+    isOpen: () => gate.open,
+    now: clock.now,
+    metrics,
+    log,
+  });
+
   const hotKeysReporter = setInterval(() => {
     if (gate.open) void hotKeys.report();
     else hotKeys.clear();
@@ -187,6 +196,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
         await instances.leave();
         await usageReports.report().catch(() => {});
       }
+      await trafficReporter.close();
       const lost = usageReports.pending();
       if (lost > 0) {
         log.error({ requests: lost }, 'requests served without Redis are lost to the day counters');

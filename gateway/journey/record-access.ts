@@ -33,8 +33,7 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
         const { requestId, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
         const route = res.locals.route?.pattern ?? 'unmatched';
         const countedMethod = knownMethods.has(method) ? method : 'other';
-        metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none');
-        metrics.requests.observe(route, countedMethod, durationMs / 1000);
+        metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
         if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         logRequest({

@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { durationBounds } from './duration-bounds.ts';
 import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
@@ -49,7 +50,6 @@ interface MetricSources {
   droppedLogLines: () => number;
 }
 
-const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25];
 
 /**
@@ -69,7 +69,7 @@ export function createMetrics(sources: MetricSources): Metrics {
   const registers = [registry];
   return {
     registry,
-    requests: createRequestMetrics(registry, requestBuckets),
+    requests: createRequestMetrics(registry, durationBounds),
     redisSeconds: new Histogram({
       name: 'gateway_redis_duration_seconds',
       help: 'Duration of Redis commands that requests wait for',
@@ -79,7 +79,7 @@ export function createMetrics(sources: MetricSources): Metrics {
     upstreamSeconds: new PrelabelledHistogram({
       name: 'gateway_upstream_duration_seconds',
       help: 'Time from sending a request to the pets service to the end of its response',
-      buckets: requestBuckets,
+      buckets: durationBounds,
       registers,
     }).child({}),
     upstreamUp: new Gauge({

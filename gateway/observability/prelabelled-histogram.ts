@@ -21,6 +21,20 @@ export class HistogramChild {
     this.#count += 1;
   }
 
+  /** Adds all observations of another child with the same bounds. */
+  add(other: HistogramChild): void {
+    for (const [bucket, count] of other.#counts.entries()) {
+      this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count;
+    }
+    this.#sum += other.#sum;
+    this.#count += other.#count;
+  }
+
+  /** Observations in each bucket alone; the last one has no upper bound. */
+  buckets(): { bound: number; count: number }[] {
+    return this.#counts.map((count, bucket) => ({ bound: this.#bounds[bucket] ?? Infinity, count }));
+  }
+
   /** Values in Prometheus' terms: each bucket includes the ones below it. */
   values(name: string, labels: LabelValues<string>) {
     let cumulative = 0;
@@ -57,7 +71,7 @@ export class PrelabelledHistogram extends Histogram {
     this.#empty = new Histogram({ ...options, registers: [] });
   }
 
-  /** Creates the child of a set of labels. To be called once for each set. */
+  /** Creates a child of a set of labels. The metric shows the sum of all children with the same labels. */
   child(labels: LabelValues<string>): HistogramChild {
     const child = new HistogramChild(this.#options.buckets);
     this.#children.push({ labels, child });
@@ -65,8 +79,15 @@ export class PrelabelledHistogram extends Histogram {
   }
 
   override async get(): ReturnType<Histogram['get']> {
-    const { name } = this.#options;
-    const values = this.#children.flatMap(({ labels, child }) => child.values(name, labels));
+    const { name, buckets } = this.#options;
+    const sums = new Map<string, { labels: LabelValues<string>; sum: HistogramChild }>();
+    for (const { labels, child } of this.#children) {
+      const key = JSON.stringify(labels);
+      const entry = sums.get(key) ?? { labels, sum: new HistogramChild(buckets) };
+      entry.sum.add(child);
+      sums.set(key, entry);
+    }
+    const values = Array.from(sums.values()).flatMap(({ labels, sum }) => sum.values(name, labels));
     return { ...(await this.#empty.get()), values };
   }
 

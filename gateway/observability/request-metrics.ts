@@ -3,16 +3,39 @@ import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogr
 
 /** Metrics of every request. Labels are bounded, see Metrics. */
 export interface RequestMetrics {
-  /** `status` is a class such as 2xx; aborted if the client left first, cut_off if the gateway broke off. */
-  count(route: string, method: string, status: string, plan: string): void;
-  /** @param seconds from the first step of the journey to the last byte of the response */
-  observe(route: string, method: string, seconds: number): void;
+  /**
+   * Counts a request.
+   * @param status a class such as 2xx; aborted if the client left first, cut_off if the gateway broke off
+   * @param seconds from the first step of the journey to the last byte of the response; undefined for what became no
+   * request
+   */
+  count(route: string, method: string, status: string, plan: string, seconds?: number): void;
+  /** All counts since the start of the process. Reading them leaves the metrics as they are. */
+  totals(): RequestTotals;
+}
+
+export interface RequestTotals {
+  /** Several entries may have the same status and plan. */
+  requests: readonly { status: string; plan: string; count: number }[];
+  /** Durations by status, with an entry for each route and method. */
+  durations: readonly { status: string; buckets: readonly DurationBucket[] }[];
+}
+
+export interface DurationBucket {
+  /** Upper bound in seconds; Infinity for the last bucket. */
+  bound: number;
+  /** Requests in this bucket alone. */
+  count: number;
 }
 
 interface RequestCount {
   labels: { route: string; method: string; status: string; plan: string };
-  /** Requests since the counter was last collected. */
+  /** Requests since the start of the process. */
   requests: number;
+  /** Those of them that prom-client's counter has. */
+  collected: number;
+  /** Undefined until a duration is known. */
+  seconds: HistogramChild | undefined;
 }
 
 /**
@@ -25,7 +48,8 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
     memoizeByString((method) =>
       memoizeByString((status) =>
         memoizeByString((plan) => {
-          const count = { labels: { route, method, status, plan }, requests: 0 };
+          const labels = { route, method, status, plan };
+          const count: RequestCount = { labels, requests: 0, collected: 0, seconds: undefined };
           counts.push(count);
           return count;
         }),
@@ -39,8 +63,9 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
     registers: [],
     collect() {
       for (const count of counts) {
-        if (count.requests > 0) this.inc(count.labels, count.requests);
-        count.requests = 0;
+        const added = count.requests - count.collected;
+        if (added > 0) this.inc(count.labels, added);
+        count.collected = count.requests;
       }
     },
   });
@@ -52,16 +77,29 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
     buckets,
     registers: [registry],
   });
+  const durations: { status: string; child: HistogramChild }[] = [];
+  // By status as well, which the metric does not show: a fast refusal says nothing of how long served requests take.
   const histogramOf = memoizeByString((route) =>
-    memoizeByString((method): HistogramChild => seconds.child({ route, method })),
+    memoizeByString((method) =>
+      memoizeByString((status) => {
+        const child = seconds.child({ route, method });
+        durations.push({ status, child });
+        return child;
+      }),
+    ),
   );
   return {
-    count(route, method, status, plan) {
-      countOf(route)(method)(status)(plan).requests += 1;
+    count(route, method, status, plan, duration) {
+      const count = countOf(route)(method)(status)(plan);
+      count.requests += 1;
+      if (duration === undefined) return;
+      count.seconds ??= histogramOf(route)(method)(status);
+      count.seconds.observe(duration);
     },
-    observe(route, method, value) {
-      histogramOf(route)(method).observe(value);
-    },
+    totals: () => ({
+      requests: counts.map(({ labels: { status, plan }, requests: count }) => ({ status, plan, count })),
+      durations: durations.map(({ status, child }) => ({ status, buckets: child.buckets() })),
+    }),
   };
 }
 

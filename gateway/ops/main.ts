@@ -12,6 +12,7 @@ import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
+import { trafficCommand } from './traffic.ts';
 import { usageCommand } from './usage.ts';
 
 /*
@@ -26,6 +27,7 @@ const program = new Command('ops')
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())
+  .addCommand(trafficCommand())
   .addCommand(bansCommand())
   .addCommand(plansCommand())
   .addCommand(policyCommand())

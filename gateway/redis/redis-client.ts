@@ -32,6 +32,8 @@ declare module 'ioredis' {
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-usage-month-1.lua: pairs of field and value. */
     readUsageMonth(monthKey: string): Result<string[], Context>;
+    /** add-traffic.lua */
+    addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** set-ban-2.lua */
     setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
@@ -48,6 +50,7 @@ const scripts = {
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
   addUsage: { numberOfKeys: 2, lua: withPrelude('add-usage-2.lua') },
   readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },
+  addTraffic: { lua: script('add-traffic.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
   liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },

@@ -31,6 +31,11 @@ export const redisKeys = {
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
+  /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
+  trafficBucket: (resolution: '10s' | '1m', startMs: number) =>
+    `gw:{traffic}:${resolution}:${Math.floor(startMs / 1000)}`,
+  /** String with expiry: number of the last report of traffic that a process has added. */
+  trafficReporter: (id: string) => `gw:{traffic}:reporter:${id}`,
   /** Stream: every change made with the ops command. */
   audit: 'gw:audit',
   /** Hash: minute and day limits of a plan. */

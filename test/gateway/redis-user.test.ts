@@ -39,6 +39,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
     expect((await send(`${gateway.url}/v1/pets`)).status).toBe(401);
     // Busy keys are reported every two seconds.
     await expect.poll(() => kit.redis.keys('gw:{busy}:*')).not.toEqual([]);
+    await expect.poll(() => kit.redis.keys('gw:{traffic}:*')).not.toEqual([]);
     await gateway.stop();
     expect(gateway.output()).not.toMatch(/"level":[45]0/);
     expect(await denied()).toEqual([]);
@@ -62,6 +63,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       ['usage', 'export', '--from', '2026-11-01'],
       ['usage', 'retention', '--days', '500'],
       ['top'],
+      ['traffic'],
       ['bans', 'add', id, '--for', '1h', '--reason', 'flood'],
       ['bans', 'list'],
       ['bans', 'lift', id],

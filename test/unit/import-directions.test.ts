@@ -39,6 +39,8 @@ const forbiddenImports = [
   { file: 'gateway/api-keys/api-key-cache.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/plans/plans.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/quota/quota.ts', imported: '../journey/enforce-quota.ts' },
+  { file: 'gateway/traffic/traffic-reporter.ts', imported: '../quota/hot-keys.ts' },
+  { file: 'gateway/redis/redis-clock.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/upstream/target.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/http/pipelines.ts', imported: '../upstream/target.ts' },
   { file: 'gateway/redis/redis-client.ts', imported: '../plans/plans.ts' },
@@ -60,6 +62,7 @@ const allowedImports = [
   { file: 'gateway/journey/authenticate.ts', imported: '../api-keys/api-key-cache.ts' },
   { file: 'gateway/quota/quota.ts', imported: '../plans/plans.ts' },
   { file: 'gateway/redis/redis-client.ts', imported: '../config/redis-url.ts' },
+  { file: 'gateway/operations/traffic.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },
   { file: 'pets-service/server.ts', imported: '../prisma/migrate.ts' },
 ];

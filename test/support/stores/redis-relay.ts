@@ -9,6 +9,8 @@ export interface RedisRelay extends AsyncDisposable {
   connections(): number;
   /** Discards everything that the server sends from now on. */
   discardReplies(): void;
+  /** Passes on the next command that contains the text, and closes the connection instead of passing on the reply. */
+  loseReplyTo(command: string): void;
   /** Sends bytes to all clients as if they came from the server. */
   inject(bytes: string): void;
   /** Sends these bytes instead of passing on what contains the command. */
@@ -22,6 +24,7 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
   let port = targetPort;
   let discarding = false;
   let connections = 0;
+  let losing: string | undefined;
   let own: { command: string; bytes: string } | undefined;
 
   const server = createServer((client) => {
@@ -35,12 +38,18 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
       target.destroy();
     });
     target.on('close', () => client.destroy());
+    let lost = false;
     client.on('data', (chunk) => {
+      if (losing !== undefined && chunk.includes(losing)) {
+        losing = undefined;
+        lost = true;
+      }
       if (own !== undefined && chunk.includes(own.command)) client.write(own.bytes);
       else target.write(chunk);
     });
     target.on('data', (chunk) => {
-      if (!discarding) client.write(chunk);
+      if (lost) client.destroy();
+      else if (!discarding) client.write(chunk);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -55,6 +64,9 @@ export async function startRedisRelay(targetPort: number): Promise<RedisRelay> {
     connections: () => connections,
     discardReplies() {
       discarding = true;
+    },
+    loseReplyTo(command) {
+      losing = command;
     },
     inject(bytes) {
       for (const client of clients) client.write(bytes);

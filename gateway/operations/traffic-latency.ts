@@ -1,0 +1,44 @@
+import { durationBounds } from '../traffic/traffic-fields.ts';
+
+/**
+ * Quantiles in milliseconds, interpolated within a bucket as Prometheus does. The true value is in the same bucket, that
+ * is between the same two of the bounds 1, 2.5, 5, 10, 25, 50, 100, … ms. 30,000 stands for all longer ones.
+ */
+export interface Latency {
+  p50: number;
+  p90: number;
+  p99: number;
+}
+
+/** Requests by upper bound of their duration in seconds. */
+export type DurationHistogram = Map<number, number>;
+
+/** @returns null without requests */
+export function latencyOf(histogram: DurationHistogram): Latency | null {
+  const total = histogram.values().reduce((sum, count) => sum + count, 0);
+  if (total === 0) return null;
+  // A gateway of another version may have other bounds.
+  const bounds = [...new Set([...durationBounds, ...histogram.keys()])].toSorted((one, other) => one - other);
+
+  function quantile(share: number): number {
+    const rank = share * total;
+    let below = 0;
+    let lower = 0;
+    for (const bound of bounds) {
+      const count = histogram.get(bound) ?? 0;
+      if (bound === Infinity) break;
+      if (count > 0 && below + count >= rank) {
+        return roundMs(lower + ((bound - lower) * (rank - below)) / count);
+      }
+      below += count;
+      lower = bound;
+    }
+    return roundMs(lower);
+  }
+
+  return { p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99) };
+}
+
+function roundMs(seconds: number): number {
+  return Math.round(seconds * 1e6) / 1000;
+}

@@ -1,0 +1,107 @@
+import { parseBound, parseField, type TrafficCounts, type TrafficField } from '../traffic/traffic-fields.ts';
+import { latencyOf, type DurationHistogram, type Latency } from './traffic-latency.ts';
+
+/** Counts of some time. */
+export interface TrafficSummary extends PlanTraffic {
+  /** The same by plan; `none` stands for requests without a valid key, `(other)` for those of further plans. */
+  byPlan: Record<string, PlanTraffic>;
+  /** Null without requests, and for a single plan: durations are kept for all plans together. */
+  latencyMs: {
+    /** Of responses 2xx and 3xx. */
+    served: Latency | null;
+    /** Of all requests, also fast refusals and aborted ones. */
+    all: Latency | null;
+  };
+}
+
+export interface PlanTraffic {
+  requests: number;
+  /** By class of status such as `2xx`; `aborted` by the client, or `cut_off` by the gateway. */
+  byStatus: Record<string, number>;
+  /** Requests refused because a window was used up. */
+  refusals: { minute: number; day: number };
+  /** New bans. */
+  bans: number;
+  /** Requests refused during a ban. */
+  bannedRequests: number;
+  /** Requests decided without Redis. */
+  localDecisions: number;
+}
+
+/** The name of a plan that has no field of its own is empty. No plan can have this one. */
+const otherPlans = '(other)';
+
+const servedStatuses = new Set(['2xx', '3xx']);
+
+/** @param plan the plan to be counted; undefined for all */
+export function summarizeTraffic(counts: TrafficCounts, plan: string | undefined): TrafficSummary {
+  const total = createTally();
+  const tallies = new Map<string, Tally>();
+  const served: DurationHistogram = new Map();
+  const all: DurationHistogram = new Map();
+  for (const [text, count] of counts) {
+    const field = parseField(text);
+    if (field === undefined) continue;
+    const { kind, status, name } = field;
+    if (kind === 'durations') {
+      const bound = parseBound(name);
+      for (const histogram of servedStatuses.has(status) ? [served, all] : [all]) {
+        histogram.set(bound, (histogram.get(bound) ?? 0) + count);
+      }
+      continue;
+    }
+    const planName = name === '' ? otherPlans : name;
+    if (plan !== undefined && plan !== planName) continue;
+    const tally = tallies.get(planName) ?? createTally();
+    tallies.set(planName, tally);
+    addTo(tally, field, count);
+    addTo(total, field, count);
+  }
+  return {
+    ...planTraffic(total),
+    byPlan: Object.fromEntries(Array.from(tallies, ([name, tally]) => [name, planTraffic(tally)])),
+    latencyMs:
+      plan === undefined ? { served: latencyOf(served), all: latencyOf(all) } : { served: null, all: null },
+  };
+}
+
+interface Tally extends Omit<PlanTraffic, 'byStatus'> {
+  byStatus: Map<string, number>;
+}
+
+function createTally(): Tally {
+  return {
+    requests: 0,
+    byStatus: new Map(),
+    refusals: { minute: 0, day: 0 },
+    bans: 0,
+    bannedRequests: 0,
+    localDecisions: 0,
+  };
+}
+
+function addTo(tally: Tally, { kind, status }: TrafficField, count: number): void {
+  switch (kind) {
+    case 'requests':
+      tally.requests += count;
+      tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + count);
+      break;
+    case 'minuteRefusals':
+      tally.refusals.minute += count;
+      break;
+    case 'dayRefusals':
+      tally.refusals.day += count;
+      break;
+    case 'bans':
+    case 'bannedRequests':
+    case 'localDecisions':
+      tally[kind] += count;
+      break;
+    case 'durations':
+      break;
+  }
+}
+
+function planTraffic(tally: Tally): PlanTraffic {
+  return { ...tally, byStatus: Object.fromEntries(tally.byStatus) };
+}
