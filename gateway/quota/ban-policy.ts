@@ -46,7 +46,20 @@ export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimi
   return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 }
 
-const wholeNumber = (max: number, min = 1) =>
+const monthSeconds = 30 * 86_400;
+
+/** Smallest and largest value of each number of the policy. */
+export const banPolicyBounds = {
+  graceSeconds: { min: 0, max: 3600 },
+  strikes: { min: 1, max: 1_000_000 },
+  strikesPerLimit: { min: 0, max: 1000 },
+  windowSeconds: { min: 1, max: 3600 },
+  banSeconds: { min: 1, max: monthSeconds },
+  maxBanSeconds: { min: 1, max: monthSeconds },
+  resetSeconds: { min: 1, max: monthSeconds },
+} as const satisfies Record<Exclude<keyof BanPolicy, 'enabled'>, { min: number; max: number }>;
+
+const wholeNumber = ({ min, max }: { min: number; max: number }) =>
   z
     .string({ error: 'is missing' })
     .refine((text) => /^(0|[1-9]\d{0,8})$/.test(text) && Number(text) >= min && Number(text) <= max, {
@@ -55,7 +68,10 @@ const wholeNumber = (max: number, min = 1) =>
     })
     .transform(Number);
 
-const monthSeconds = 30 * 86_400;
+/** @param text of a number from 0 on. Lua and JavaScript calculate exactly enough with three decimals. */
+export function isStrikesPerLimit(text: string): boolean {
+  return /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= banPolicyBounds.strikesPerLimit.max;
+}
 
 const enabled = z
   .enum(['true', 'false'], { error: 'is neither true nor false' })
@@ -63,9 +79,9 @@ const enabled = z
 
 /** Lengths of bans, which the first policy had as well. */
 const lengths = {
-  banSeconds: wholeNumber(monthSeconds),
-  maxBanSeconds: wholeNumber(monthSeconds),
-  resetSeconds: wholeNumber(monthSeconds),
+  banSeconds: wholeNumber(banPolicyBounds.banSeconds),
+  maxBanSeconds: wholeNumber(banPolicyBounds.maxBanSeconds),
+  resetSeconds: wholeNumber(banPolicyBounds.resetSeconds),
 };
 
 const maxIsLongest = (policy: { banSeconds: number; maxBanSeconds: number }) =>
@@ -75,15 +91,13 @@ const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' }
 export const banPolicySchema = z
   .object({
     enabled,
-    graceSeconds: wholeNumber(3600, 0),
-    strikes: wholeNumber(1_000_000),
+    graceSeconds: wholeNumber(banPolicyBounds.graceSeconds),
+    strikes: wholeNumber(banPolicyBounds.strikes),
     strikesPerLimit: z
       .string({ error: 'is missing' })
-      .refine((text) => /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 1000, {
-        error: 'is not a number from 0 to 1000 with up to three decimals',
-      })
+      .refine(isStrikesPerLimit, { error: 'is not a number from 0 to 1000 with up to three decimals' })
       .transform(Number),
-    windowSeconds: wholeNumber(3600),
+    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
     ...lengths,
     violations: z
       .undefined({
@@ -99,8 +113,8 @@ const firstPolicySchema = z
   .object({
     enabled,
     ...lengths,
-    violations: wholeNumber(1000),
-    windowSeconds: wholeNumber(3600),
+    violations: wholeNumber({ min: 1, max: 1000 }),
+    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
     graceSeconds: z.undefined().optional(),
     strikes: z.undefined().optional(),
     strikesPerLimit: z.undefined().optional(),

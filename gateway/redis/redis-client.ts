@@ -32,6 +32,8 @@ declare module 'ioredis' {
     setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** write-settings.lua */
+    writeSettings(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** change-record-1.lua */
     changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
   }
@@ -43,6 +45,7 @@ const scripts = {
   addDayUsage: { numberOfKeys: 2, lua: script('add-day-usage-2.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
+  writeSettings: { lua: script('write-settings.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
 };
 

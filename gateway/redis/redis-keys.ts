@@ -35,6 +35,8 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
+  /** Hash: how long the usage of each key and day is kept. */
+  usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its SHA-256. */
   apiKeyIds: 'gw:key-ids',
   /** Sorted set: ids of all API keys by time of creation. */
