@@ -12,7 +12,8 @@ import { unknownPlan } from './unknown-plan.ts';
 import { writeSettings } from './write-settings.ts';
 
 /**
- * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can get it any more.
+ * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can be put on it
+ * any more. A key that is put on it while the keys are counted is not seen.
  * @param approve called before the change with its stored limits; refuses it by throwing InvalidOperation
  * @throws InvalidOperation if it is built in, does not exist, has valid keys, or keys may be missing in the count
  */

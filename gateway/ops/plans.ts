@@ -6,12 +6,12 @@ import type { Session } from '../operations/session.ts';
 import { confirm } from './confirm.ts';
 import { warnOfMissingKeys } from './missing-keys-warning.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
-import { printFields, printJson, printWarning } from './output.ts';
+import { print, printJson, printWarning } from './output.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
 import { plansRemoveCommand } from './plans-remove.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { oldToNew } from './setting-changes.ts';
+import { formatFields, type ChangedField } from './setting-changes.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
@@ -60,7 +60,7 @@ function setCommand(): Command {
           if (question !== undefined) await confirm(`${question}. Set it all the same?`, yes);
         }),
       );
-      printChange(change, undefined, json);
+      await printChange(change, undefined, json);
     });
 }
 
@@ -76,13 +76,19 @@ async function impactOf(session: Session, { after: { name, minute, day } }: Plan
   return impacts.get(name) ?? noImpact;
 }
 
-function printChange(
+async function printChange(
   { before, after }: PlanChange,
   impact: PlanImpact | undefined,
   json: true | undefined,
-): void {
-  const previous = { minute: before.minute, day: before.day };
+): Promise<void> {
+  const isNew = before.minute === null && before.day === null;
+  const previous = isNew ? null : { minute: before.minute, day: before.day };
   if (json) return printJson({ ...after, before: previous, ...impact });
-  const { name, minute, day } = after;
-  printFields({ name, minute: oldToNew(before.minute, minute), day: oldToNew(before.day, day), ...impact });
+  const fields: ChangedField[] = [
+    ['name', after.name, after.name],
+    ['minute', before.minute, after.minute],
+    ['day', before.day, after.day],
+    ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
+  ];
+  return print(`${formatFields(fields).join('\n')}\n`);
 }

@@ -15,9 +15,9 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { printError, printFields, printJson, type Cell } from './output.ts';
+import { print, printError, printFields, printJson, type Cell } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { oldToNew } from './setting-changes.ts';
+import { formatFields } from './setting-changes.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
@@ -118,8 +118,9 @@ function resetCommand(): Command {
     .action(async ({ as, json }: ChangeOptions) => {
       const { before, after } = await withChanges(as, (session) => createBanPolicyStore(session).reset());
       if (json) return printJson({ ...after, before });
-      const fields = Object.entries({ ...before, ...after }).map(([field]) => field);
       const [old, next]: Record<string, Cell | boolean>[] = [{ ...before }, { ...after }];
-      printFields(Object.fromEntries(fields.map((field) => [field, oldToNew(old?.[field], next?.[field])])));
+      const fields = Object.keys({ ...old, ...next });
+      const lines = formatFields(fields.map((field) => [field, old?.[field], next?.[field]]));
+      await print(`${lines.join('\n')}\n`);
     });
 }

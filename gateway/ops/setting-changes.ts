@@ -3,10 +3,22 @@ import type { PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { Values } from '../operations/settings-diff.ts';
 import { printable, type Cell } from './output.ts';
 
-/** Formats old and new value of a field, in colours on a terminal and without NO_COLOR. */
-export function oldToNew(before: Cell | boolean, after: Cell | boolean): string {
-  const [old, next] = [before ?? '-', after ?? '-'].map((value) => printable(String(value)));
-  if (old === undefined || next === undefined || old === next) return old ?? '';
+type Value = Cell | boolean;
+
+/** A field with its value before and after a change; the same twice for one that does not change. */
+export type ChangedField = readonly [name: string, before: Value, after: Value];
+
+/** Formats aligned lines, in colours on a terminal and without NO_COLOR. */
+export function formatFields(fields: readonly ChangedField[], indent = ''): string[] {
+  const width = Math.max(0, ...fields.map(([name]) => name.length));
+  return fields.map(
+    ([name, before, after]) => `${indent}${printable(name.padEnd(width))}  ${oldToNew(before, after)}`,
+  );
+}
+
+function oldToNew(before: Value, after: Value): string {
+  const [old, next] = [printable(String(before ?? '-')), printable(String(after ?? '-'))];
+  if (old === next) return next;
   const stream = process.stdout;
   return `${styleText('red', old, { stream })} → ${styleText('green', next, { stream })}`;
 }
@@ -34,9 +46,10 @@ function describeImpact({ keys, over }: { keys: number; over: number }, hasNewLi
 }
 
 function fieldLines(before: Values, after: Values): string[] {
-  const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  const width = Math.max(0, ...fields.map((field) => field.length));
-  return fields
-    .filter((field) => before[field] !== after[field])
-    .map((field) => `  ${printable(field.padEnd(width))}  ${oldToNew(before[field], after[field])}`);
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+  const changed = names.filter((name) => before[name] !== after[name]);
+  return formatFields(
+    changed.map((name) => [name, before[name], after[name]]),
+    '  ',
+  );
 }
