@@ -10,7 +10,6 @@ import {
   readPlanNames,
   readStored,
   usageSetting,
-  withImplied,
   type Fields,
   type FileSetting,
 } from './file-settings.ts';
@@ -44,7 +43,10 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   const warnings: string[] = [];
   const issues: string[] = [];
   for (const setting of settings) {
-    const own = parse(setting, withImplied(setting, stored.get(setting.key) ?? {}));
+    const fields = stored.get(setting.key) ?? {};
+    // A retention that nobody has set or enforces has a default, which the file needs not name.
+    if (setting === usageSetting && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
+    const own = parse(setting, fields);
     const other = own.value === undefined ? valueInForce(setting, enforced) : undefined;
     const value = own.value ?? other;
     if (value !== undefined) values.set(setting.name, value);
@@ -82,12 +84,14 @@ const fieldSchemas = new Map<string, z.ZodType<object>>([
 
 /** Parses the fields of a hash as gateways do. */
 function parse({ key }: FileSetting, fields: Fields): { value?: object; issue: string } {
-  if (Object.keys(fields).length === 0) return { issue: 'is not set' };
+  if (isEmpty(fields)) return { issue: 'is not set' };
   const parsed = (fieldSchemas.get(key) ?? planFields).safeParse(fields);
   return parsed.success
     ? { value: parsed.data, issue: '' }
     : { issue: describeIssues(parsed.error).join('; ') };
 }
+
+const isEmpty = (fields: Fields) => Object.keys(fields).length === 0;
 
 /** @returns undefined if no gateway runs, or they do not agree */
 function valueInForce(setting: FileSetting, enforced: EnforcedValues): object | undefined {

@@ -3,7 +3,7 @@ import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
-import { retentionDays, type PlansFile } from './plans-file-schema.ts';
+import type { PlansFile } from './plans-file-schema.ts';
 import { readSettings } from './settings-hash.ts';
 
 /** Fields of a hash of settings, as text. */
@@ -47,19 +47,9 @@ export const banPolicySetting: FileSetting = {
 export const usageSetting: FileSetting = {
   name: 'usage',
   key: redisKeys.usagePolicy,
-  action: 'usage.set',
+  action: 'usage.retention',
   target: redisKeys.usagePolicy,
 };
-
-/** What is in force without a hash, where that is no loss of settings. */
-const impliedFields = new Map<string, Fields>([
-  [usageSetting.key, { retentionDays: String(retentionDays.default) }],
-]);
-
-/** Adds what is in force where nothing is stored. */
-export function withImplied({ key }: FileSetting, stored: Fields): Fields {
-  return { ...impliedFields.get(key), ...stored };
-}
 
 /** A setting and what the file wants it to be; an empty text removes a field. */
 export type WantedSetting = FileSetting & { wanted: Fields };

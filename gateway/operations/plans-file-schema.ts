@@ -5,7 +5,7 @@ import { banPolicyBounds, isStrikesPerLimit } from '../quota/ban-policy.ts';
 import { planNamePattern } from './plan-name.ts';
 
 /** Days for which the usage of each key and day is kept. */
-export const retentionDays = { min: 1, max: 4000, default: 400 };
+export const retentionDays = { min: 1, max: 4000 };
 
 /*
  * Descriptions are shown by editors, and as comments of an exported file. Each message continues the name of its field.

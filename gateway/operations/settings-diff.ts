@@ -1,4 +1,4 @@
-import { withImplied, type Fields, type FileSetting, type WantedSetting } from './file-settings.ts';
+import type { Fields, FileSetting, WantedSetting } from './file-settings.ts';
 
 /** Values of a setting, for people and programs. */
 export type Values = Record<string, string | number | boolean>;
@@ -25,14 +25,13 @@ export function diffSettings(
   wanted: readonly WantedSetting[],
 ): SettingChange[] {
   return wanted.flatMap(({ wanted: fields, ...setting }) => {
-    const raw = stored.get(setting.key) ?? {};
-    const present = withImplied(setting, raw);
+    const present = stored.get(setting.key) ?? {};
     const names = Object.keys(fields);
     const written = pick(fields, (name) => (present[name] ?? '') !== fields[name]);
     if (Object.keys(written).length === 0) return [];
     const before = pick(present, (name) => names.includes(name));
     const after = pick(fields, (name) => fields[name] !== '');
-    return [{ ...setting, before: valuesOf(before), after: valuesOf(after), stored: raw, written }];
+    return [{ ...setting, before: valuesOf(before), after: valuesOf(after), stored: present, written }];
   });
 }
 

@@ -1,30 +1,39 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
+import { Option } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { printable } from './output.ts';
+
+/** `--yes`, for commands that ask before they do something that can't be undone. */
+export function yesOption(): Option {
+  return new Option('--yes', 'do not ask; needed where there is no terminal');
+}
 
 /**
- * Asks on a terminal whether to go on.
- * @param question a question that can be answered with yes or no
- * @param yes whether --yes was given: then nothing is asked
- * @throws InvalidOperation if the answer is not yes, or there is no terminal to ask on
+ * Asks on the terminal before something that can't be undone.
+ * @param question a whole sentence that names what will happen, with its question mark
+ * @param yes `--yes`, which answers the question
+ * @throws InvalidOperation if the operator does not agree, or there is no terminal to ask on
  */
 export async function confirm(question: string, yes: true | undefined): Promise<void> {
   if (yes) return;
-  const shown = printable(question);
-  if (!process.stdin.isTTY) {
-    throw new InvalidOperation(
-      `${shown} There is no terminal to ask on: --yes confirms; nothing was changed`,
-    );
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw new InvalidOperation(`${question} There is no terminal to ask on: give --yes to do it`);
   }
-  // Standard error, because standard output may be read by a program.
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const closed = new Promise<string>((resolve) => {
-    terminal.once('close', () => resolve(''));
-  });
+  if (!/^\s*y(es)?\s*$/i.test(await ask(`${question} [y/N] `))) {
+    throw new InvalidOperation('nothing was changed');
+  }
+}
+
+/** @returns an empty line for Ctrl-C and Ctrl-D */
+async function ask(prompt: string): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  lines.setPrompt(prompt);
+  lines.prompt();
+  lines.once('SIGINT', () => lines.close());
   try {
-    const answer = await Promise.race([terminal.question(`${shown} [y/N] `), closed]);
-    if (!/^y(es)?$/i.test(answer.trim())) throw new InvalidOperation('not confirmed; nothing was changed');
+    for await (const line of lines) return line;
+    process.stderr.write('\n');
+    return '';
   } finally {
-    terminal.close();
+    lines.close();
   }
 }

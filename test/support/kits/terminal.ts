@@ -7,10 +7,29 @@ const root = fileURLToPath(new URL('../../..', import.meta.url));
  * Runs one of the project's programs until its output is complete, and then sends Ctrl-C. Its terminal is made by script
  * (Debian: bsdutils).
  */
-export async function runOnTerminal(
+export function runOnTerminal(
   args: string[],
   env: Record<string, string>,
   isComplete: (output: string) => boolean,
+): Promise<string> {
+  // Ctrl-C, which the terminal driver turns into SIGINT.
+  return typeOnTerminal(args, env, isComplete, '\u{3}');
+}
+
+/** Runs one of the project's programs to its end, and answers its question, which ends with [y/N]. */
+export function answerOnTerminal(
+  args: string[],
+  env: Record<string, string>,
+  answer: string,
+): Promise<string> {
+  return typeOnTerminal(args, env, (output) => output.includes('[y/N]'), `${answer}\r`);
+}
+
+async function typeOnTerminal(
+  args: string[],
+  env: Record<string, string>,
+  isComplete: (output: string) => boolean,
+  typed: string,
 ): Promise<string> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args].join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -29,8 +48,7 @@ export async function runOnTerminal(
     output += chunk.toString();
     if (interrupted || !isComplete(output)) return;
     interrupted = true;
-    // Ctrl-C, which the terminal driver turns into SIGINT.
-    child.stdin.write('\u{3}');
+    child.stdin.write(typed);
   });
   await exited;
   clearTimeout(killTimer);

@@ -31,13 +31,6 @@ test('a plan that is not stored is new, and a value that was edited by hand is s
   expect(diffSettings(edited, plans(limits))).toMatchObject([{ before: { minute: '01', day: 'many' } }]);
 });
 
-test('the retention of usage has a default, which is no change while nothing is stored', () => {
-  expect(diffSettings(new Map(), settingsOf({ usage: { retentionDays: 400 } }))).toEqual([]);
-  expect(diffSettings(new Map(), settingsOf({ usage: { retentionDays: 30 } }))).toMatchObject([
-    { before: { retentionDays: 400 }, after: { retentionDays: 30 }, stored: {} },
-  ]);
-});
-
 test('a field of the first ban policy is removed', () => {
   const stored = { ...textFields(defaultBanPolicy), violations: '5' };
   expect(
