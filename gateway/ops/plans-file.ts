@@ -120,8 +120,9 @@ export function plansApplyCommand(): Command {
 async function confirmChanges(diff: PlansFileDiff, yes: true | undefined): Promise<void> {
   const removed = diff.changes.flatMap(({ target, after }) => (after === null ? [target] : []));
   if (removed.length === 0 && !process.stdin.isTTY) return;
+  const verb = removed.length === 1 ? 'removes' : 'remove';
   const removal =
-    removed.length === 0 ? '' : `, of which ${removed.length} remove a plan (${removed.join(', ')})`;
+    removed.length === 0 ? '' : `, of which ${removed.length} ${verb} a plan (${removed.join(', ')})`;
   await confirm(`Apply ${count(diff)}${removal}?`, yes);
 }
 

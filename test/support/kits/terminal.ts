@@ -16,13 +16,17 @@ export function runOnTerminal(
   return typeOnTerminal(args, env, isComplete, '\u{3}');
 }
 
-/** Runs one of the project's programs to its end, and answers its question, which ends with [y/N]. */
+/**
+ * Runs one of the project's programs to its end, and answers its question, which ends with [y/N].
+ * @param beforeAnswer called when the question has been asked
+ */
 export function answerOnTerminal(
   args: string[],
   env: Record<string, string>,
   answer: string,
+  beforeAnswer?: () => Promise<void>,
 ): Promise<string> {
-  return typeOnTerminal(args, env, (output) => output.includes('[y/N]'), `${answer}\r`);
+  return typeOnTerminal(args, env, (output) => output.includes('[y/N]'), `${answer}\r`, beforeAnswer);
 }
 
 async function typeOnTerminal(
@@ -30,6 +34,7 @@ async function typeOnTerminal(
   env: Record<string, string>,
   isComplete: (output: string) => boolean,
   typed: string,
+  beforeTyping: () => Promise<void> = () => Promise.resolve(),
 ): Promise<string> {
   const command = [process.execPath, '--disable-warning=ExperimentalWarning', ...args].join(' ');
   const child = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
@@ -48,7 +53,7 @@ async function typeOnTerminal(
     output += chunk.toString();
     if (interrupted || !isComplete(output)) return;
     interrupted = true;
-    child.stdin.write(typed);
+    void beforeTyping().then(() => child.stdin.write(typed));
   });
   await exited;
   clearTimeout(killTimer);
