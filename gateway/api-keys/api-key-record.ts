@@ -84,9 +84,12 @@ export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord 
 export type ApiKeyState = 'valid' | 'expired' | 'revoked';
 
 /** @param nowMs milliseconds since the Unix epoch */
-export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
-  if (record.revokedAt !== undefined) return 'revoked';
-  if (record.expiresAt !== undefined && Date.parse(record.expiresAt) <= nowMs) return 'expired';
+export function apiKeyState(
+  { revokedAt, expiresAt }: Pick<ApiKeyRecord, 'revokedAt' | 'expiresAt'>,
+  nowMs: number,
+): ApiKeyState {
+  if (revokedAt !== undefined) return 'revoked';
+  if (expiresAt !== undefined && Date.parse(expiresAt) <= nowMs) return 'expired';
   return 'valid';
 }
 

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import { describeIssues } from '../config/describe-issues.ts';
-import { banPolicySchema, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySchema, defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -15,6 +16,11 @@ export interface BanPolicyStore {
    * @throws InvalidOperation if the policy as a whole would be invalid; nothing is changed
    */
   set(change: Partial<BanPolicy>): Promise<BanPolicy>;
+  /**
+   * Sets the defaults, whatever is stored. If they are stored, nothing is changed.
+   * @returns the policy before, or its fields as they are in Redis if it was invalid
+   */
+  reset(): Promise<{ before: BanPolicy | Record<string, string>; after: BanPolicy }>;
 }
 
 interface BanPolicyStoreDependencies {
@@ -43,6 +49,17 @@ export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencie
         return texts;
       });
       return this.show();
+    },
+    async reset() {
+      let before: BanPolicy | Record<string, string> = {};
+      await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
+        before = banPolicySchema.safeParse(fields).data ?? fields;
+        if (isDeepStrictEqual(before, defaultBanPolicy)) return {};
+        await audit({ action: 'policy.reset', target: redisKeys.banPolicy, before, after: defaultBanPolicy });
+        const removed = Object.keys(fields).map((field) => [field, '']);
+        return { ...Object.fromEntries(removed), ...textFields(defaultBanPolicy) };
+      });
+      return { before, after: defaultBanPolicy };
     },
   };
 }

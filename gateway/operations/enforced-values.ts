@@ -8,8 +8,12 @@ const aliveMs = 10_000;
 export interface EnforcedValues {
   /** Redis keys of all settings. */
   keys: string[];
+  /** Gateway processes that serve requests: one, or the workers of a gateway. */
+  gateways: number;
   /** The fields of a setting, once for each different value. */
   of(key: string): Record<string, string>[];
+  /** The same, with the number of gateway processes that enforce it; the most frequent one first. */
+  counted(key: string): { fields: Record<string, string>; gateways: number }[];
 }
 
 export async function readEnforcedValues({
@@ -17,16 +21,23 @@ export async function readEnforcedValues({
   now,
 }: Pick<Session, 'redis' | 'now'>): Promise<EnforcedValues> {
   const instances = await readEnforcedSettings(redis, now() - aliveMs);
+
+  function counted(key: string): ReturnType<EnforcedValues['counted']> {
+    const distinct = new Map<string, { fields: Record<string, string>; gateways: number }>();
+    for (const { known, defaults } of instances) {
+      const fields = { ...defaults[key], ...known[key] };
+      const names = Object.keys(fields).toSorted();
+      if (names.length === 0) continue;
+      const text = JSON.stringify(fields, names);
+      distinct.set(text, { fields, gateways: (distinct.get(text)?.gateways ?? 0) + 1 });
+    }
+    return Array.from(distinct.values()).toSorted((one, other) => other.gateways - one.gateways);
+  }
+
   return {
     keys: [...new Set(instances.flatMap(({ known, defaults }) => Object.keys({ ...known, ...defaults })))],
-    of(key) {
-      const distinct = new Map<string, Record<string, string>>();
-      for (const { known, defaults } of instances) {
-        const fields = { ...defaults[key], ...known[key] };
-        const names = Object.keys(fields).toSorted();
-        if (names.length > 0) distinct.set(JSON.stringify(fields, names), fields);
-      }
-      return [...distinct.values()];
-    },
+    gateways: instances.length,
+    of: (key) => counted(key).map(({ fields }) => fields),
+    counted,
   };
 }

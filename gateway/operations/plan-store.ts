@@ -1,14 +1,16 @@
 import { parseLimit, type Limits } from '../plans/limits.ts';
-import { anonymousPlan, builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans/plans.ts';
+import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
+import { readPlanNames } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { nearestName } from './nearest-name.ts';
+import { planNamePattern } from './plan-name.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
+import { unknownPlan } from './unknown-plan.ts';
 
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
 export interface PlanRow {
@@ -17,88 +19,133 @@ export interface PlanRow {
   day: number | null;
 }
 
-/** A plan with what running gateways enforce, if that is not what is stored: each different value once. */
+/** Limits that running gateways enforce in place of the stored ones. */
+export type EnforcedLimits = Pick<PlanRow, 'minute' | 'day'> & { gateways: number };
+
+/** A plan with what running gateways enforce. */
 export interface ListedPlan extends PlanRow {
-  enforced?: Pick<PlanRow, 'minute' | 'day'>[];
+  /** Gateway processes that enforce the stored limits. Processes load an operator's own plan when a key on it is used. */
+  gateways: number;
+  /** What other processes enforce: each different value once. */
+  enforced?: EnforcedLimits[];
+}
+
+export interface PlanChange {
+  before: PlanRow;
+  after: PlanRow;
 }
 
 export interface PlanStore {
-  list(): Promise<ListedPlan[]>;
+  /** @returns the plans, and the number of gateway processes that run */
+  list(): Promise<{ plans: ListedPlan[]; gateways: number }>;
   /**
-   * Changes a plan. In force on all gateways within a second; counters are kept.
+   * Changes a plan; limits that are not given stay as they are. In force on all gateways within a second; counters are kept.
    * @param create makes the plan if it does not exist
-   * @throws InvalidOperation as assertPlan and assertExists do
+   * @param approve called before the change; refuses it by throwing InvalidOperation
+   * @throws InvalidOperation as `preview` does
    */
-  set(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanRow>;
-  /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
-  assertExists(name: string): Promise<void>;
+  set(
+    name: string,
+    limits: Partial<Limits>,
+    create: boolean,
+    approve?: (change: PlanChange) => Promise<void>,
+  ): Promise<PlanChange>;
+  /**
+   * Returns what `set` would change, and changes nothing.
+   * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
+   * name of the nearest one that does, and a limit that is neither given nor stored
+   */
+  preview(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanChange>;
 }
-
-const namePattern = /^[a-z][a-z0-9-]{0,31}$/;
 
 export function createPlanStore({ redis, audit, now }: Session): PlanStore {
   async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
     const row = parseRow(name, await readPlanLimits(redis, name));
-    const inForce = enforced.of(redisKeys.plan(name)).map(({ minute, day }) => parseRow(name, [minute, day]));
-    if (inForce.every(({ minute, day }) => minute === row.minute && day === row.day)) return row;
-    return { ...row, enforced: inForce.map(({ minute, day }) => ({ minute, day })) };
+    const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
+      const { minute, day } = parseRow(name, [fields['minute'], fields['day']]);
+      return { minute, day, gateways };
+    });
+    const isStored = ({ minute, day }: EnforcedLimits) => minute === row.minute && day === row.day;
+    const others = inForce.filter((limits) => !isStored(limits));
+    const gateways = inForce.find(isStored)?.gateways ?? 0;
+    return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
   }
 
   async function assertExists(name: string): Promise<void> {
-    const [listed, enforced, stored] = await Promise.all([
-      redis.smembers(redisKeys.planNames),
+    const [enforced, stored] = await Promise.all([
       readEnforcedValues({ redis, now }),
       redis.exists(redisKeys.plan(name)),
     ]);
-    const names = [...Object.keys(builtInLimits), ...listed, ...enforced.keys.flatMap(planOfKey)];
+    const { listed, enforcedOnly } = await readPlanNames(redis, enforced);
+    const names = [...listed, anonymousPlan, ...enforcedOnly];
     if (stored === 1 || names.includes(name)) return;
-    const near = nearestName(name, names);
-    const hint = near === undefined ? '' : ` did you mean "${near}"?`;
-    throw new InvalidOperation(`there is no plan named "${name}";${hint} --create makes a new plan`);
+    throw unknownPlan(name, names, '--create makes a new plan');
+  }
+
+  async function assertSettable(name: string, limits: Partial<Limits>, create: boolean): Promise<void> {
+    assertPlan(name, limits);
+    if (!create) await assertExists(name);
   }
 
   return {
-    assertExists,
     async list() {
-      const [listed, enforced] = await Promise.all([
-        redis.smembers(redisKeys.planNames),
-        readEnforcedValues({ redis, now }),
-      ]);
+      const enforced = await readEnforcedValues({ redis, now });
+      const { listed, enforcedOnly, lost } = await readPlanNames(redis, enforced);
       // Without gw:plans, only the gateways know the operators' own plans.
-      const names = new Set(listed.length > 0 ? listed : enforced.keys.flatMap(planOfKey));
-      const others = [...names].filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
-      const readRows = (plans: string[]) => Promise.all(plans.map((name) => readRow(name, enforced)));
-      const plans = await readRows([...Object.keys(defaultPlans), ...others]);
-      const enterprise = { name: enterprisePlan, minute: null, day: null };
-      return [...plans, enterprise, ...(await readRows([anonymousPlan]))];
+      const names = lost ? [...listed, ...enforcedOnly] : listed;
+      const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(name, enforced)));
+      const enterprise: ListedPlan = {
+        name: enterprisePlan,
+        minute: null,
+        day: null,
+        gateways: enforced.gateways,
+      };
+      return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
     },
-    async set(name, limits, create) {
-      assertPlan(name, limits);
-      if (!create) await assertExists(name);
-      let after: PlanRow = { name, minute: null, day: null };
+    async preview(name, limits, create) {
+      await assertSettable(name, limits, create);
+      const [minute, day] = await readPlanLimits(redis, name);
+      return decide(name, limits, { minute: minute ?? '', day: day ?? '' });
+    },
+    async set(name, limits, create, approve) {
+      await assertSettable(name, limits, create);
+      const row = { name, minute: null, day: null };
+      let change: PlanChange = { before: row, after: row };
       await changeSettings(redis, redisKeys.plan(name), async (fields) => {
-        const before = parseRow(name, [fields['minute'], fields['day']]);
-        after = { ...before, ...limits };
+        change = decide(name, limits, fields);
+        await approve?.(change);
+        const { before, after } = change;
         await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
         return textFields(limits);
       });
       if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
-      return after;
+      return change;
     },
   };
 }
 
 /**
- * Checks the input of PlanStore.set.
- * @throws InvalidOperation for enterprise, which has no limits, for an invalid name, and for a day limit on anonymous
+ * Decides on a change of the stored fields.
+ * @throws InvalidOperation if a limit is neither given nor stored
  */
-export function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
+function decide(name: string, limits: Partial<Limits>, fields: Record<string, string>): PlanChange {
+  const before = parseRow(name, [fields['minute'], fields['day']]);
+  const after = { ...before, ...limits };
+  if (lacksLimits(after)) {
+    const lacking = after.minute === null ? 'minute' : 'day';
+    throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
+  }
+  return { before, after };
+}
+
+/** @throws InvalidOperation for input that is invalid whatever is stored */
+function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
   if (name === enterprisePlan) {
     throw new InvalidOperation(
       'enterprise has no limits of its own: set them on each key, with ops keys set',
     );
   }
-  if (!namePattern.test(name)) {
+  if (!planNamePattern.test(name)) {
     throw new InvalidOperation(
       `${JSON.stringify(name)} is not a valid plan name: use up to 32 lower-case letters, digits and dashes`,
     );
@@ -106,8 +153,8 @@ export function assertPlan(name: string, { minute, day }: Partial<Limits>): void
   if (name === anonymousPlan) {
     if (day !== undefined) throw new InvalidOperation('anonymous has a minute limit only');
     if (minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
-  } else if (minute === undefined || day === undefined) {
-    throw new InvalidOperation('a plan needs both limits: --minute N --day N');
+  } else if (minute === undefined && day === undefined) {
+    throw new InvalidOperation('there is nothing to set: give --minute N, --day N, or both');
   }
 }
 

@@ -1,57 +1,29 @@
 import { Command } from 'commander';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { planImpact, type PlanImpact } from '../operations/plan-impact.ts';
-import { assertPlan, createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
-import type { Limits } from '../plans/limits.ts';
-import { listedKeys } from './listed-keys.ts';
-import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
-import { printError, printFields, printJson, printTable } from './output.ts';
+import { dayBelowMinute } from '../operations/day-below-minute.ts';
+import { noImpact, planImpacts, type PlanImpact } from '../operations/plan-impact.ts';
+import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
+import type { Session } from '../operations/session.ts';
+import { confirm } from './confirm.ts';
+import { warnOfMissingKeys } from './missing-keys-warning.ts';
+import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
+import { print, printJson, printWarning } from './output.ts';
+import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
+import { plansListCommand } from './plans-list.ts';
+import { plansRemoveCommand } from './plans-remove.ts';
 import { plansTrialCommand } from './plans-trial.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { formatFields, type ChangedField } from './setting-changes.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
     .description('limits of the plans; changes are in force on all gateways within a second')
-    .addCommand(listCommand())
+    .addCommand(plansListCommand())
     .addCommand(setCommand())
-    .addCommand(plansTrialCommand());
-}
-
-function listCommand(): Command {
-  return new Command('list')
-    .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
-    .addOption(jsonOption())
-    .action(async ({ json }: JsonOption) => {
-      const rows = await withRedis((session) => createPlanStore(session).list());
-      if (json) printJson(rows);
-      else printPlans(rows);
-      const lacking = rows.filter(lacksLimits).map(({ name }) => name);
-      if (lacking.length > 0) {
-        printError(
-          `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
-            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
-        );
-      }
-    });
-}
-
-function printPlans(rows: readonly ListedPlan[]): void {
-  const differ = rows.some(({ enforced }) => enforced !== undefined);
-  printTable(
-    ['PLAN', 'MINUTE', 'DAY', ...(differ ? ['ENFORCED BY GATEWAYS'] : [])],
-    rows.map(({ name, minute, day, enforced = [] }) => [
-      name,
-      minute,
-      day,
-      ...(differ ? [enforced.map(describeLimits).join(' or ')] : []),
-    ]),
-  );
-}
-
-function describeLimits({ minute, day }: Pick<ListedPlan, 'minute' | 'day'>): string {
-  const limits = [minute === null ? '' : `${minute} a minute`, day === null ? '' : `${day} a day`];
-  return limits.filter((limit) => limit !== '').join(', ');
+    .addCommand(plansRemoveCommand())
+    .addCommand(plansTrialCommand())
+    .addCommand(plansExportCommand())
+    .addCommand(plansDiffCommand())
+    .addCommand(plansApplyCommand());
 }
 
 interface SetOptions extends ChangeOptions {
@@ -59,48 +31,66 @@ interface SetOptions extends ChangeOptions {
   day?: number;
   create?: boolean;
   dryRun?: true;
+  yes?: true;
 }
 
 function setCommand(): Command {
   return new Command('set')
-    .description('change a plan; with --create, make a new one')
+    .description('change one or both limits of a plan; with --create, make a new one')
     .argument('<name>')
     .option('--minute <n>', 'limit of requests a minute', limitArgument)
     .option('--day <n>', 'limit of requests a UTC day', limitArgument)
-    .option('--create', 'make the plan if it does not exist')
+    .option('--create', 'make the plan if it does not exist; needs both limits')
     .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
+    .option('--yes', 'do not ask whether a day limit is meant to be less than the minute limit')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (name: string, { minute, day, create = false, dryRun, as, json }: SetOptions) => {
+    .action(async (name: string, { minute, day, create = false, dryRun, yes, as, json }: SetOptions) => {
       const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
-      if (dryRun)
-        return printResult({ name, minute, day, ...(await previewLimits(name, limits, create)) }, json);
-      const row = await withChanges(as, (session) => createPlanStore(session).set(name, limits, create));
-      printResult({ ...row }, json);
+      if (dryRun) {
+        const { change, impact } = await withRedis(async (session) => {
+          const preview = await createPlanStore(session).preview(name, limits, create);
+          return { change: preview, impact: await impactOf(session, preview) };
+        });
+        const question = questionOf(change);
+        if (question !== undefined) printWarning(question);
+        return printChange(change, impact, json);
+      }
+      const change = await withChanges(as, (session) =>
+        createPlanStore(session).set(name, limits, create, async (wanted) => {
+          const question = questionOf(wanted);
+          if (question !== undefined) await confirm(`${question}. Set it all the same?`, yes);
+        }),
+      );
+      await printChange(change, undefined, json);
     });
 }
 
-async function previewLimits(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanImpact> {
-  return withRedis(async (session) => {
-    assertPlan(name, limits);
-    const { minute, day } = limits;
-    // Only anonymous has no day limit, and it has no keys.
-    if (minute === undefined || day === undefined) throw new InvalidOperation(`no API key is on ${name}`);
-    if (!create) await createPlanStore(session).assertExists(name);
-    return planImpact({
-      redis: session.redis,
-      keys: listedKeys(createApiKeyStore(session)),
-      plan: name,
-      limits: { minute, day },
-      nowMs: session.now(),
-    });
-  });
+function questionOf({ after: { name, minute, day } }: PlanChange): string | undefined {
+  return minute === null || day === null ? undefined : dayBelowMinute(name, { minute, day });
 }
 
-function printResult(
-  shown: Record<string, string | number | null | undefined>,
+/** No API key is on anonymous. */
+async function impactOf(session: Session, { after: { name, minute, day } }: PlanChange): Promise<PlanImpact> {
+  if (minute === null || day === null) return noImpact;
+  const impacts = await planImpacts(session, new Map([[name, { minute, day }]]));
+  await warnOfMissingKeys(session);
+  return impacts.get(name) ?? noImpact;
+}
+
+async function printChange(
+  { before, after }: PlanChange,
+  impact: PlanImpact | undefined,
   json: true | undefined,
-): void {
-  if (json) printJson(shown);
-  else printFields(shown);
+): Promise<void> {
+  const isNew = before.minute === null && before.day === null;
+  const previous = isNew ? null : { minute: before.minute, day: before.day };
+  if (json) return printJson({ ...after, before: previous, ...impact });
+  const fields: ChangedField[] = [
+    ['name', after.name, after.name],
+    ['minute', before.minute, after.minute],
+    ['day', before.day, after.day],
+    ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
+  ];
+  return print(`${formatFields(fields).join('\n')}\n`);
 }

@@ -15,14 +15,16 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { printError, printFields, printJson } from './output.ts';
+import { print, printError, printFields, printJson, type Cell } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { formatFields } from './setting-changes.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
     .description('conditions and length of bans')
     .addCommand(showCommand())
-    .addCommand(setCommand());
+    .addCommand(setCommand())
+    .addCommand(resetCommand());
 }
 
 function showCommand(): Command {
@@ -106,4 +108,19 @@ function setCommand(): Command {
 function printPolicy(policy: BanPolicy, json: true | undefined): void {
   if (json) printJson(policy);
   else printFields(textFields(policy));
+}
+
+function resetCommand(): Command {
+  return new Command('reset')
+    .description('set the ban policy back to the defaults; in force on all gateways within a second')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ as, json }: ChangeOptions) => {
+      const { before, after } = await withChanges(as, (session) => createBanPolicyStore(session).reset());
+      if (json) return printJson({ ...after, before });
+      const [old, next]: Record<string, Cell | boolean>[] = [{ ...before }, { ...after }];
+      const fields = Object.keys({ ...old, ...next });
+      const lines = formatFields(fields.map((field) => [field, old?.[field], next?.[field]]));
+      await print(`${lines.join('\n')}\n`);
+    });
 }

@@ -11,7 +11,7 @@ export const maxLimit = 1_000_000_000;
 
 /** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
 export const limitText = z
-  .string()
+  .string({ error: 'is missing' })
   .refine((text) => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit, {
     error: `is not a whole number from 1 to ${maxLimit}`,
   })

@@ -50,15 +50,33 @@ export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimi
 
 const monthSeconds = 30 * 86_400;
 
+/** Smallest and largest value of each number of the policy. */
+export const banPolicyBounds = {
+  graceSeconds: { min: 0, max: 3600 },
+  strikes: { min: 1, max: 1_000_000 },
+  strikesPerLimit: { min: 0, max: 1000 },
+  windowSeconds: { min: 1, max: 3600 },
+  banSeconds: { min: 1, max: monthSeconds },
+  maxBanSeconds: { min: 1, max: monthSeconds },
+  resetSeconds: { min: 1, max: monthSeconds },
+} as const satisfies Record<Exclude<keyof BanPolicy, 'enabled'>, { min: number; max: number }>;
+
+const wholeNumber = ({ min, max }: { min: number; max: number }) => wholeNumberField(max, min);
+
+/** @param text of a number from 0 on. Lua and JavaScript calculate exactly enough with three decimals. */
+export function isStrikesPerLimit(text: string): boolean {
+  return /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= banPolicyBounds.strikesPerLimit.max;
+}
+
 const enabled = z
   .enum(['true', 'false'], { error: 'is neither true nor false' })
   .transform((text) => text === 'true');
 
 /** Lengths of bans, which the first policy had as well. */
 const lengths = {
-  banSeconds: wholeNumberField(monthSeconds),
-  maxBanSeconds: wholeNumberField(monthSeconds),
-  resetSeconds: wholeNumberField(monthSeconds),
+  banSeconds: wholeNumber(banPolicyBounds.banSeconds),
+  maxBanSeconds: wholeNumber(banPolicyBounds.maxBanSeconds),
+  resetSeconds: wholeNumber(banPolicyBounds.resetSeconds),
 };
 
 const maxIsLongest = (policy: { banSeconds: number; maxBanSeconds: number }) =>
@@ -68,15 +86,13 @@ const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' }
 export const banPolicySchema = z
   .object({
     enabled,
-    graceSeconds: wholeNumberField(3600, 0),
-    strikes: wholeNumberField(1_000_000),
+    graceSeconds: wholeNumber(banPolicyBounds.graceSeconds),
+    strikes: wholeNumber(banPolicyBounds.strikes),
     strikesPerLimit: z
       .string({ error: 'is missing' })
-      .refine((text) => /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 1000, {
-        error: 'is not a number from 0 to 1000 with up to three decimals',
-      })
+      .refine(isStrikesPerLimit, { error: 'is not a number from 0 to 1000 with up to three decimals' })
       .transform(Number),
-    windowSeconds: wholeNumberField(3600),
+    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
     ...lengths,
     violations: z
       .undefined({
@@ -92,8 +108,8 @@ const firstPolicySchema = z
   .object({
     enabled,
     ...lengths,
-    violations: wholeNumberField(1000),
-    windowSeconds: wholeNumberField(3600),
+    violations: wholeNumber({ min: 1, max: 1000 }),
+    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
     graceSeconds: z.undefined().optional(),
     strikes: z.undefined().optional(),
     strikesPerLimit: z.undefined().optional(),

@@ -40,6 +40,8 @@ declare module 'ioredis' {
     liftBan(banKey: string, violationsKey: string, retentionDays: number): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** write-settings.lua */
+    writeSettings(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** change-record-1.lua */
     changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
   }
@@ -54,6 +56,7 @@ const scripts = {
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
   liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
+  writeSettings: { lua: script('write-settings.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
 };
 

@@ -192,6 +192,7 @@ describe('operating a running gateway', () => {
       overMinute: 1,
       overDay: 0,
       over: 1,
+      before: { minute: 100, day: 1000 },
     });
     expect(await dryRun(5, 1)).toMatchObject({ overMinute: 1, overDay: 2, over: 2 });
     expect(await dryRun(6, 6)).toMatchObject({ over: 0 });

@@ -37,6 +37,7 @@ const readingCommands = (id: string) => [
   ['bans', 'list'],
   ['plans', 'list'],
   ['plans', 'set', 'free', '--minute', '1', '--day', '1', '--dry-run'],
+  ['plans', 'export'],
   ['policy', 'show'],
   ['audit'],
 ];
@@ -189,7 +190,13 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     const server = await startOwnRedis();
     const run = opsOn(server);
     const plans = await run('plans', 'list', '--json');
-    expect(JSON.parse(plans.stdout)).toContainEqual({ name: 'pro', minute: null, day: null });
+    expect(JSON.parse(plans.stdout)).toContainEqual({
+      name: 'pro',
+      minute: null,
+      day: null,
+      gateways: 0,
+      keys: 0,
+    });
     expect(plans.stderr).toMatch(
       /^ops: warning: no valid limits are set for free, pro, business, anonymous: running gateways keep .*\n$/,
     );

@@ -105,7 +105,7 @@ describe('the ops command', () => {
   });
 
   test('plans list shows all plans, and plans set changes or creates one', async () => {
-    expect(await json('plans', 'list')).toEqual([
+    expect(await json('plans', 'list')).toMatchObject([
       { name: 'free', minute: 60, day: 1000 },
       { name: 'pro', minute: 300, day: 10_000 },
       { name: 'business', minute: 1000, day: 100_000 },
@@ -116,6 +116,7 @@ describe('the ops command', () => {
       name: 'gold',
       minute: 11,
       day: 22,
+      before: null,
     });
     const { key } = await json('keys', 'issue', '--plan', 'gold', '--name', 'x');
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=11;w=60, "day";q=22;w=86400');
@@ -123,7 +124,7 @@ describe('the ops command', () => {
     await expect
       .poll(async () => (await pets(key)).header('RateLimit-Policy'), { timeout: 1500 })
       .toBe('"minute";q=33;w=60, "day";q=44;w=86400');
-    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44}');
+    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"gold","minute":33,"day":44,');
   });
 
   test('a mistyped name makes no plan, and the error names the nearest one', async () => {
@@ -144,7 +145,7 @@ describe('the ops command', () => {
     await redis.hset('gw:plan:silver', { minute: 3, day: 9 });
     const { key } = await json('keys', 'issue', '--plan', 'silver', '--name', 'x');
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=3;w=60, "day";q=9;w=86400');
-    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"silver","minute":3,"day":9}');
+    expect(JSON.stringify(await json('plans', 'list'))).toContain('{"name":"silver","minute":3,"day":9,');
   });
 
   test('an enterprise key has its own limits', async () => {
@@ -214,11 +215,23 @@ describe('the ops command', () => {
           /enterprise has no limits of its own/,
         ],
         [['plans', 'set', 'Gold!', '--minute', '1', '--day', '1'], /"Gold!" is not a valid plan name/],
-        [['plans', 'set', 'gold', '--minute', '1'], /a plan needs both limits/],
+        [['plans', 'set', 'gold'], /there is nothing to set: give --minute N, --day N, or both/],
+        [['plans', 'set', 'goldd', '--minute', '1'], /there is no plan named "goldd"; did you mean "gold"\?/],
+        [
+          ['plans', 'set', 'new', '--create', '--minute', '1'],
+          /new has no valid day limit in Redis: add --day N/,
+        ],
+        [['plans', 'set', 'gold', '--minute', '50', '--day', '49'], /49, is less than .* 50.*--yes/],
+        [['plans', 'remove', 'gold'], /1 valid key is on gold: ops keys list --plan gold lists them/],
+        [['plans', 'remove', 'pro', '--yes'], /pro can't be removed: free, pro, business, enterprise and/],
+        [['plans', 'remove', 'none', '--yes'], /there is no plan named "none"/],
+        [['plans', 'apply', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
+        [['plans', 'diff', '/nowhere.yaml'], /can't read \/nowhere\.yaml/],
+        [['plans', 'apply', '/dev/zero'], /\/dev\/zero has more than 262144 bytes/],
+        [['plans', 'apply', '/'], /can't read \/: /],
         [['plans', 'set', 'gold', '--minute', '-1', '--day', '1'], /'-1' is invalid|argument missing/],
         [['plans', 'set', 'anonymous', '--minute', '1', '--day', '1'], /anonymous has a minute limit only/],
-        [['plans', 'set', 'gold', '--minute', '1', '--dry-run'], /a plan needs both limits/],
-        [['plans', 'set', 'anonymous', '--minute', '1', '--dry-run'], /no API key is on anonymous/],
+        [['plans', 'set', 'goldd', '--minute', '1', '--dry-run'], /there is no plan named "goldd"/],
         [['keys', 'set', String(id), '--expires', '2020-01-01'], /the expiry is in the past/],
         [['keys', 'set', String(id), '--name', '\u{1B}[2J'], /without control characters/],
         [['keys', 'rotate', 'key_none'], /there is no API key/],

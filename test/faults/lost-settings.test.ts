@@ -190,13 +190,13 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 6
     expect(await ops('plans', 'list')).toEqual({
       code: 0,
       stdout: [
-        'PLAN        MINUTE  DAY     ENFORCED BY GATEWAYS',
-        'free        60      1000',
-        'pro         -       -       300 a minute, 10000 a day',
-        'business    1000    100000',
-        'gold        2000    500000',
-        'enterprise  -       -',
-        'anonymous   7       -',
+        'PLAN        MINUTE  DAY     KEYS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
+        'free        60      1000    0     1 of 1',
+        'pro         -       -       1     0 of 1    300 a minute, 10000 a day (1)',
+        'business    1000    100000  0     1 of 1',
+        'gold        2000    500000  1     1 of 1',
+        'enterprise  -       -       0     1 of 1',
+        'anonymous   7       -       -     1 of 1',
         '',
       ].join('\n'),
       stderr: expect.stringMatching(
@@ -208,9 +208,11 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 6
       name: 'pro',
       minute: null,
       day: null,
-      enforced: [{ minute: 300, day: 10_000 }],
+      gateways: 0,
+      enforced: [{ minute: 300, day: 10_000, gateways: 1 }],
+      keys: 1,
     });
-    expect(JSON.parse(stdout)).toContainEqual({ name: 'free', minute: 60, day: 1000 });
+    expect(JSON.parse(stdout)).toContainEqual({ name: 'free', minute: 60, day: 1000, gateways: 1, keys: 0 });
     expect(await ops('policy', 'show')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(

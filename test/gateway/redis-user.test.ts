@@ -48,6 +48,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
   test('is allowed all that the ops command does', async () => {
     const { id } = await kit.issue();
     const file = join(directory.path, 'keys.jsonl');
+    const plans = join(directory.path, 'plans.yaml');
     const commands = [
       ['keys', 'issue', '--plan', 'free', '--name', 'New'],
       ['keys', 'list'],
@@ -73,7 +74,12 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       ['plans', 'trial', 'gold'],
       ['plans', 'trial', 'gold', '--apply'],
       ['keys', 'trial', id],
+      ['plans', 'export', plans],
+      ['plans', 'diff', plans],
+      ['plans', 'remove', 'gold', '--yes'],
+      ['plans', 'apply', plans],
       ['policy', 'set', '--ban-seconds', '30'],
+      ['policy', 'reset'],
       ['policy', 'show'],
       ['audit'],
     ];

@@ -1,0 +1,101 @@
+import { anonymousPlan, builtInLimits, defaultPlans, planOfKey } from '../plans/plans.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import type { EnforcedValues } from './enforced-values.ts';
+import type { PlansFile } from './plans-file-schema.ts';
+import { readSettings } from './settings-hash.ts';
+
+/** Fields of a hash of settings, as text. */
+export type Fields = Record<string, string>;
+
+/** A hash of settings that a file of plans describes. */
+export interface FileSetting {
+  /** Name in the file, such as plans.pro. */
+  name: string;
+  /** Redis key of the hash. */
+  key: string;
+  /** The plan, if API keys may be on it. */
+  plan?: string;
+  /** Action and target in the audit log. */
+  action: string;
+  target: string;
+}
+
+export const planSetting = (plan: string): FileSetting => ({
+  name: `plans.${plan}`,
+  key: redisKeys.plan(plan),
+  plan,
+  action: 'plans.set',
+  target: plan,
+});
+
+export const anonymousSetting: FileSetting = {
+  name: 'anonymous',
+  key: redisKeys.plan(anonymousPlan),
+  action: 'plans.set',
+  target: anonymousPlan,
+};
+
+export const banPolicySetting: FileSetting = {
+  name: 'banPolicy',
+  key: redisKeys.banPolicy,
+  action: 'policy.set',
+  target: redisKeys.banPolicy,
+};
+
+export const usageSetting: FileSetting = {
+  name: 'usage',
+  key: redisKeys.usagePolicy,
+  action: 'usage.retention',
+  target: redisKeys.usagePolicy,
+};
+
+/** A setting and what the file wants it to be; an empty text removes a field. */
+export type WantedSetting = FileSetting & { wanted: Fields };
+
+/** Settings of a file, in its order. */
+export function settingsOf({ plans = {}, anonymous, banPolicy, usage }: PlansFile): WantedSetting[] {
+  const sections: [FileSetting, object | undefined][] = [
+    ...Object.entries(plans).map(([plan, limits]): [FileSetting, object] => [planSetting(plan), limits]),
+    [anonymousSetting, anonymous],
+    // A field of the first ban policy would make a valid one invalid.
+    [banPolicySetting, banPolicy === undefined ? undefined : { ...banPolicy, violations: '' }],
+    [usageSetting, usage],
+  ];
+  return sections.flatMap(([setting, values]) =>
+    values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],
+  );
+}
+
+/** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
+export interface PlanNames {
+  /** Built-in plans first, and then those in gw:plans. */
+  listed: string[];
+  /** Others that running gateways enforce: lost in Redis, or removed since the gateways started. */
+  enforcedOnly: string[];
+  /** Whether Redis has lost gw:plans: it has the built-in plans otherwise. */
+  lost: boolean;
+}
+
+export async function readPlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
+  const stored = await redis.smembers(redisKeys.planNames);
+  const builtIn = Object.keys(defaultPlans);
+  const own = stored.filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
+  const known = new Set([...stored, ...Object.keys(builtInLimits)]);
+  const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
+  return {
+    listed: [...builtIn, ...own],
+    enforcedOnly: Array.from(others).toSorted(),
+    lost: !builtIn.every((name) => stored.includes(name)),
+  };
+}
+
+/** Reads the hashes of settings. @throws InvalidOperation if one of them is no hash */
+export async function readStored(
+  redis: RedisClient,
+  settings: readonly FileSetting[],
+): Promise<Map<string, Fields>> {
+  const hashes = await Promise.all(settings.map(({ key }) => readSettings(redis, key)));
+  return new Map(settings.map(({ key }, index) => [key, hashes[index] ?? {}]));
+}

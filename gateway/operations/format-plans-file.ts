@@ -1,0 +1,59 @@
+import { stringify } from 'yaml';
+import {
+  anonymousFileSchema,
+  banPolicyFileSchema,
+  planFileSchema,
+  plansSectionSchema,
+  usageFileSchema,
+  type PlansFile,
+} from './plans-file-schema.ts';
+
+/**
+ * Formats a file of plans as YAML, with comments that name the units. parsePlansFile reads it.
+ * @param schema URL or path of the JSON Schema, with which editors complete and check the file
+ */
+export function formatPlansFile(
+  { plans = {}, anonymous, banPolicy, usage }: PlansFile,
+  schema: string,
+): string {
+  const { minute, day } = planFileSchema.shape;
+  const limits = Object.entries(plans).flatMap(([name, { minute, day }]) => [
+    // A name such as "true" or "null" needs quotes.
+    `  ${stringify(name).trim()}:`,
+    `    minute: ${minute}`,
+    `    day: ${day}`,
+  ]);
+  return [
+    `# yaml-language-server: $schema=${schema}`,
+    '# What this file lacks stays as it is. Compare with: ops plans diff FILE; apply with: ops plans apply FILE',
+    '',
+    `# ${sentence(plansSectionSchema)}`,
+    `# minute: ${minute.description}; day: ${day.description}.`,
+    'plans:',
+    ...limits,
+    ...section('anonymous', anonymousFileSchema, anonymous),
+    ...section('banPolicy', banPolicyFileSchema, banPolicy),
+    ...section('usage', usageFileSchema, usage),
+    '',
+  ].join('\n');
+}
+
+interface Described {
+  description?: string | undefined;
+}
+
+interface SectionSchema extends Described {
+  shape: Readonly<Record<string, Described>>;
+}
+
+function section(name: string, schema: SectionSchema, values: object | undefined): string[] {
+  if (values === undefined) return [];
+  const lines = Object.entries(values).map(
+    ([field, value]) => `  ${field}: ${value} # ${schema.shape[field]?.description}`,
+  );
+  return ['', `# ${sentence(schema)}`, `${name}:`, ...lines];
+}
+
+function sentence({ description = '' }: Described): string {
+  return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
+}

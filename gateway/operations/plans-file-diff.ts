@@ -1,0 +1,102 @@
+import type { Limits } from '../plans/limits.ts';
+import { defaultPlans } from '../plans/plans.ts';
+import { createApiKeyStore } from './api-key-store.ts';
+import { dayBelowMinute } from './day-below-minute.ts';
+import { readEnforcedValues } from './enforced-values.ts';
+import {
+  planSetting,
+  readPlanNames,
+  readStored,
+  settingsOf,
+  type Fields,
+  type PlanNames,
+} from './file-settings.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { detectMissingKeys } from './missing-keys.ts';
+import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
+import type { PlansFile } from './plans-file-schema.ts';
+import { assertNoKeys, assertRemovable } from './remove-plan.ts';
+import type { Session } from './session.ts';
+import { diffSettings, removalOf, type SettingChange } from './settings-diff.ts';
+
+/** A change, and for a plan its keys and what the new limits would mean for them. */
+export type ImpactOfChange = SettingChange & { impact?: Readonly<PlanImpact> };
+
+/** What applying a file of plans would change. */
+export interface PlansFileDiff {
+  changes: ImpactOfChange[];
+  /** Stored plans that the file lacks, and that are not removed. */
+  unlisted: string[];
+  warnings: string[];
+}
+
+/**
+ * Compares a file of plans with Redis. Changes nothing.
+ * @param prune whether plans are removed that the file lacks
+ * @throws InvalidOperation if a plan to remove is built in or has valid keys, or a hash in Redis is none any more
+ */
+export async function diffPlansFile(
+  session: Session,
+  file: PlansFile,
+  prune: boolean,
+): Promise<PlansFileDiff> {
+  const { redis } = session;
+  const wanted = settingsOf(file);
+  const names = await readPlanNames(redis, await readEnforcedValues(session));
+  const unlisted = file.plans === undefined ? [] : plansWithout(file.plans, names.listed);
+  const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
+  const removed = prune ? removals(file, unlisted, stored) : [];
+  const changes = [...diffSettings(stored, wanted), ...removed];
+  const warnings = Object.entries(file.plans ?? {}).flatMap(
+    ([name, limits]) => dayBelowMinute(name, limits) ?? [],
+  );
+
+  const concernsKeys = prune || changes.some(({ plan }) => plan !== undefined);
+  const impacts = concernsKeys
+    ? await planImpacts(session, newLimits(changes, file))
+    : new Map<string, PlanImpact>();
+  const missing = concernsKeys ? await detectMissingKeys(createApiKeyStore(session), prune) : undefined;
+  if (prune) assertNoKeys(impacts, [...unlisted, ...plansWithout(file.plans ?? {}, names.enforcedOnly)]);
+  if (missing !== undefined) {
+    const problem = `${missing}, so keys may be missing in the counts; run ops keys reindex`;
+    if (removed.length > 0) throw new InvalidOperation(`no plan is removed: ${problem}`);
+    warnings.push(problem);
+  }
+  return {
+    changes: changes.map((change) => withImpact(change, impacts)),
+    unlisted: prune ? [] : unlisted.filter((name) => !Object.hasOwn(defaultPlans, name)),
+    warnings,
+  };
+}
+
+function withImpact(
+  change: SettingChange,
+  impacts: ReadonlyMap<string, Readonly<PlanImpact>>,
+): ImpactOfChange {
+  return change.plan === undefined ? change : { ...change, impact: impacts.get(change.plan) ?? noImpact };
+}
+
+function plansWithout(plans: object, names: readonly string[]): PlanNames['listed'] {
+  return names.filter((name) => !Object.hasOwn(plans, name));
+}
+
+/** @throws InvalidOperation if a plan is built in, or the file has no plans at all */
+function removals(
+  file: PlansFile,
+  names: readonly string[],
+  stored: ReadonlyMap<string, Fields>,
+): SettingChange[] {
+  if (file.plans === undefined) {
+    throw new InvalidOperation('the file has no section plans: without it, no plan is removed');
+  }
+  return names.map((name) => {
+    assertRemovable(name);
+    const setting = planSetting(name);
+    return removalOf(setting, stored.get(setting.key) ?? {});
+  });
+}
+
+function newLimits(changes: readonly SettingChange[], { plans = {} }: PlansFile): Map<string, Limits> {
+  const changed = new Set(changes.map(({ plan }) => plan));
+  return new Map(Object.entries(plans).filter(([name]) => changed.has(name)));
+}

@@ -1,0 +1,75 @@
+import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
+import { createApiKeyStore } from './api-key-store.ts';
+import { readEnforcedValues } from './enforced-values.ts';
+import { planSetting, readPlanNames } from './file-settings.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { detectMissingKeys } from './missing-keys.ts';
+import { planImpacts, type PlanImpact } from './plan-impact.ts';
+import type { Session } from './session.ts';
+import { removalOf, type SettingChange } from './settings-diff.ts';
+import { readSettings } from './settings-hash.ts';
+import { unknownPlan } from './unknown-plan.ts';
+import { writeSettings } from './write-settings.ts';
+
+/**
+ * Removes a plan that no valid key is on. Gateways that run keep its limits until they end, but no key can be put on it
+ * any more. A key that is put on it while the keys are counted is not seen.
+ * @param approve called before the change with its stored limits; refuses it by throwing InvalidOperation
+ * @throws InvalidOperation if it is built in, does not exist, has valid keys, or keys may be missing in the count
+ */
+export async function removePlan(
+  session: Session,
+  name: string,
+  approve: (removal: SettingChange) => Promise<void>,
+): Promise<SettingChange> {
+  const { redis } = session;
+  assertRemovable(name);
+  const setting = planSetting(name);
+  const stored = await readSettings(redis, setting.key);
+  const { listed, enforcedOnly } = await readPlanNames(redis, await readEnforcedValues(session));
+  if (Object.keys(stored).length === 0 && !listed.includes(name)) {
+    if (!enforcedOnly.includes(name)) throw unknownPlan(name, listed, 'ops plans list shows all plans');
+    throw new InvalidOperation(
+      `${name} is not stored any more: running gateways keep its limits until they end`,
+    );
+  }
+  assertNoKeys(await planImpacts(session), [name]);
+  const missing = await detectMissingKeys(createApiKeyStore(session), true);
+  if (missing !== undefined) {
+    throw new InvalidOperation(
+      `${name} is not removed: ${missing}, so a key may be on it that was not counted; run ops keys reindex`,
+    );
+  }
+  const removal = removalOf(setting, stored);
+  await approve(removal);
+  await writeSettings(session, [removal]);
+  return removal;
+}
+
+/** @throws InvalidOperation for a plan that always exists */
+export function assertRemovable(name: string): void {
+  if (![...Object.keys(defaultPlans), anonymousPlan, enterprisePlan].includes(name)) return;
+  throw new InvalidOperation(
+    `${name} can't be removed: ${Object.keys(defaultPlans).join(', ')}, ${enterprisePlan} and ${anonymousPlan} always exist`,
+  );
+}
+
+/** @throws InvalidOperation if valid keys are on one of the plans */
+export function assertNoKeys(
+  impacts: ReadonlyMap<string, Readonly<PlanImpact>>,
+  plans: readonly string[],
+): void {
+  const used = plans.flatMap((name) => {
+    const keys = impacts.get(name)?.keys ?? 0;
+    return keys === 0 ? [] : [{ name, keys }];
+  });
+  const [first] = used;
+  if (first === undefined) return;
+  const counts = used.map(
+    ({ name, keys }) => `${keys} valid ${keys === 1 ? 'key is' : 'keys are'} on ${name}`,
+  );
+  throw new InvalidOperation(
+    `${counts.join(', ')}: ops keys list --plan ${first.name} lists them, ops keys set ID --plan PLAN moves one; ` +
+      'no plan was removed',
+  );
+}

@@ -1,0 +1,79 @@
+import { Command } from 'commander';
+import { planImpacts } from '../operations/plan-impact.ts';
+import {
+  createPlanStore,
+  lacksLimits,
+  type EnforcedLimits,
+  type ListedPlan,
+} from '../operations/plan-store.ts';
+import type { Session } from '../operations/session.ts';
+import { anonymousPlan } from '../plans/plans.ts';
+import { warnOfMissingKeys } from './missing-keys-warning.ts';
+import { jsonOption, type JsonOption } from './options.ts';
+import { printError, printJson, printTable } from './output.ts';
+import { withRedis } from './redis-session.ts';
+
+interface ListOptions extends JsonOption {
+  keys: boolean;
+}
+
+/** A plan with the number of valid keys on it; undefined if they were not counted, or no key can be on it. */
+type CountedPlan = ListedPlan & { keys?: number };
+
+export function plansListCommand(): Command {
+  return new Command('list')
+    .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
+    .option('--no-keys', 'do not count the valid keys on each plan, which takes seconds for 100,000 keys')
+    .addOption(jsonOption())
+    .action(async ({ keys, json }: ListOptions) => {
+      const { plans, gateways } = await withRedis(async (session) => {
+        const listed = await createPlanStore(session).list();
+        return keys ? { ...listed, plans: await withKeys(session, listed.plans) } : listed;
+      });
+      if (json) printJson(plans);
+      else printPlans(plans, gateways);
+      const lacking = plans.filter(lacksLimits).map(({ name }) => name);
+      if (lacking.length > 0) {
+        printError(
+          `warning: no valid limits are set for ${lacking.join(', ')}: running gateways keep what they enforce; if there ` +
+            'are none, a gateway that starts uses the defaults, and sets those that were never set; see: ops plans set --help',
+        );
+      }
+    });
+}
+
+async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise<CountedPlan[]> {
+  const impacts = await planImpacts(session);
+  await warnOfMissingKeys(session);
+  return plans.map((plan) =>
+    plan.name === anonymousPlan ? plan : { ...plan, keys: impacts.get(plan.name)?.keys ?? 0 },
+  );
+}
+
+function printPlans(plans: readonly CountedPlan[], gateways: number): void {
+  const counted = plans.some(({ keys }) => keys !== undefined);
+  const differ = plans.some(({ enforced }) => enforced !== undefined);
+  printTable(
+    [
+      'PLAN',
+      'MINUTE',
+      'DAY',
+      ...(counted ? ['KEYS'] : []),
+      'GATEWAYS',
+      ...(differ ? ['ENFORCED BY OTHER GATEWAYS'] : []),
+    ],
+    plans.map((plan) => [
+      plan.name,
+      plan.minute,
+      plan.day,
+      ...(counted ? [plan.keys] : []),
+      `${plan.gateways} of ${gateways}`,
+      ...(differ ? [(plan.enforced ?? []).map(describeLimits).join('; ')] : []),
+    ]),
+  );
+}
+
+function describeLimits({ minute, day, gateways }: EnforcedLimits): string {
+  const limits = [minute === null ? '' : `${minute} a minute`, day === null ? '' : `${day} a day`];
+  return `${limits.filter((limit) => limit !== '').join(', ')} (${gateways})`;
+}
