@@ -20,6 +20,8 @@ export interface ApiKeyRecord {
   replaces?: string | undefined;
   /** Id of the key that replaces this one. */
   replacedBy?: string | undefined;
+  /** Target of the audit entry of the bulk issue that this key belongs to. */
+  batch?: string | undefined;
   /** Raised with every change: an instance whose cached copy has another number reads the record again. */
   rev: number;
 }
@@ -44,6 +46,7 @@ const recordSchema = z.object({
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
+  batch: z.string().optional(),
   rev: z
     .string()
     .regex(/^\d{1,15}$/, 'is not a whole number')
@@ -84,7 +87,7 @@ export function apiKeyState(record: ApiKeyRecord, nowMs: number): ApiKeyState {
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
-  const { replaces = '', replacedBy = '' } = record;
+  const { replaces = '', replacedBy = '', batch = '' } = record;
   const fields = {
     id,
     name,
@@ -97,6 +100,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     revokedAt,
     replaces,
     replacedBy,
+    batch,
   };
   return Object.entries(fields).flat();
 }

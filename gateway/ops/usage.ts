@@ -1,14 +1,14 @@
 import { Command } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
-import { jsonOption, type JsonOption } from './options.ts';
+import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
 export function usageCommand(): Command {
   return new Command('usage')
     .description('requests of a key in both windows, its strikes and its ban')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
       const { policy, usage } = await withRedis(async (session) => {
