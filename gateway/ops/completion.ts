@@ -23,11 +23,7 @@ export function completionCommand(): Command {
     });
 }
 
-/*
- * Node's compile cache halves the processor time of a start, which who presses Tab waits for.
- */
-
-/** Absolute paths, so that the function works in any directory. */
+/** Absolute paths, so that the function works in any directory. Node's compile cache halves the time of a start. */
 interface Paths {
   node: string;
   main: string;
@@ -87,18 +83,14 @@ complete --command ops --no-files --arguments '(__ops_complete)'
 function posixFunction({ node, main, dataDirectory }: Paths): string {
   return `unalias ops 2>/dev/null
 function ops {
-  NODE_COMPILE_CACHE="\${XDG_CACHE_HOME:-$HOME/.cache}/animal-store-ops" \\
-  DATA_DIR="\${DATA_DIR-${doubleQuoted(dataDirectory)}}" ${posixQuoted(node)} ${posixQuoted(main)} "$@"
+  local directory=${posixQuoted(dataDirectory)}
+  NODE_COMPILE_CACHE="\${XDG_CACHE_HOME:-$HOME/.cache}/animal-store-ops" DATA_DIR="\${DATA_DIR-$directory}" \\
+    ${posixQuoted(node)} ${posixQuoted(main)} "$@"
 }`;
 }
 
 function posixQuoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-/** For a text within double quotes. */
-function doubleQuoted(text: string): string {
-  return text.replaceAll(/[\\"$`]/g, String.raw`\$&`);
 }
 
 function fishQuoted(text: string): string {
