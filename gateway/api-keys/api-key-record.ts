@@ -23,6 +23,8 @@ export interface ApiKeyRecord {
   replaces?: string | undefined;
   /** Id of the key that replaces this one. */
   replacedBy?: string | undefined;
+  /** Target of the audit entry of the bulk issue that this key belongs to. */
+  batch?: string | undefined;
   /** Raised with every change: an instance whose cached copy has another number reads the record again. */
   rev: number;
 }
@@ -47,6 +49,7 @@ const recordSchema = z.object({
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
+  batch: z.string().optional(),
   rev: z
     .string()
     .regex(/^\d{1,15}$/, 'is not a whole number')
@@ -99,7 +102,7 @@ export function apiKeyState(
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
-  const { replaces = '', replacedBy = '', trial } = record;
+  const { replaces = '', replacedBy = '', batch = '', trial } = record;
   const fields = {
     id,
     name,
@@ -113,6 +116,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     revokedAt,
     replaces,
     replacedBy,
+    batch,
   };
   return Object.entries(fields).flat();
 }

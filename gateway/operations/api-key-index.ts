@@ -3,6 +3,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { assertNotApiKey } from './pasted-key.ts';
 
 /** Entry of the index, which leads from an id to a record. */
 export interface IndexedKey {
@@ -57,7 +58,7 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
 
   return {
     async keyHashOf(id) {
-      assertNotKey(id);
+      assertNotApiKey(id);
       return (await redis.hget(apiKeyIds, id)) ?? undefined;
     },
     async isListed(id) {
@@ -76,7 +77,7 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
     async *pages(after, size) {
       let start = 0;
       if (after !== undefined) {
-        assertNotKey(after);
+        assertNotApiKey(after);
         const rank = await rankAfter(after);
         if (rank === undefined) {
           throw new InvalidOperation(`there is no API key with the id ${JSON.stringify(after)}`);
@@ -104,12 +105,4 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
       await Promise.all([redis.zrem(apiKeysByCreation, ...settled), redis.hdel(apiKeyIds, ...settled)]);
     },
   };
-}
-
-/** A key that is pasted instead of its id, even mistyped, must not get into Redis' slow log, nor into the output. */
-function assertNotKey(id: string): void {
-  if (!id.startsWith('pets_')) return;
-  throw new InvalidOperation(
-    'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
-  );
 }

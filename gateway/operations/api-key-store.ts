@@ -56,6 +56,8 @@ export interface ApiKeyStore {
    * @throws InvalidOperation for an expiry in the past, an unknown plan, or Enterprise without both limits
    */
   issue(wanted: NewApiKey, key?: string): Promise<IssuedApiKey>;
+  /** Issues a key without an audit entry of its own: the batch has one (issue-batch.ts). */
+  issueForBatch(wanted: NewApiKey, batch: string): Promise<IssuedApiKey>;
   /** Throws what `issue` would throw, and changes nothing. */
   check(wanted: NewApiKey): Promise<void>;
   /**
@@ -74,6 +76,8 @@ export interface ApiKeyStore {
   indexSizes(): Promise<{ listed: number; hashed: number }>;
   /** See scan-records.ts. */
   findUnindexed(): Promise<string | undefined>;
+  /** @throws InvalidOperation if there is no such key */
+  find(id: string): Promise<StoredApiKey>;
   /** @throws InvalidOperation if there is no such key, or its record is invalid */
   show(id: string): Promise<{ keyHash: string; record: ApiKeyRecord }>;
   /** @throws InvalidOperation as `issue` and `show` do, and for a revoked key */
@@ -105,11 +109,11 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
   }
 
   async function issue(
-    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial'>,
+    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial' | 'batch'>,
     key = generateApiKey(),
   ): Promise<IssuedApiKey> {
     await check(wanted);
-    const { name, plan, expiresAt, minute, day, replaces, trial } = wanted;
+    const { name, plan, expiresAt, minute, day, replaces, trial, batch } = wanted;
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
@@ -121,11 +125,14 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       day,
       trial,
       replaces,
+      batch,
       rev: 0,
     };
     const keyHash = hashApiKey(key);
     await listPlan(redis, record);
-    await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
+    if (batch === undefined) {
+      await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
+    }
     // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
     await index.add(record, keyHash);
     const fields = formatApiKeyRecord(record);
@@ -164,6 +171,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
 
   return {
     issue,
+    issueForBatch: (wanted, batch) => issue({ ...wanted, batch }),
     check,
     rotate: (id, graceMs) => rotateKey(id, graceMs, { show, update, issue, revoke, now }),
     async *list(after, pageSize = defaultPageSize) {
@@ -174,6 +182,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     },
     indexSizes: () => index.sizes(),
     findUnindexed: () => findUnindexed(redis, index),
+    find: async (id) => (await find(id)).key,
     show,
     change: (id, change) =>
       update(id, 'keys.set', async (record) => {

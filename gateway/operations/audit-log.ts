@@ -1,6 +1,7 @@
 import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { auditRange, matchesAudit, type AuditFilter } from './audit-filter.ts';
 
 export interface AuditEntry extends Change {
   /** Id in the stream. Later entries have larger ones. */
@@ -10,10 +11,36 @@ export interface AuditEntry extends Change {
   who: string;
 }
 
-/** Reads the newest entries, oldest first. */
-export async function readAudit(redis: RedisClient, count: number): Promise<AuditEntry[]> {
-  const entries = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', count);
-  return entries.map(parseEntry).toReversed();
+const [minPage, maxPage] = [50, 500];
+
+/** Reads the newest entries that match, oldest first. */
+export async function readAudit(
+  redis: RedisClient,
+  count: number,
+  filter: AuditFilter = {},
+): Promise<AuditEntry[]> {
+  const found: AuditEntry[] = [];
+  const { start, end } = auditRange(filter);
+  const pageSize = Math.min(maxPage, Math.max(minPage, count));
+  for (let from = end; ;) {
+    const page = await redis.xrevrange(redisKeys.audit, from, start, 'COUNT', pageSize);
+    found.push(...page.map(parseEntry).filter((entry) => matchesAudit(entry, filter)));
+    const last = page.at(-1);
+    if (last === undefined || found.length >= count) return found.slice(0, count).toReversed();
+    from = `(${last[0]}`;
+  }
+}
+
+/** Reads all entries that match in pages, oldest first, in constant memory. */
+export async function* readAuditPages(redis: RedisClient, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+  const { start, end } = auditRange(filter);
+  for (let from = start; ;) {
+    const page = await redis.xrange(redisKeys.audit, from, end, 'COUNT', maxPage);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page.map(parseEntry).filter((entry) => matchesAudit(entry, filter));
+    from = `(${last[0]}`;
+  }
 }
 
 const blockMs = 1000;

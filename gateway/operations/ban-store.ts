@@ -1,10 +1,12 @@
+import { parseApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { indexBan } from '../quota/ban-index.ts';
 import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { bannedKeyHashOf, redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { scanRedisKeys, type ScanProgress } from './scan-redis-keys.ts';
 import { readRetentionDays } from './usage-retention-store.ts';
 
 export interface ActiveBan {
@@ -19,8 +21,12 @@ export interface ActiveBan {
 }
 
 export interface BanStore {
-  /** All bans that gateways have observed or operators have added, soonest to expire first. */
-  list(): Promise<ActiveBan[]>;
+  /**
+   * All bans in pages; memory is used for the ids of banned keys only. First those that gateways have observed or operators have added, soonest to
+   * expire first; then those that only the ban itself tells of, such as one that was made with redis-cli, for which all
+   * Redis keys are scanned.
+   */
+  list(onProgress?: (progress: ScanProgress) => void): AsyncGenerator<ActiveBan[]>;
   /** @returns undefined for a key that is not banned */
   find(keyHash: string): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined>;
   /**
@@ -34,6 +40,8 @@ export interface BanStore {
    */
   lift(id: string): Promise<ActiveBan>;
 }
+
+const pageSize = 500;
 
 interface BanStoreDependencies {
   redis: RedisClient;
@@ -66,14 +74,36 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     return { keyHash, key, ban };
   }
 
+  /** The id comes from the record, since the indexes may lack it. */
+  async function describeByHash(keyHash: string): Promise<ActiveBan | undefined> {
+    const parsed = parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(keyHash)).catch(() => ({})));
+    if (parsed.outcome !== 'record') return undefined;
+    const { id, name, plan } = parsed.record;
+    const found = await find(keyHash);
+    return found === undefined ? undefined : { id, name, plan, ...found };
+  }
+
   return {
     find,
-    async list() {
-      const ids = await redis.zrange(redisKeys.bans, '0', '-1');
-      // A key that is gone, or whose record is invalid, is refused for that.
-      const bans = await Promise.all(ids.map(async (id) => (await ignoreInvalid(describe(id)))?.ban));
-      // A ban that was lifted by hand stays in the index until its end (indexBan).
-      return bans.filter((ban) => ban !== undefined);
+    async *list(onProgress) {
+      const listed = new Set<string>();
+      for (let start = 0; ; start += pageSize) {
+        const ids = await redis.zrange(redisKeys.bans, String(start), String(start + pageSize - 1));
+        if (ids.length === 0) break;
+        // A key that is gone, or whose record is invalid, is refused for that.
+        yield unlisted(await Promise.all(ids.map(async (id) => (await ignoreInvalid(describe(id)))?.ban)));
+      }
+      for await (const names of scanRedisKeys(redis, redisKeys.ban('*'), onProgress)) {
+        const keyHashes = names.flatMap((name) => bannedKeyHashOf(name) ?? []);
+        yield unlisted(await Promise.all(keyHashes.map(describeByHash)));
+      }
+
+      function unlisted(bans: (ActiveBan | undefined)[]): ActiveBan[] {
+        // A ban that was lifted by hand stays in the index until its end (indexBan).
+        const active = bans.filter((ban) => ban !== undefined).filter(({ id }) => !listed.has(id));
+        for (const { id } of active) listed.add(id);
+        return active;
+      }
     },
     async add(id, durationMs, reason) {
       const { keyHash, key, ban: before = null } = await describe(id);

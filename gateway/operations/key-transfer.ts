@@ -17,6 +17,7 @@ import { createApiKeyIndex } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
+import { writeBatch } from './write-batch.ts';
 
 /** A record in an export. It contains the hash of the key and not the key, so nobody can use it as a credential. */
 export interface TransferredKey extends ApiKeyRecord {
@@ -62,6 +63,7 @@ const lineSchema = z.strictObject({
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),
+  batch: z.string().optional(),
   rev: z.number().int().min(0).max(maxRev),
 });
 
@@ -71,13 +73,20 @@ interface KeyImportDependencies {
   now: () => number;
 }
 
+/** A file of exported records. */
+export interface ExportFile {
+  lines: AsyncIterable<string> | Iterable<string>;
+  /** Hexadecimal SHA-256 of the file, known when all lines are read. */
+  sha256(): string;
+}
+
 /**
- * Imports exported records. All lines are checked before the first one is written, so that an invalid file changes
- * nothing. Present records are not touched, so that importing twice is the same as once.
+ * Imports exported records, as one audit entry. All lines are checked before the first one is written, so that an invalid
+ * file changes nothing. Present records are not touched, so that importing twice is the same as once.
  * @throws InvalidOperation that names the line
  */
 export async function importKeys(
-  lines: AsyncIterable<string> | Iterable<string>,
+  { lines, sha256 }: ExportFile,
   { redis, audit, now }: KeyImportDependencies,
 ): Promise<ImportResult> {
   const index = createApiKeyIndex({ redis, now });
@@ -109,9 +118,11 @@ export async function importKeys(
     }
   }
   for (const { sha256, ...record } of unindexed) await index.add(record, sha256);
-  for (let start = 0; start < absent.length; start += batchSize) {
-    const added = await Promise.all(absent.slice(start, start + batchSize).map(add));
-    for (const outcome of added) result[outcome] += 1;
+  if (absent.length > 0) {
+    const source = { action: 'keys.import', fileSha256: sha256(), audit } as const;
+    for await (const outcomes of writeBatch(absent, add, source)) {
+      for (const outcome of outcomes) result[outcome] += 1;
+    }
   }
   return result;
 
@@ -155,8 +166,6 @@ export async function importKeys(
     // Gateways refuse a rev below one that they have seen, and the key may have been changed since the export. A rev that
     // is counted from one never reaches the time in milliseconds.
     const base = Math.max(record.rev, now());
-    const after = { ...record, rev: base + 1 };
-    await audit({ action: 'keys.import', target: record.id, before: null, after });
     const fields = [...formatApiKeyRecord(record), 'rev', String(base)];
     // The record first: reindexKeys removes ids without one from the index.
     const rev = await redis.changeRecord(
@@ -171,8 +180,6 @@ export async function importKeys(
     return rev === 0 ? 'unchanged' : 'added';
   }
 }
-
-const batchSize = 200;
 
 async function* parseLines(
   lines: AsyncIterable<string> | Iterable<string>,

@@ -18,6 +18,7 @@ export function recordView(record: ApiKeyRecord, nowMs: number) {
     revokedAt: revokedAt ?? null,
     replaces: replaces ?? null,
     replacedBy: replacedBy ?? null,
+    batch: record.batch ?? null,
     rev,
   };
 }

@@ -1,7 +1,8 @@
-import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { keyHashOf, redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyIndex } from './api-key-index.ts';
+import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /** A record as the scan finds it. Fields that it lacks are empty. */
 export interface ScannedRecord {
@@ -10,20 +11,13 @@ export interface ScannedRecord {
   createdAt: string;
 }
 
-/** Redis keys for each SCAN, whatever they are. */
-const pageSize = 500;
-const samplePages = 20;
+const samplePages = 10;
 
 /** Scans the records of all shards. */
 export async function* scanRecords(redis: RedisClient): AsyncGenerator<ScannedRecord[]> {
-  for (const master of mastersOf(redis)) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await master.scan(cursor, 'MATCH', redisKeys.apiKey('*'), 'COUNT', pageSize);
-      const keyHashes = keys.flatMap((key) => keyHashOf(key) ?? []);
-      yield await Promise.all(keyHashes.map((keyHash) => readRecord(redis, keyHash)));
-      cursor = next;
-    } while (cursor !== '0');
+  for await (const keys of scanRedisKeys(redis, redisKeys.apiKey('*'))) {
+    const keyHashes = keys.flatMap((key) => keyHashOf(key) ?? []);
+    yield await Promise.all(keyHashes.map((keyHash) => readRecord(redis, keyHash)));
   }
 }
 

@@ -1,43 +1,121 @@
 import { Command } from 'commander';
-import { readAudit, readAuditAfter, type AuditEntry } from '../operations/audit-log.ts';
-import { countArgument, jsonOption, type JsonOption } from './options.ts';
-import { printable, printJson, printTable } from './output.ts';
+import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
+import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
+import type { Session } from '../operations/session.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import {
+  csvHeader,
+  csvLine,
+  fieldColumns,
+  listOptions,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+  type OutputFormat,
+} from './list-output.ts';
+import { countArgument, nameArgument, timeAgoArgument } from './options.ts';
+import { print, printable, printJson } from './output.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
 
-interface AuditOptions extends JsonOption {
-  count: number;
+interface AuditOptions extends ListOptions {
+  action?: string;
+  who?: string;
+  target?: string;
+  since?: Date;
+  until?: Date;
+  count?: number;
   follow?: true;
 }
 
+const defaultCount = 50;
+
 export function auditCommand(): Command {
+  const [output, json] = listOptions();
   return new Command('audit')
-    .description('changes by operators, oldest first')
-    .option('--count <n>', 'number of newest entries', countArgument(100_000), 50)
+    .description('changes by operators, oldest first; with several conditions, those that meet all of them')
+    .option('--action <name>', 'action or its beginning, such as keys or plans.set', nameArgument)
+    .option('--who <who>', 'name of the person', nameArgument)
+    .option('--target <target>', 'id of a key, with the bulk issue that it is from, or name of a plan')
+    .option('--since <time>', 'not before a time, ISO 8601, or a duration ago such as 2h', timeAgoArgument)
+    .option('--until <time>', 'before a time, or a duration ago', timeAgoArgument)
+    .option(
+      '--count <n>',
+      `newest entries (default: ${defaultCount}; all with --since)`,
+      countArgument(100_000),
+    )
     .option('--follow', 'print new entries until Ctrl-C')
-    .addOption(jsonOption())
-    .action(async ({ count, follow, json }: AuditOptions) => {
-      await withRedis(async ({ redis }) => {
-        const entries = await readAudit(redis, count);
-        if (follow === undefined) {
-          if (json) printJson(entries);
-          else printTable(['AT', 'WHO', 'ACTION', 'TARGET', 'CHANGE'], entries.map(row));
-          return;
-        }
-        for (const entry of entries) printEntry(entry, json);
-        for (let last = entries.at(-1)?.id ?? '0-0'; ;) {
-          const after = last;
-          const next = await retryWhileUnavailable(() => readAuditAfter(redis, after));
-          for (const entry of next) printEntry(entry, json);
-          last = next.at(-1)?.id ?? last;
-        }
+    .addOption(output)
+    .addOption(json)
+    .action(async (options: AuditOptions, command: Command) => {
+      const { follow, since, until } = options;
+      if (follow && until !== undefined) command.error('error: --follow has no end: leave out --until');
+      if (since !== undefined && until !== undefined && since >= until) {
+        command.error('error: --since is not before --until, so there are no entries between them');
+      }
+      const format = outputFormat(options);
+      await withRedis(async (session) => {
+        const filter = await readFilter(options, session);
+        const pages = auditPages(session.redis, filter, options.count);
+        if (follow) await followEntries(session.redis, filter, pages, format);
+        else await printList(format, layout, pages);
       });
     });
 }
 
-/** Prints an entry on a line of its own, for --follow. */
-function printEntry(entry: AuditEntry, json: true | undefined): void {
-  if (json) printJson(entry);
-  else process.stdout.write(`${row(entry).map(printable).join('  ')}\n`);
+async function readFilter({ target, ...rest }: AuditOptions, session: Session): Promise<AuditFilter> {
+  const { action, who, since, until } = rest;
+  const targets = target === undefined ? undefined : await auditTargets(target, session);
+  return { action, who, targets, since, until };
+}
+
+async function* auditPages(
+  redis: RedisClient,
+  filter: AuditFilter,
+  count: number | undefined,
+): AsyncGenerator<AuditEntry[]> {
+  if (count === undefined && filter.since !== undefined) yield* readAuditPages(redis, filter);
+  else yield await readAudit(redis, count ?? defaultCount, filter);
+}
+
+/** Prints each entry on a line of its own: there is no end. */
+async function followEntries(
+  redis: RedisClient,
+  filter: AuditFilter,
+  pages: AsyncIterable<AuditEntry[]>,
+  format: OutputFormat,
+): Promise<never> {
+  let last = '0-0';
+  if (format === 'csv') await print(csvHeader(layout));
+  for await (const page of pages) {
+    for (const entry of page) await printEntry(entry, format);
+    last = page.at(-1)?.id ?? last;
+  }
+  for (;;) {
+    const after = last;
+    const next = await retryWhileUnavailable(() => readAuditAfter(redis, after));
+    for (const entry of next) if (matchesAudit(entry, filter)) await printEntry(entry, format);
+    last = next.at(-1)?.id ?? last;
+  }
+}
+
+async function printEntry(entry: AuditEntry, format: OutputFormat): Promise<void> {
+  if (format === 'json') return printJson(entry);
+  await print(format === 'csv' ? csvLine(layout, entry) : `${row(entry).map(printable).join('  ')}\n`);
+}
+
+const layout: ListLayout<AuditEntry> = {
+  headings: ['AT', 'WHO', 'ACTION', 'TARGET', 'CHANGE'],
+  row,
+  csv: {
+    ...fieldColumns<AuditEntry>('id', 'at', 'who', 'action', 'target'),
+    before: ({ before }) => jsonText(before),
+    after: ({ after }) => jsonText(after),
+  },
+};
+
+function jsonText(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
 function row({ at, who, action, target, before, after }: AuditEntry): string[] {

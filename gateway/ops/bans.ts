@@ -3,14 +3,23 @@ import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { createBanStore, type ActiveBan } from '../operations/ban-store.ts';
 import type { Session } from '../operations/session.ts';
 import {
+  fieldColumns,
+  listOptions,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
+import {
   asOption,
   durationArgument,
+  idArgument,
   jsonOption,
   reasonArgument,
   type ChangeOptions,
-  type JsonOption,
 } from './options.ts';
-import { printFields, printJson, printTable } from './output.ts';
+import { printFields, printJson } from './output.ts';
+import { createProgressLine } from './progress-line.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 export function bansCommand(): Command {
@@ -21,18 +30,37 @@ export function bansCommand(): Command {
     .addCommand(liftCommand());
 }
 
+const layout: ListLayout<ActiveBan> = {
+  headings: ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
+  row: ({ id, name, plan, endsAt, reason }) => [id, name, plan, endsAt, reason],
+  csv: fieldColumns('id', 'name', 'plan', 'endsAt', 'reason'),
+};
+
 function listCommand(): Command {
+  const [output, json] = listOptions();
   return new Command('list')
-    .description('active bans, soonest to expire first')
-    .addOption(jsonOption())
-    .action(async ({ json }: JsonOption) => {
-      const bans = await withRedis((session) => banStore(session).list());
-      if (json) return printJson(bans);
-      printTable(
-        ['ID', 'NAME', 'PLAN', 'ENDS', 'REASON'],
-        bans.map(({ id, name, plan, endsAt, reason }) => [id, name, plan, endsAt, reason]),
-      );
+    .description('active bans, soonest to expire first, and then those that were made with redis-cli')
+    .addOption(output)
+    .addOption(json)
+    .action(async (options: ListOptions) => {
+      const format = outputFormat(options);
+      await withRedis((session) => printList(format, layout, listedBans(session)));
     });
+}
+
+/** Shows its progress on a terminal: bans that were made with redis-cli are found by a scan. */
+async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
+  const progress = createProgressLine('Redis keys');
+  const bans = banStore(session).list(({ scanned, total }) => progress.update(scanned, total));
+  try {
+    for await (const page of bans) {
+      if (page.length === 0) continue;
+      progress.clear();
+      yield page;
+    }
+  } finally {
+    progress.clear();
+  }
 }
 
 interface AddOptions extends ChangeOptions {
@@ -43,7 +71,7 @@ interface AddOptions extends ChangeOptions {
 function addCommand(): Command {
   return new Command('add')
     .description('ban a key from its next request on')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .requiredOption('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
     .requiredOption('--reason <text>', 'reason; the client reads it in its responses', reasonArgument)
     .addOption(asOption())
@@ -56,7 +84,7 @@ function addCommand(): Command {
 function liftCommand(): Command {
   return new Command('lift')
     .description('end a ban within a second, and forget its strikes')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {

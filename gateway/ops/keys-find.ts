@@ -1,22 +1,66 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Command } from 'commander';
+import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { findKey } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { keyView } from '../operations/key-view.ts';
+import { searchKeys } from '../operations/search-keys.ts';
 import { printKey } from './key-store.ts';
-import { jsonOption, type JsonOption } from './options.ts';
+import { keyLayout, type KeyView } from './keys-list.ts';
+import { listOptions, outputFormat, printList, type ListLayout, type ListOptions } from './list-output.ts';
+import { listedKeys } from './listed-keys.ts';
+import { countArgument } from './options.ts';
+import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
+/** Hits that a person looks through. */
+const defaultLimit = 20;
+
+const layout: ListLayout<KeyView> = {
+  headings: ['ID', 'NAME', 'PLAN', 'STATE', 'HINT'],
+  row: ({ id, name, plan, state, hint }) => [id, name, plan, state, hint],
+  csv: keyLayout.csv,
+};
+
+interface FindOptions extends ListOptions {
+  limit: number;
+}
+
 export function keysFindCommand(): Command {
+  const [output, json] = listOptions();
   return new Command('find')
     .description(
-      'the record of a key that is read from standard input, so that it gets into no shell history',
+      'find keys by an id, a hint such as pets_ab12, a SHA-256, or a part of a name or an id; without a text, by the key ' +
+        'itself, which is read from standard input, so that it gets into no shell history',
     )
-    .addOption(jsonOption())
-    .action(async ({ json }: JsonOption) => {
-      const text = process.stdin.isTTY ? await askHidden() : await readInput();
-      printKey(await withRedis((session) => findKey(text, session)), json);
+    .argument('[text]', 'what to find, in upper or lower case')
+    .option('--limit <n>', 'maximum number of keys', countArgument(1000), defaultLimit)
+    .addOption(output)
+    .addOption(json)
+    .action(async (text: string | undefined, options: FindOptions) => {
+      const format = outputFormat(options);
+      if (text === undefined) {
+        const input = process.stdin.isTTY ? await askHidden() : await readInput();
+        const key = await withRedis((session) => findKey(input, session));
+        // One object and not an array: at most one key is found.
+        if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
+        return printList(format, layout, pageOf([keyView(key, Date.now())]));
+      }
+      const found = await withRedis((session) => {
+        const pages = listedKeys(createApiKeyStore(session));
+        return searchKeys(text, { session, pages, max: options.limit });
+      });
+      const [first, ...others] = found.keys;
+      if (format === 'table' && first !== undefined && others.length === 0) return printKey(first, undefined);
+      await printList(format, layout, pageOf(found.keys.map((key) => keyView(key, Date.now()))));
+      if (found.more)
+        printError(`note: there are more than ${options.limit}: give more of the text, or --limit`);
     });
+}
+
+async function* pageOf<T>(items: T[]): AsyncGenerator<T[]> {
+  yield await Promise.resolve(items);
 }
 
 const maxInputCharacters = 1_000_000;

@@ -1,10 +1,16 @@
+import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
-import { createApiKeyStore, type ApiKeyStore, type NewApiKey } from '../operations/api-key-store.ts';
+import {
+  createApiKeyStore,
+  type ApiKeyStore,
+  type IssuedApiKey,
+  type NewApiKey,
+} from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { issueBatch } from '../operations/issue-batch.ts';
 import { recordView } from '../operations/key-view.ts';
-import type { ChangingSession } from '../operations/session.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
@@ -21,20 +27,26 @@ const columns = ['name', 'plan', 'expires', 'minute', 'day'];
  * @throws InvalidOperation that names the line
  */
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
-  const wanted = parseFile(await readText(path));
+  const { text, sha256 } = await readText(path);
+  const wanted = parseFile(text);
   await withChanges(who, async (session) => {
     const store = createApiKeyStore(session);
     await checkAll(store, wanted);
     await withProgress('keys', wanted.length, (onProgress) => {
-      const issued = issueAll(store, wanted, session, onProgress);
+      let done = 0;
+      const keys = wanted.map(({ key }) => key);
+      const pages = issueBatch(keys, sha256, { store, ...session });
+      const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
       return json ? printJsonArray(issued) : printCsv(issued);
     });
   });
 }
 
-async function readText(path: string): Promise<string> {
+async function readText(path: string): Promise<{ text: string; sha256: string }> {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(await readFile(path));
+    const bytes = await readFile(path);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return { text, sha256: hash('sha256', bytes, 'hex') };
   } catch (error) {
     throw new InvalidOperation(`can't read ${path}: ${errorMessage(error)}`);
   }
@@ -110,27 +122,21 @@ async function checkAll(store: ApiKeyStore, wanted: readonly WantedLine[]): Prom
   }
 }
 
-/** Issues keys in the order of the file. Yielded keys are on Redis' disk; the audit log has all issued keys. */
-async function* issueAll(
-  store: ApiKeyStore,
-  wanted: readonly WantedLine[],
-  { waitUntilDurable, now }: ChangingSession,
-  onProgress: (count: number) => void,
+async function* viewPages(
+  pages: AsyncIterable<IssuedApiKey[]>,
+  now: () => number,
+  onIssued: (count: number) => void,
 ) {
-  for (let start = 0; start < wanted.length; start += batchSize) {
-    const issued = await Promise.all(
-      wanted.slice(start, start + batchSize).map(({ key }) => store.issue(key)),
-    );
-    await waitUntilDurable();
-    yield issued.map(({ key, record }) => {
+  for await (const page of pages) {
+    yield page.map(({ key, record }) => {
       const { id, ...rest } = recordView(record, now());
       return { id, key, ...rest };
     });
-    onProgress(start + issued.length);
+    onIssued(page.length);
   }
 }
 
-async function printCsv(pages: ReturnType<typeof issueAll>): Promise<void> {
+async function printCsv(pages: ReturnType<typeof viewPages>): Promise<void> {
   await print('id,name,plan,key\n');
   for await (const page of pages) {
     await print(

@@ -1,9 +1,10 @@
+import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { exportLine, importKeys } from '../operations/key-transfer.ts';
+import { exportLine, importKeys, type ExportFile } from '../operations/key-transfer.ts';
 import { detectMissingKeys } from '../operations/missing-keys.ts';
 import type { Session } from '../operations/session.ts';
 import { errorMessage } from '../runtime/error-message.ts';
@@ -54,14 +55,20 @@ export function keysImportCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (file: string, { as, json }: ChangeOptions) => {
-      const result = await withChanges(as, (session) => importKeys(linesOf(file), session));
+      const result = await withChanges(as, (session) => importKeys(openExport(file), session));
       if (json) printJson(result);
       else printFields({ ...result });
     });
 }
 
-async function* linesOf(file: string): AsyncGenerator<string> {
+function openExport(file: string): ExportFile {
+  const hash = createHash('sha256');
+  return { lines: linesOf(file, hash), sha256: () => hash.digest('hex') };
+}
+
+async function* linesOf(file: string, hash: Hash): AsyncGenerator<string> {
   const input = file === '-' ? process.stdin : createReadStream(file);
+  input.on('data', (chunk: Buffer | string) => hash.update(chunk));
   try {
     yield* createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY });
   } catch (error) {

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
+import { keyView } from '../operations/key-view.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
@@ -9,6 +11,7 @@ import { keysTrialCommand } from './keys-trial.ts';
 import {
   asOption,
   graceArgument,
+  idArgument,
   jsonOption,
   limitOrPlanArgument,
   nameArgument,
@@ -16,7 +19,7 @@ import {
   type ChangeOptions,
   type JsonOption,
 } from './options.ts';
-import { printError, printFields, printJson } from './output.ts';
+import { printable, printError, printFields, printJson } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export function keysCommand(): Command {
@@ -38,7 +41,7 @@ export function keysCommand(): Command {
 function showCommand(): Command {
   return new Command('show')
     .description('one key')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
       const { record } = await readKeys((store) => store.show(id));
@@ -57,7 +60,7 @@ interface SetOptions extends ChangeOptions {
 function setCommand(): Command {
   return new Command('set')
     .description('change a key, from its next request on')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the customer', nameArgument)
     .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
@@ -89,7 +92,7 @@ interface RotateOptions extends ChangeOptions {
 function rotateCommand(): Command {
   return new Command('rotate')
     .description('issue a key that replaces another one, which works until the grace period ends')
-    .argument('<id>', 'id of the key to replace')
+    .argument('<id>', 'id of the key to replace', idArgument)
     .addOption(
       new Option('--grace <duration>', 'time that the old key still works; 0 ends it now')
         .argParser(graceArgument)
@@ -102,15 +105,32 @@ function rotateCommand(): Command {
     });
 }
 
+interface RevokeOptions extends ChangeOptions {
+  yes?: true;
+}
+
 function revokeCommand(): Command {
   return new Command('revoke')
     .description('refuse a key for good, from its next request on')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
+    .addOption(yesOption())
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (id: string, { as, json }: ChangeOptions) => {
+    .action(async (id: string, { yes, as, json }: RevokeOptions) => {
+      if (!yes) await confirmRevocation(id);
       printKey(await changeKeys(as, (store) => store.revoke(id)), json);
     });
+}
+
+/** @throws InvalidOperation as confirm does, and if there is no such key */
+async function confirmRevocation(id: string): Promise<void> {
+  const { name, plan, state } = await readKeys(async (store) => keyView(await store.find(id), Date.now()));
+  if (state === 'revoked') return;
+  const described = printable(JSON.stringify(name));
+  await confirm(
+    `Revoke ${id} (${described}, plan ${plan || 'unknown'}) for good, from its next request on?`,
+    undefined,
+  );
 }
 
 /** More lines would scroll the result off the screen. */

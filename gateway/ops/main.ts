@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
@@ -6,6 +8,8 @@ import { ConfigError } from '../runtime/environment.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
+import { completeCommand } from './complete.ts';
+import { completionCommand } from './completion.ts';
 import { keysCommand } from './keys.ts';
 import { printError } from './output.ts';
 import { plansCommand } from './plans.ts';
@@ -13,6 +17,7 @@ import { policyCommand } from './policy.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
+import { describeUsageError } from './usage-error.ts';
 import { usageCommand } from './usage.ts';
 
 /*
@@ -33,7 +38,9 @@ const program = new Command('ops')
   .addCommand(policyCommand())
   .addCommand(auditCommand())
   .addCommand(tokensCommand())
-  .showSuggestionAfterError(false)
+  .addCommand(completionCommand())
+  .addCommand(completeCommand(), { hidden: true })
+  .version(readVersion(), '--version', 'print the version')
   .addHelpText(
     'after',
     '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
@@ -60,11 +67,16 @@ function report(error: unknown): number {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return 0;
     // Help that is shown because there is no command needs no message.
-    if (error.code !== 'commander.help') printError(error.message.replace(/^error: /, ''));
+    if (error.code !== 'commander.help') printError(describeUsageError(error));
     return 2;
   }
   printError(describeError(error));
   return error instanceof InvalidOperation ? 2 : 1;
+}
+
+function readVersion(): string {
+  const json: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  return z.object({ version: z.string() }).parse(json).version;
 }
 
 function describeError(error: unknown): string {

@@ -1,6 +1,8 @@
 import { userInfo } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
 
 export interface JsonOption {
@@ -23,6 +25,15 @@ export function limitArgument(text: string): number {
   return limit;
 }
 
+/**
+ * Id of a key.
+ * @throws InvalidOperation for a key itself, which commander would repeat in its message
+ */
+export function idArgument(text: string): string {
+  assertNotApiKey(text);
+  return text;
+}
+
 /** A limit, or the word `plan` for the plan's limit. */
 export function limitOrPlanArgument(text: string): number | 'plan' {
   return text === 'plan' ? text : limitArgument(text);
@@ -37,6 +48,27 @@ export function timeArgument(text: string): Date {
   }
   const hasOffset = /Z$|[+-]\d\d:\d\d$/.test(text) || !text.includes('T');
   return new Date(hasOffset ? text : `${text}Z`);
+}
+
+/** A time, or a duration from now, such as 30d. */
+export function timeAheadArgument(text: string): Date {
+  return timeOrDuration(text, 1);
+}
+
+/** A time, or a duration before now, such as 2h. */
+export function timeAgoArgument(text: string): Date {
+  return timeOrDuration(text, -1);
+}
+
+function timeOrDuration(text: string, direction: 1 | -1): Date {
+  if (isoTime.safeParse(text).success) return timeArgument(text);
+  const ms = parseDuration(text);
+  if (ms === undefined || ms > maxDurationMs) {
+    throw new InvalidArgumentError(
+      'It is neither an ISO 8601 time such as 2027-01-31T12:00:00Z nor a duration such as 2h or 30d, of 365d at most.',
+    );
+  }
+  return new Date(Date.now() + direction * ms);
 }
 
 /** A time, or the word `never` for no expiry. */
@@ -95,9 +127,10 @@ export function reasonArgument(text: string): string {
   return reason;
 }
 
-/** `--as`, which every changing command has: the person in the audit log. */
+/** `--as`, which every changing command has, or OPS_AS: the person in the audit log. */
 export function asOption(): Option {
   return new Option('--as <who>', 'name of the person for the audit log')
+    .env('OPS_AS')
     .default(osUser(), 'the user of the operating system')
     .argParser(nameArgument);
 }
@@ -116,6 +149,7 @@ export function nameArgument(text: string): string {
   if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
     throw new InvalidArgumentError('It has to be 1 to 100 characters, without control characters.');
   }
+  if (containsApiKey(name)) throw new InvalidOperation('a name or a reason must not contain an API key');
   return name;
 }
 

@@ -3,7 +3,7 @@ import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
 import { dayArgument } from './day-argument.ts';
-import { countArgument, jsonOption, type JsonOption } from './options.ts';
+import { countArgument, idArgument, jsonOption, type JsonOption } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
@@ -18,7 +18,7 @@ interface UsageOptions extends JsonOption {
 export function usageCommand(): Command {
   return new Command('usage')
     .description('requests of a key in both windows, its strikes and its ban')
-    .argument('<id>')
+    .argument('<id>', '', idArgument)
     .addOption(
       new Option('--days <n>', 'use of each of the last UTC days, today included, instead')
         .argParser(countArgument(maxRetentionDays + 1))

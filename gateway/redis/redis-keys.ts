@@ -68,6 +68,12 @@ export function keyHashOf(key: string): string | undefined {
   return keyHash;
 }
 
+/** @returns the key hash in the name of a ban's Redis key; undefined for any other key */
+export function bannedKeyHashOf(key: string): string | undefined {
+  const [, keyHash] = /^gw:ban:\{([\da-f]{64})\}$/.exec(key) ?? [];
+  return keyHash;
+}
+
 /** The keys of consume.lua and read-usage-5.lua, in their order. */
 export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
 

@@ -52,7 +52,7 @@ describe('ops keys find', { timeout: 60_000 }, () => {
     }
     expect((await find(key)).stdout).toMatch(new RegExp(`^id +${id}\n`));
     expect(JSON.stringify(await kit.json('audit'))).not.toContain(key.slice(10));
-    await kit.json('keys', 'revoke', id);
+    await kit.json('keys', 'revoke', '--yes', id);
     expect((await find(key)).stdout).toMatch(/^state +revoked$/m);
   });
 

@@ -99,7 +99,7 @@ describe('the life cycle of keys', () => {
       const valid = all.filter(({ replaces, state }) => replaces === rotated.id && state === 'valid');
       expect(valid).toHaveLength(1);
       // A key can be rotated again when its replacement is no longer valid.
-      await kit.json('keys', 'revoke', valid[0]?.id ?? '');
+      await kit.json('keys', 'revoke', '--yes', valid[0]?.id ?? '');
       expect((await kit.json<ShownKey>('keys', 'rotate', rotated.id)).replaces).toBe(rotated.id);
     });
   });
@@ -157,7 +157,7 @@ describe('the life cycle of keys', () => {
       await kit.redis.hset(redisKeys.plan('gold'), { minute: 5, day: 50 });
       const own = await kit.json<ShownKey>('keys', 'issue', '--plan', 'gold', '--name', 'Own', '--day', '9');
       const revoked = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'Revoked');
-      await kit.json('keys', 'revoke', revoked.id);
+      await kit.json('keys', 'revoke', '--yes', revoked.id);
       const { stdout: exported, code } = await kit.run('keys', 'export');
       expect(code).toBe(0);
       const lines = exported.trimEnd().split('\n');
@@ -252,7 +252,7 @@ describe('the life cycle of keys', () => {
     expect(changed).toMatchObject({ name: 'Renamed', plan: 'free', state: 'expired' });
     expect(await codeOf(key)).toBe('expired_api_key');
     expect(Math.round((await kit.redis.ttl(redisKeys.apiKey(keyHash))) / 86_400)).toBe(90);
-    await kit.json('keys', 'revoke', id);
+    await kit.json('keys', 'revoke', '--yes', id);
     expect(await kit.json<ShownKey>('keys', 'show', id)).toMatchObject({ name: 'Renamed', state: 'revoked' });
   });
 
@@ -335,6 +335,8 @@ describe('the life cycle of keys', () => {
       const count = hasRedisServer ? 10_000 : 500;
       const rows = Array.from({ length: count }, (_, index) => `Customer ${index},free`);
       const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
+      const entries = await kit.redis.xlen(redisKeys.audit);
+      const [earliest] = await kit.redis.xrange(redisKeys.audit, '-', '+', 'COUNT', 1);
       const { code, stdout, stderr } = await kit.run('keys', 'issue', '--from', file);
       // No progress bar: standard error is not a terminal.
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -342,6 +344,9 @@ describe('the life cycle of keys', () => {
       expect(new Set(lines.map((line) => line.split(',')[3])).size).toBe(count);
       expect(lines[count - 1]).toContain(`Customer ${count - 1},free`);
       expect((await kit.pets(lines[count - 1]?.split(',')[3])).status).toBe(200);
+      // One entry, so that no earlier one is driven out of the log.
+      expect(await kit.redis.xlen(redisKeys.audit)).toBe(entries + 1);
+      expect(await kit.redis.xrange(redisKeys.audit, '-', '+', 'COUNT', 1)).toEqual([earliest]);
     });
   });
 

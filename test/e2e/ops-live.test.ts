@@ -123,6 +123,32 @@ describe('operating a running gateway', () => {
   });
 
   describe('bans', () => {
+    test('that were made with redis-cli are listed at once', async () => {
+      const [later, sooner, other] = [
+        await kit.issue(),
+        await kit.issue({ name: 'Sooner' }),
+        await kit.issue(),
+      ];
+      await kit.json('bans', 'add', later.id, '--for', '1h', '--reason', 'added');
+      await kit.redis.set(redisKeys.ban(sooner.keyHash), 'by hand', 'EX', 600);
+      await kit.redis.set(redisKeys.ban(other.keyHash), 'for good');
+      // Of no key, and no ban.
+      await kit.redis.set(redisKeys.ban('c'.repeat(64)), 'x');
+      await kit.redis.set('gw:ban:{oops}', 'x');
+      const bans = await kit.json<{ id: string; reason: string }[]>('bans', 'list');
+      expect(bans[0]).toMatchObject({ id: later.id, reason: 'added' });
+      expect(bans.slice(1).toSorted((a, b) => a.reason.localeCompare(b.reason))).toMatchObject([
+        { id: sooner.id, name: 'Sooner', plan: 'free', reason: 'by hand' },
+        { id: other.id, reason: 'for good', endsAt: '' },
+      ]);
+      const { stdout } = await kit.run('bans', 'list', '--output', 'csv');
+      expect(stdout).toMatch(/^id,name,plan,endsAt,reason\n/);
+      expect(stdout).toContain(`${other.id},test,free,,for good\n`);
+      for (const { id } of [later, sooner, other]) await kit.json('bans', 'lift', id);
+      expect(await kit.json('bans', 'list')).toEqual([]);
+      await kit.redis.del('gw:ban:{oops}', redisKeys.ban('c'.repeat(64)));
+    });
+
     test('are added with a reason, listed, and lifted within a second', async () => {
       const { key, id } = await kit.issue({ name: 'Abuser' });
       expect((await kit.pets(key)).status).toBe(200);
@@ -267,8 +293,8 @@ describe('operating a running gateway', () => {
       const issued = await kit.json('keys', 'issue', '--plan', 'free', '--name', 'Audited');
       const id = String(issued['id']);
       await kit.json('keys', 'set', id, '--plan', 'pro', '--as', 'Alice A.');
-      await kit.json('keys', 'revoke', id, '--as', 'bob');
-      await kit.json('keys', 'revoke', id, '--as', 'nobody: it is revoked already');
+      await kit.json('keys', 'revoke', '--yes', id, '--as', 'bob');
+      await kit.json('keys', 'revoke', '--yes', id, '--as', 'nobody: it is revoked already');
       await kit.json('plans', 'set', 'audited', '--create', '--minute', '1', '--day', '2');
       await kit.json('policy', 'set', '--strikes', '61', '--as', 'eve');
       await kit.json('policy', 'set', '--strikes', '60');

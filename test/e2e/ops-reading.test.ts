@@ -52,7 +52,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
     const id = await issue(run);
     await run('bans', 'add', id, '--for', '1h', '--reason', 'flood');
     await server.redis.config('SET', setting, value);
-    expect((await run('keys', 'revoke', id)).code).toBe(1);
+    expect((await run('keys', 'revoke', '--yes', id)).code).toBe(1);
     await forEachConcurrently(readingCommands(id), async (args) => {
       expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
     });
@@ -291,7 +291,7 @@ describe('key indexes that were edited by hand', { tags: ['redis-server'], timeo
     ) as string;
     expect(await listKeys()).toEqual({ keys: [], stderr: warning });
     expect(await run('keys', 'export')).toMatchObject({ code: 1, stdout: '', stderr: warning });
-    const revokeResult = await run('keys', 'revoke', ids[0] ?? '');
+    const revokeResult = await run('keys', 'revoke', '--yes', ids[0] ?? '');
     expect(revokeResult).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('keys reindex') as string,

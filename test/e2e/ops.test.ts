@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isWellFormedApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
@@ -99,9 +99,9 @@ describe('the ops command', () => {
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=5;w=86400');
     expect(await json('keys', 'set', String(id), '--day', 'plan')).toMatchObject({ day: null, rev: 3 });
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
-    expect(await json('keys', 'revoke', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+    expect(await json('keys', 'revoke', '--yes', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-    expect(await json('keys', 'revoke', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+    expect(await json('keys', 'revoke', '--yes', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
   });
 
   test('plans list shows all plans, and plans set changes or creates one', async () => {
@@ -176,7 +176,7 @@ describe('the ops command', () => {
     async () => {
       const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await json('keys', 'revoke', String(revoked['id']));
+      await json('keys', 'revoke', '--yes', String(revoked['id']));
       const before = await snapshot(redis);
       const invalidInputs: [string[], RegExp][] = [
         [
@@ -204,7 +204,7 @@ describe('the ops command', () => {
         [['keys', 'issue', '--plan', 'free', '--name', 'x', '--day', '1e3'], /'1e3' is invalid/],
         [['keys', 'show', 'key_none'], /there is no API key with the id "key_none"/],
         [['keys', 'show'], /missing required argument 'id'/],
-        [['keys', 'revoke', 'key_none'], /there is no API key/],
+        [['keys', 'revoke', '--yes', 'key_none'], /there is no API key/],
         [['keys', 'set', 'key_none', '--plan', 'pro'], /there is no API key/],
         [['keys', 'set', String(id)], /nothing to set/],
         [['keys', 'set', String(id), '--plan', 'nope'], /there is no plan named "nope"/],
@@ -260,7 +260,14 @@ describe('the ops command', () => {
         [['tokens', 'issue', 'billing', '--ttl', '0'], /'0' is invalid.*seconds/],
         [['keys', 'frobnicate'], /unknown command 'frobnicate'/],
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
-        [['frobnicate'], /unknown command 'frobnicate'/],
+        [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],
+        [['keyz'], /unknown command 'keyz' \(Did you mean keys\?\)/],
+        [['keys', 'lst'], /unknown command 'lst' \(Did you mean list\?\)/],
+        [['keys', 'list', '--plann'], /unknown option '--plann' \(Did you mean --plan\?\)/],
+        [['--verison'], /unknown option '--verison' \(Did you mean --version\?\)/],
+        [['audit', '-count', '5'], /unknown option '-count'; options begin with two dashes/],
+        [['keys', 'list', '--state', 'vald'], /'vald' is invalid. Allowed choices are valid, expired/],
+        [['keys', 'list', '--output', 'csv'], /--json is short for --output json/],
       ];
       await forEachConcurrently(invalidInputs, async ([args, message]) => {
         const { code, stdout, stderr } = await run(...args, '--json');
@@ -277,7 +284,7 @@ describe('the ops command', () => {
     await redis.hset(redisKeys.apiKey(keyHash), { minute: 'lots', rev: 2 });
     const list = await kit.json<{ id: string; state: string }[]>('keys', 'list');
     expect(list.find((record) => record.id === id)).toMatchObject({ state: 'unusable' });
-    expect((await run('keys', 'revoke', id)).code).toBe(0);
+    expect((await run('keys', 'revoke', '--yes', id)).code).toBe(0);
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 
@@ -286,7 +293,7 @@ describe('the ops command', () => {
     await redis.set(redisKeys.apiKey(keyHash), 'oops');
     for (const args of [
       ['show', id],
-      ['revoke', id],
+      ['revoke', id, '--yes'],
       ['rotate', id],
       ['set', id, '--plan', 'pro'],
     ]) {
@@ -309,8 +316,26 @@ describe('the ops command', () => {
     expect(stderr).not.toContain('hunter2');
   });
 
+  test('--version prints the version of the package', async () => {
+    const json = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+    const { version } = JSON.parse(json) as { version: string };
+    expect(await run('--version')).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('OPS_AS names the person, is checked as --as is, and gives way to it', async () => {
+    const set = ['gateway/ops/main.ts', 'plans', 'set', 'named', '--create', '--minute', '1', '--day', '2'];
+    const env = { REDIS_URL: kit.server.url, OPS_AS: 'Carol' };
+    expect((await runProgram(set, env)).code).toBe(0);
+    expect((await runProgram([...set, '--as', 'Dave'], env)).code).toBe(0);
+    const entries = await kit.json<{ who: string }[]>('audit', '--target', 'named');
+    expect(entries.map(({ who }) => who)).toEqual(['Carol', 'Dave']);
+    const { code, stderr } = await runProgram(set, { ...env, OPS_AS: ' ' });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/value ' ' from env 'OPS_AS' is invalid. It has to be 1 to 100 characters/);
+  });
+
   test('every command has --help', async () => {
-    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens'];
+    const nouns = ['keys', 'usage', 'top', 'bans', 'plans', 'policy', 'audit', 'tokens', 'completion'];
     for (const args of [[], ...nouns.map((noun) => [noun]), ['keys', 'issue'], ['bans', 'add']]) {
       const { code, stdout } = await run(...args, '--help');
       expect(code).toBe(0);

@@ -70,7 +70,7 @@ for (const { name, start, tags } of storeKinds)
       expect(dayResponse.status).toBe(429);
       expect(dayResponse.header('X-RateLimit-Limit')).toBe('4');
       expect(Number(dayResponse.header('X-RateLimit-Reset')) % 86_400).toBe(0);
-      await ops('keys', 'revoke', id);
+      await ops('keys', 'revoke', '--yes', id);
       expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
     });
 

@@ -69,7 +69,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
 
   test('the ops command waits for the replica, and says nothing if it confirms', async () => {
     const { id } = await issue();
-    const { code, stderr } = await ops(master.url, 'keys', 'revoke', id);
+    const { code, stderr } = await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(await replica.redis.keys(redisKeys.apiKey('*'))).toHaveLength(1);
   });
@@ -77,22 +77,22 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   test('the ops command prints the change with a warning, and exits with 3, until the replica confirms', async () => {
     const { id } = await issue();
     replica.signal('SIGSTOP');
-    const revoked = await ops(master.url, 'keys', 'revoke', id, '--json');
+    const revoked = await ops(master.url, 'keys', 'revoke', '--yes', id, '--json');
     const warning = `1 of 1 replicas of Redis have not confirmed the change of ${id}: it is in force, but a failover may undo it`;
     expect(revoked).toMatchObject({ code: 3, stderr: `ops: warning: ${warning}\n` });
     expect(JSON.parse(revoked.stdout)).toMatchObject({ id, state: 'revoked', warning });
-    const again = await ops(master.url, 'keys', 'revoke', id);
+    const again = await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect(again.code).toBe(3);
     expect(again.stderr).toMatch(/^ops: warning: 1 of 1 replicas of Redis have not confirmed the change: /);
     replica.signal('SIGCONT');
-    expect(await ops(master.url, 'keys', 'revoke', id)).toMatchObject({ code: 0, stderr: '' });
+    expect(await ops(master.url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test('a key whose revocation is lost stays revoked, also after another change, and operators learn of it', async () => {
     const { id, key, keyHash } = await issue();
     expect((await pets(key)).status).toBe(200);
     replication.discardReplies();
-    await ops(master.url, 'keys', 'revoke', id);
+    await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect((await pets(key)).status).toBe(401);
     await failOver();
 
@@ -112,7 +112,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     const url = `redis://127.0.0.1:${replica.port}`;
     await ops(url, 'keys', 'set', id, '--name', 'Renamed');
     expect((await pets(key)).status).toBe(401);
-    await ops(url, 'keys', 'revoke', id);
+    await ops(url, 'keys', 'revoke', '--yes', id);
     expect((await pets(key)).status).toBe(401);
     expect(await badRecords()).toBe('0');
   });
@@ -138,7 +138,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     const { id, key, keyHash } = await issue();
     const { stdout: exported } = await ops(master.url, 'keys', 'export');
     await ops(master.url, 'keys', 'set', id, '--name', 'Second');
-    await ops(master.url, 'keys', 'revoke', id);
+    await ops(master.url, 'keys', 'revoke', '--yes', id);
     expect((await pets(key)).status).toBe(401);
     await master.redis.del(redisKeys.apiKey(keyHash), redisKeys.apiKeyIds, redisKeys.apiKeysByCreation);
     expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });

@@ -63,7 +63,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
     expect(await ops('bans', 'list')).toContain(id);
     await ops('bans', 'lift', id);
     await expect.poll(async () => (await pets(key)).status).not.toBe(429);
-    await ops('keys', 'revoke', id);
+    await ops('keys', 'revoke', '--yes', id);
     for (const index of [0, 1, 2])
       expect((await pets(key, index)).json).toMatchObject({ code: 'revoked_api_key' });
   });

@@ -55,7 +55,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
       ['keys', 'show', id],
       ['keys', 'set', id, '--minute', '5'],
       ['keys', 'rotate', id],
-      ['keys', 'revoke', id],
+      ['keys', 'revoke', '--yes', id],
       ['keys', 'export'],
       ['keys', 'import', file],
       ['keys', 'reindex'],
@@ -105,7 +105,7 @@ describe('the Redis user of OPERATIONS.md', { tags: ['redis-server'], timeout: 1
     ]);
 
     expect(await ops('keys', 'show', id)).toMatchObject({ code: 0, stderr: '' });
-    const { code, stderr } = await ops('keys', 'revoke', id);
+    const { code, stderr } = await ops('keys', 'revoke', '--yes', id);
     expect(code).toBe(0);
     expect(stderr).toBe(
       'ops: warning: the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change\n',

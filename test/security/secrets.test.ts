@@ -74,7 +74,7 @@ describe('API keys and tokens after requests and ops commands of all kinds', () 
       expect(code).toBe(2);
       rejections += stdout + stderr;
     }
-    await kit.json('keys', 'revoke', id);
+    await kit.json('keys', 'revoke', '--yes', id);
     const tokens = kit.upstream.seen.map(({ headers }) =>
       (headers.authorization ?? '').replace('Bearer ', ''),
     );

@@ -47,6 +47,8 @@ export const requirements: readonly Requirement[] = [
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
+  requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
+  requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];

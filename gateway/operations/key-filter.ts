@@ -1,0 +1,40 @@
+import { keyView } from './key-view.ts';
+import type { StoredApiKey } from './stored-keys.ts';
+import { textMatcher } from './text-matcher.ts';
+
+export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
+
+/** What keys have to match, all of it. A field that is undefined matches every key. */
+export interface KeyFilter {
+  plan?: string | undefined;
+  state?: (typeof keyStates)[number] | undefined;
+  /** Part of the name, in upper or lower case. */
+  name?: string | undefined;
+  /** Keys that expire, or have expired, before this time. */
+  expiresBefore?: Date | undefined;
+  /** Keys with a minute or day limit of their own. */
+  withOwnLimits?: boolean | undefined;
+  /** Id of a bulk issue, from the audit log. */
+  batch?: string | undefined;
+}
+
+/** @returns a function that tells whether a key matches; an invalid record matches by its state only */
+export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredApiKey) => boolean {
+  const { plan, state, name, expiresBefore, withOwnLimits, batch } = filter;
+  const nameMatches = textMatcher(name ?? '');
+  const needsRecord = [plan, name, expiresBefore, withOwnLimits, batch].some((part) => part !== undefined);
+  return (key) => {
+    if (state !== undefined && keyView(key, now()).state !== state) return false;
+    if (key.outcome !== 'record') return !needsRecord;
+    const { record } = key;
+    if (plan !== undefined && record.plan !== plan) return false;
+    if (batch !== undefined && record.batch !== batch) return false;
+    if (withOwnLimits && record.minute === undefined && record.day === undefined) return false;
+    if (expiresBefore !== undefined && !expiresBeforeTime(record.expiresAt, expiresBefore)) return false;
+    return nameMatches(record.name);
+  };
+}
+
+function expiresBeforeTime(expiresAt: string | undefined, time: Date): boolean {
+  return expiresAt !== undefined && Date.parse(expiresAt) < time.getTime();
+}

@@ -1,0 +1,24 @@
+import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+
+/** More than the hint of a record and some characters that were copied with it: most of a key, perhaps mistyped. */
+const mostOfKey = /pets_[0-9A-Za-z]{13,}/;
+/** A key that was copied without its prefix. The checksum tells it from any other text. */
+const bareKey = /^[0-9A-Za-z]{38}$/;
+
+/** Whether a text is or contains an API key, or most of one, which must not be shown, stored or sent anywhere. */
+export function containsApiKey(text: string): boolean {
+  return mostOfKey.test(text) || (bareKey.test(text) && isWellFormedApiKey(`pets_${text}`));
+}
+
+/**
+ * Refuses an API key that was pasted instead of an id, even a mistyped one: it must not get into Redis' slow log, nor into
+ * the output.
+ * @throws InvalidOperation without the text
+ */
+export function assertNotApiKey(text: string): void {
+  if (!text.startsWith('pets_') && !containsApiKey(text)) return;
+  throw new InvalidOperation(
+    'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
+  );
+}

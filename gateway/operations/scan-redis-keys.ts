@@ -1,0 +1,36 @@
+import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
+
+/** Redis keys that SCAN looks at in one go, whether they match or not. Redis does nothing else meanwhile, for about a millisecond. */
+const pageSize = 1000;
+
+export interface ScanProgress {
+  /** Redis keys that were looked at, at most `total`. */
+  scanned: number;
+  /** Redis keys of all masters when the scan began. */
+  total: number;
+}
+
+/**
+ * Names of the Redis keys of all masters that match a pattern, in pages. A name may come twice. Redis may have millions of
+ * keys: this is for what no index has.
+ */
+export async function* scanRedisKeys(
+  redis: RedisClient,
+  pattern: string,
+  onProgress?: (progress: ScanProgress) => void,
+): AsyncGenerator<string[]> {
+  const masters = mastersOf(redis);
+  const sizes = onProgress === undefined ? [] : await Promise.all(masters.map((master) => master.dbsize()));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  let pages = 0;
+  for (const master of masters) {
+    let cursor = '0';
+    do {
+      const [next, keys] = await master.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize);
+      yield keys;
+      pages += 1;
+      onProgress?.({ scanned: Math.min(pages * pageSize, total), total });
+      cursor = next;
+    } while (cursor !== '0');
+  }
+}

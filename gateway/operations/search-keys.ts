@@ -1,0 +1,99 @@
+import { createApiKeyIndex } from './api-key-index.ts';
+import type { ListedApiKey } from './api-key-store.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { containsApiKey } from './pasted-key.ts';
+import type { Session } from './session.ts';
+import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+import { textMatcher } from './text-matcher.ts';
+
+export interface FoundKeys {
+  keys: StoredApiKey[];
+  /** Whether there are more than the maximum. */
+  more: boolean;
+}
+
+interface SearchKeysOptions {
+  session: Session;
+  /** All keys, in pages; read only if the text is neither an id nor a hash. */
+  pages: AsyncIterable<readonly ListedApiKey[]>;
+  /** Maximum number of keys to return. */
+  max: number;
+}
+
+/** A SHA-256, also in the name of a Redis key. */
+const keyHashPattern = /^(?:gw:[a-z-]+:\{)?([\da-f]{64})(?:$|\})/i;
+/** Fewer characters of a hint, or of an id that does not begin like one, say nothing. */
+const [minHint, minIdPart] = [2, 6];
+const hintLength = 4;
+
+/**
+ * Searches keys by an id, a SHA-256, a hint such as pets_ab12, or a part of a name or of an id. An id or a hash finds at
+ * most one key. Names are compared without regard to case.
+ * @throws InvalidOperation for an API key, which findKey takes, for a text that is too short, and if nothing is found
+ */
+export async function searchKeys(text: string, options: SearchKeysOptions): Promise<FoundKeys> {
+  const wanted = text.trim().replace(/(…|\.\.\.)$/u, '');
+  if (wanted === '') throw new InvalidOperation('there is nothing to find: the text is empty');
+  if (containsApiKey(wanted)) {
+    throw new InvalidOperation(
+      'this is an API key itself: as an argument it gets into the history of the shell; run ops keys find without ' +
+        'it, and give the key on standard input',
+    );
+  }
+  const exact = await findExactly(wanted, options.session);
+  if (exact !== undefined) return { keys: [exact], more: false };
+  const found = await scan(options, matcherOf(wanted));
+  if (found.keys.length > 0) return found;
+  throw new InvalidOperation(
+    `no key has ${JSON.stringify(wanted)} as its id, hint or SHA-256, or in its name`,
+  );
+}
+
+async function findExactly(text: string, { redis, audit, now }: Session): Promise<StoredApiKey | undefined> {
+  const index = createApiKeyIndex({ redis, now });
+  const { look } = createStoredKeys({ redis, index, audit });
+  const [, hash] = keyHashPattern.exec(text) ?? [];
+  if (hash !== undefined) {
+    const found = (await look('', hash.toLowerCase()))?.key;
+    if (found !== undefined) return found;
+    throw new InvalidOperation('no key with this SHA-256 has a record');
+  }
+  if (text.startsWith('pets_')) return undefined;
+  const keyHash = await index.keyHashOf(text);
+  return keyHash === undefined ? undefined : (await look(text, keyHash))?.key;
+}
+
+function matcherOf(text: string): (key: ListedApiKey) => boolean {
+  if (text.startsWith('pets_')) {
+    const hint = text.slice('pets_'.length, 'pets_'.length + hintLength);
+    if (hint.length < minHint) {
+      throw new InvalidOperation('give at least two characters of the key after pets_');
+    }
+    return (key) => key.outcome === 'record' && key.record.hint.startsWith(`pets_${hint}`);
+  }
+  const nameMatches = textMatcher(text);
+  const idPart = text.toLowerCase();
+  const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
+  return (key) =>
+    (key.outcome === 'record' && nameMatches(key.record.name)) ||
+    (findsIds && idOf(key).toLowerCase().includes(idPart));
+}
+
+function idOf(key: ListedApiKey): string {
+  return key.outcome === 'record' ? key.record.id : key.id;
+}
+
+async function scan(
+  { pages, max }: SearchKeysOptions,
+  matches: (key: ListedApiKey) => boolean,
+): Promise<FoundKeys> {
+  const keys: StoredApiKey[] = [];
+  for await (const page of pages) {
+    for (const key of page) {
+      if (key.outcome === 'lost' || key.outcome === 'gone' || !matches(key)) continue;
+      if (keys.length === max) return { keys, more: true };
+      keys.push(key);
+    }
+  }
+  return { keys, more: false };
+}

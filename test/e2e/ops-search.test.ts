@@ -1,0 +1,263 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parse } from 'csv-parse/sync';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
+import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { typeOnTerminal } from '../support/kits/terminal.ts';
+
+interface Shown {
+  id: string;
+  name: string;
+  batch: string | null;
+}
+
+interface Entry {
+  who: string;
+  action: string;
+  target: string;
+  after: Record<string, unknown> | null;
+}
+
+describe('what operators search', { timeout: 60_000 }, () => {
+  let kit: OpsKit;
+  let keys: Record<'mueller' | 'acme' | 'acmeTwo' | 'formula' | 'expiring' | 'expired', IssuedKey>;
+
+  beforeAll(async () => {
+    kit = await startOpsKit();
+    keys = {
+      mueller: await kit.issue({ name: 'Müller & Söhne' }),
+      acme: await kit.issue({ name: 'ACME GmbH', plan: 'pro', minute: 500 }),
+      acmeTwo: await kit.issue({ name: 'Acme (test)', plan: 'pro' }),
+      formula: await kit.issue({ name: '=1+1', plan: 'business', day: 7 }),
+      expiring: await kit.issue({ name: 'Soon', expiresAt: new Date(Date.now() + 86_400_000) }),
+      expired: await kit.issue({ name: 'Late', plan: 'pro', expiresAt: new Date('2099-01-01') }),
+    };
+    await kit.redis.hset(redisKeys.apiKey(keys.expired.keyHash), 'expiresAt', '2026-01-01T00:00:00Z');
+  }, 60_000);
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const idsOf = async (...args: string[]) => (await kit.json<Shown[]>(...args)).map(({ id }) => id);
+  const refused = async (...args: string[]) => {
+    const { code, stdout, stderr } = await kit.run(...args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^ops: [^\n]+\n$/);
+    return stderr;
+  };
+
+  describe('keys find', () => {
+    test('finds a key by its id, a part of it, its hash, its hint, and a part of its name', async () => {
+      const { id, keyHash, key } = keys.mueller;
+      for (const text of [id, id.slice(0, 14), id.slice(8, 20), keyHash, redisKeys.apiKey(keyHash)])
+        expect(await idsOf('keys', 'find', text), text).toEqual([id]);
+      for (const text of ['müller', 'SÖHNE', 'MU\u{308}LLER'])
+        expect(await idsOf('keys', 'find', text), text).toEqual([id]);
+      for (const text of [key.slice(0, 9), `${key.slice(0, 9)}…`, key.slice(0, 12)])
+        expect(await idsOf('keys', 'find', text), text).toContain(id);
+      // One key is shown with all its fields, several are listed.
+      expect((await kit.run('keys', 'find', 'müller')).stdout).toMatch(
+        new RegExp(`^id +${id}\nplan +free\n`),
+      );
+      const { stdout } = await kit.run('keys', 'find', 'acme');
+      expect(stdout).toMatch(
+        /^ID +NAME +PLAN +STATE +HINT\nkey_\w+ +ACME GmbH +pro +valid +pets_\w{4}…\nkey_/,
+      );
+      expect(await idsOf('keys', 'find', 'acme')).toEqual([keys.acme.id, keys.acmeTwo.id]);
+    });
+
+    test('says that there are more than it prints', async () => {
+      const { code, stdout, stderr } = await kit.run('keys', 'find', 'acme', '--limit', '1');
+      expect(code).toBe(0);
+      expect(stdout.match(/key_/g)).toHaveLength(1);
+      expect(stderr).toBe('ops: note: there are more than 1: give more of the text, or --limit\n');
+    });
+
+    test('refuses a key as an argument, and what finds nothing', async () => {
+      const { key } = keys.mueller;
+      for (const text of [key, key.slice('pets_'.length), key.slice(0, 30), `Bearer ${key}`]) {
+        const error = await refused('keys', 'find', text);
+        expect(error).toContain('gets into the history of the shell; run ops keys find without it');
+        expect(error).not.toContain(key.slice(10, 25));
+      }
+      expect(await refused('keys', 'find', 'nobody')).toContain(
+        'no key has "nobody" as its id, hint or SHA-256',
+      );
+      expect(await refused('keys', 'find', 'f'.repeat(64))).toContain(
+        'no key with this SHA-256 has a record',
+      );
+      expect(await refused('keys', 'find', 'pets_a')).toContain('give at least two characters');
+      expect(await refused('keys', 'find', ' ')).toContain('the text is empty');
+    });
+
+    test('no command repeats a key that is given as an id or a name', async () => {
+      const { key } = keys.acme;
+      const bare = key.slice('pets_'.length);
+      for (const args of [
+        ['keys', 'show', bare],
+        ['keys', 'set', bare, '--plan', 'pro'],
+        ['keys', 'revoke', bare, '--yes'],
+        ['bans', 'add', bare, '--for', '1h', '--reason', 'x'],
+        ['keys', 'list', '--after', bare],
+        ['audit', '--target', key],
+        ['usage', `'${key}`],
+        ['keys', 'issue', '--plan', 'free', '--name', `key ${key}`],
+      ]) {
+        const error = await refused(...args);
+        expect(error, args.join(' ')).toMatch(/this is an API key itself|must not contain an API key/);
+        expect(error).not.toContain(bare.slice(6));
+      }
+    });
+  });
+
+  describe('keys list', () => {
+    test('lists what meets all conditions', async () => {
+      const { mueller, acme, acmeTwo, formula, expiring, expired } = keys;
+      expect(await idsOf('keys', 'list', '--plan', 'pro')).toEqual([acme.id, acmeTwo.id, expired.id]);
+      expect(await idsOf('keys', 'list', '--plan', 'pro', '--state', 'valid')).toEqual([acme.id, acmeTwo.id]);
+      expect(await idsOf('keys', 'list', '--state', 'expired')).toEqual([expired.id]);
+      expect(await idsOf('keys', 'list', '--name', 'müll')).toEqual([mueller.id]);
+      expect(await idsOf('keys', 'list', '--with-own-limits')).toEqual([acme.id, formula.id]);
+      expect(await idsOf('keys', 'list', '--with-own-limits', '--name', 'acme')).toEqual([acme.id]);
+      expect(await idsOf('keys', 'list', '--expires-before', '2d')).toEqual([expiring.id, expired.id]);
+      expect(await idsOf('keys', 'list', '--expires-before', '2026-02-01')).toEqual([expired.id]);
+      expect(await idsOf('keys', 'list', '--plan', 'pro', '--limit', '1', '--after', acme.id)).toEqual([
+        acmeTwo.id,
+      ]);
+      expect(await kit.run('keys', 'list', '--plan', 'por')).toMatchObject({
+        code: 0,
+        stderr: 'ops: note: there is no plan named "por"; did you mean "pro"?\n',
+      });
+    });
+
+    test('prints CSV without formulas, under the names of the JSON fields', async () => {
+      const { stdout } = await kit.run('keys', 'list', '--output', 'csv');
+      const rows = parse<Record<string, string>>(stdout, { columns: true });
+      expect(stdout).toContain("'=1+1");
+      const [shown = {}] = await kit.json<object[]>('keys', 'list');
+      expect(Object.keys(rows[0] ?? {}).toSorted()).toEqual(Object.keys(shown).toSorted());
+      expect(rows.map(({ id }) => id)).toEqual(await idsOf('keys', 'list', '--output', 'json'));
+    });
+  });
+
+  describe('audit', () => {
+    const entries = (...args: string[]) => kit.json<Entry[]>('audit', ...args);
+
+    test('filters by action, person, target and time', async () => {
+      const { id } = keys.acmeTwo;
+      await kit.json('keys', 'set', id, '--minute', '9', '--as', 'Alice Ä.');
+      await kit.json('plans', 'set', 'silver', '--create', '--minute', '1', '--day', '2', '--as', 'Bob');
+      expect(await entries('--who', 'alice ä.')).toMatchObject([{ action: 'keys.set', target: id }]);
+      expect(await entries('--action', 'plans.set')).toMatchObject([{ who: 'Bob', target: 'silver' }]);
+      expect((await entries('--action', 'keys')).every(({ action }) => action.startsWith('keys.'))).toBe(
+        true,
+      );
+      expect((await entries('--target', id)).map(({ action }) => action)).toEqual(['keys.issue', 'keys.set']);
+      expect(await entries('--target', id, '--who', 'Bob')).toEqual([]);
+      expect(await entries('--until', '1h')).toEqual([]);
+      expect(await entries('--since', '2020-01-01', '--until', '2020-01-02')).toEqual([]);
+      // The newest of those that match, as without a filter.
+      expect(await entries('--target', id, '--count', '1')).toMatchObject([{ action: 'keys.set' }]);
+      expect(await refused('audit', '--since', '1h', '--until', '2h')).toContain(
+        '--since is not before --until',
+      );
+      expect(await refused('audit', '--follow', '--until', '1h')).toContain('--follow has no end');
+      expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
+    });
+
+    test('reads the whole log in pages, all of it with --since', async () => {
+      const pipeline = kit.redis.pipeline();
+      for (let index = 0; index < 1200; index += 1) {
+        pipeline.xadd(
+          redisKeys.audit,
+          '*',
+          'who',
+          index % 400 === 0 ? 'rare' : 'often',
+          'action',
+          'test.fill',
+        );
+      }
+      await pipeline.exec();
+      expect(await entries('--since', '1h', '--action', 'test.fill')).toHaveLength(1200);
+      expect(await entries('--action', 'test.fill')).toHaveLength(50);
+      expect(await entries('--who', 'rare')).toHaveLength(3);
+      const { stdout } = await kit.run('audit', '--action', 'plans.set', '--output', 'csv');
+      const [header, line = ''] = stdout.split('\n');
+      expect(header).toBe('id,at,who,action,target,before,after');
+      expect(line).toMatch(/,Bob,plans\.set,silver,,"\{""name"":""silver""/);
+    });
+  });
+
+  describe('a bulk issue', () => {
+    test('is one entry with count, plans and the hash of the file, and its keys name it', async () => {
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'keys.csv');
+      await writeFile(file, `name,plan\n${'Bulk,free\n'.repeat(150)}Bulk,pro\n`);
+      const before = await kit.redis.xlen(redisKeys.audit);
+      const issued = await kit.json<Shown[]>('keys', 'issue', '--from', file, '--as', 'Alice');
+      expect((await kit.redis.xlen(redisKeys.audit)) - before).toBe(1);
+      const [entry, ...others] = await kit.json<Entry[]>('audit', '--action', 'keys.issue-batch');
+      expect(others).toEqual([]);
+      const fileSha256 = expect.stringMatching(/^[\da-f]{64}$/) as string;
+      const after = { count: 151, fileSha256, plans: { free: 150, pro: 1 } };
+      expect(entry).toMatchObject({ who: 'Alice', after });
+      // From the file to the keys, and from a key to the file.
+      const batch = entry?.target ?? '';
+      expect(await idsOf('keys', 'list', '--batch', batch)).toEqual(
+        expect.arrayContaining(issued.map(({ id }) => id)),
+      );
+      expect(issued).toHaveLength(151);
+      const [{ id = '' } = {}] = issued;
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ batch });
+      expect(await kit.json('audit', '--target', id)).toMatchObject([{ action: 'keys.issue-batch' }]);
+      // An import of the same keys is one entry, too, with the hash of its own file, and keeps the batch.
+      const exported = (await kit.run('keys', 'export')).stdout;
+      const lines = exported.split('\n').filter((line) => line.includes(batch));
+      await writeFile(file, `${lines.join('\n')}\n`);
+      const { keyHash } = { keyHash: await kit.redis.hget(redisKeys.apiKeyIds, id) };
+      await kit.redis.del(redisKeys.apiKey(keyHash ?? ''));
+      expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 1, unchanged: 150 });
+      expect(await kit.json('audit', '--action', 'keys.import')).toMatchObject([
+        { after: { count: 1, fileSha256, plans: { free: 1 } } },
+      ]);
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ batch });
+      // Nothing is added, so there is no entry.
+      await kit.json('keys', 'import', file);
+      expect(await kit.json('audit', '--action', 'keys.import')).toHaveLength(1);
+    });
+  });
+
+  describe('a question before a revocation', () => {
+    test('needs --yes where there is no terminal, and nothing changes without it', async () => {
+      const { id } = await kit.issue({ name: 'Kept' });
+      const before = await snapshot(kit.redis);
+      expect(await refused('keys', 'revoke', id)).toBe(
+        `ops: Revoke ${id} ("Kept", plan free) for good, from its next request on? There is no terminal to ask on: give --yes to do it\n`,
+      );
+      expect(await snapshot(kit.redis)).toEqual(before);
+      expect(await kit.json('keys', 'revoke', id, '--yes')).toMatchObject({ state: 'revoked' });
+      // There is nothing to lose any more.
+      expect(await kit.json('keys', 'revoke', id)).toMatchObject({ state: 'revoked' });
+    });
+
+    test('is asked on a terminal, and only yes means yes', { tags: ['script'] }, async () => {
+      const { id } = await kit.issue({ name: 'Asked' });
+      const ask = (input: string) =>
+        typeOnTerminal(
+          ['gateway/ops/main.ts', 'keys', 'revoke', id],
+          { REDIS_URL: kit.server.url },
+          { prompt: '[y/N] ', input },
+        );
+      for (const input of ['\r', 'no\r', '\u{3}', '\u{4}']) {
+        const { code, output } = await ask(input);
+        expect(code, output).toBe(2);
+        expect(output).toContain(`Revoke ${id} ("Asked", plan free) for good`);
+        expect(output).toContain('ops: nothing was changed');
+      }
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'valid' });
+      expect(await ask('y\r')).toMatchObject({ code: 0 });
+      expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'revoked' });
+    });
+  });
+});
