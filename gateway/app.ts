@@ -10,6 +10,7 @@ import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
+import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
@@ -43,6 +44,8 @@ export interface GatewayDependencies extends RedisState {
   privateKey: KeyObject;
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
+  /** Where clients see the gateway; undefined: the scheme and Host of each request. */
+  publicUrl: string | undefined;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -86,10 +89,18 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.enable('case sensitive routing').enable('strict routing');
   const trustsPeer = compileTrust(dependencies.trustProxy);
   const isProxy = (address: string) => trustsPeer(address, 0);
+  const publicAddress = createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy });
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
-  Object.defineProperty(app.request, 'ip', {
-    get(this: Request) {
-      return findClientAddress(this, isProxy);
+  Object.defineProperties(app.request, {
+    ip: {
+      get(this: Request) {
+        return findClientAddress(this, isProxy);
+      },
+    },
+    protocol: {
+      get(this: Request) {
+        return findScheme(this, isProxy);
+      },
     },
   });
 
@@ -101,7 +112,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       setSecurityHeaders(),
       matchRoute(api),
       recordAccess(dependencies),
-      serveDescription(api),
+      serveDescription(api, publicAddress),
       answerOptions({ api, addressLimit, now }),
       underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
@@ -110,7 +121,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
-      proxyToPets({ ...dependencies, authorize, isProxy }),
+      proxyToPets({ ...dependencies, authorize, isProxy, publicAddress }),
     );
   app.use(renderError({ basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));
