@@ -1,15 +1,14 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { parseRequestId } from './access-log.ts';
 import { PetsError } from './errors.ts';
 import { invalidUtf8, tooManyValues } from './pets/pet-routes.ts';
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
-  return function renderError(thrown, req, res, _next) {
+  return function renderError(thrown, _req, res, _next) {
     const error = toPetsError(thrown);
     if (error.status >= 500) {
-      const requestId = parseRequestId(req.headers['x-request-id']);
+      const { requestId } = res.locals;
       log.error({ requestId, code: error.code, err: error.cause }, error.message);
     }
     if (res.headersSent) {

@@ -69,10 +69,13 @@ function createPet(store: PetStore): RequestHandler {
   return async function createPet(req, res) {
     const key = parseIdempotencyKey(req);
     const newPet = parseNewPet(req.body);
-    const pet = await (key === undefined
-      ? store.create(newPet)
-      : store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }));
+    const { pet, replayed } =
+      key === undefined
+        ? { pet: await store.create(newPet), replayed: false }
+        : await store.createOnce(newPet, { ...tokenCallerOf(res.locals), key });
     res.statusCode = 201;
+    // As Stripe's API does, so that a client can tell a retry from a second pet.
+    if (replayed) res.setHeader('Idempotency-Replayed', 'true');
     res.setHeader('Location', `/v1/pets/${pet.id}`);
     sendJson(res, JSON.stringify(petJson(pet)));
   };
