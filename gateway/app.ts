@@ -29,7 +29,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
-import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
+import { addressLimitHeaders, connectionLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
@@ -63,8 +63,8 @@ export interface Gateway {
   allow: readonly string[];
   /** Whether an address belongs to a trusted proxy. */
   isProxy(address: string): boolean;
-  /** Charges an address for something that became no request. @returns headers for the response */
-  chargeAddress(address: string): Promise<RateLimitHeaders>;
+  /** Charges an address for something that became no request. @returns headers for the response to it */
+  chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
   /** Logs and counts the response to it. */
   recordRawResponse(error: GatewayError, address: string): void;
 }
@@ -138,9 +138,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     allow: api.everything.allow,
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
-    async chargeAddress(address) {
+    async chargeAddress(address, { code, headers }) {
       const { window } = await addressLimit.charge(address);
-      return addressLimitHeaders(window, now());
+      if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
+      return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
     },
   };
 }

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
 import { PetsError } from './errors.ts';
-import { invalidUtf8, tooManyValues } from './pets/pet-routes.ts';
+import { invalidUtf8, tooDeep, tooManyValues } from './pets/pet-routes.ts';
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
@@ -28,6 +28,10 @@ function toPetsError(thrown: unknown): PetsError {
       return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     case tooManyValues:
       return new PetsError('invalid_request', { message: 'The request body has more than 10,000 values.' });
+    case tooDeep:
+      return new PetsError('invalid_request', {
+        message: 'The request body is nested too deeply: it has more than 1,000 levels.',
+      });
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':
