@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { LRUCache } from 'lru-cache';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
@@ -11,8 +12,10 @@ export interface ApiRoute {
 }
 
 export interface ApiDescription {
-  /** The OpenAPI document as JSON text. */
+  /** The OpenAPI document as JSON text, with relative addresses. */
   json: string;
+  /** The same with the addresses of the servers under a base URL, such as https://api.example.com. */
+  jsonAt(baseUrl: string): string;
   /** Base path of all operations, such as /v1. */
   basePath: string;
   /** The server as a whole, with the methods of all paths. */
@@ -20,6 +23,9 @@ export interface ApiDescription {
   /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
   match(path: string): ApiRoute | undefined;
 }
+
+/** Clients choose the base URL if PUBLIC_URL is not set, so the texts that are kept are few. */
+const maxCachedTexts = 20;
 
 const documentSchema = z.looseObject({
   servers: z.array(z.looseObject({ url: z.string() })).min(1),
@@ -35,9 +41,10 @@ const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'H
  */
 export function loadApiDescription(): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
-  const source: unknown = parse(text);
+  const source = z.record(z.string(), z.unknown()).parse(parse(text));
   const document = documentSchema.parse(source);
   const basePath = document.servers[0]?.url ?? '';
+  const texts = new LRUCache<string, string>({ max: maxCachedTexts });
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
     expression: expressionOf(basePath + path),
     route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
@@ -45,6 +52,14 @@ export function loadApiDescription(): ApiDescription {
   return {
     // The source, since zod reorders the keys.
     json: JSON.stringify(source),
+    jsonAt(baseUrl) {
+      const known = texts.get(baseUrl);
+      if (known !== undefined) return known;
+      const servers = document.servers.map((server) => ({ ...server, url: baseUrl + server.url }));
+      const text = JSON.stringify({ ...source, servers });
+      texts.set(baseUrl, text);
+      return text;
+    },
     basePath,
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {

@@ -10,6 +10,7 @@ import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
+import { createPublicAddress, findScheme } from './http/public-address.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
@@ -28,7 +29,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
-import { addressLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
+import { addressLimitHeaders, connectionLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
@@ -43,6 +44,8 @@ export interface GatewayDependencies extends RedisState {
   privateKey: KeyObject;
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
+  /** Where clients see the gateway; undefined: the scheme and Host of each request. */
+  publicUrl: string | undefined;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -60,8 +63,8 @@ export interface Gateway {
   allow: readonly string[];
   /** Whether an address belongs to a trusted proxy. */
   isProxy(address: string): boolean;
-  /** Charges an address for something that became no request. @returns headers for the response */
-  chargeAddress(address: string): Promise<RateLimitHeaders>;
+  /** Charges an address for something that became no request. @returns headers for the response to it */
+  chargeAddress(address: string, error: GatewayError): Promise<RateLimitHeaders>;
   /** Logs and counts the response to it. */
   recordRawResponse(error: GatewayError, address: string): void;
 }
@@ -87,10 +90,18 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   app.enable('case sensitive routing').enable('strict routing');
   const trustsPeer = compileTrust(dependencies.trustProxy);
   const isProxy = (address: string) => trustsPeer(address, 0);
+  const publicAddress = createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy });
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
-  Object.defineProperty(app.request, 'ip', {
-    get(this: Request) {
-      return findClientAddress(this, isProxy);
+  Object.defineProperties(app.request, {
+    ip: {
+      get(this: Request) {
+        return findClientAddress(this, isProxy);
+      },
+    },
+    protocol: {
+      get(this: Request) {
+        return findScheme(this, isProxy);
+      },
     },
   });
 
@@ -102,7 +113,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       setSecurityHeaders(),
       matchRoute(api),
       recordAccess(dependencies),
-      serveDescription(api),
+      serveDescription(api, publicAddress),
       answerOptions({ api, addressLimit, now }),
       underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
@@ -111,7 +122,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
-      proxyToPets({ ...dependencies, authorize, isProxy }),
+      proxyToPets({ ...dependencies, authorize, isProxy, publicAddress }),
     );
   app.use(renderError({ basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));
@@ -128,9 +139,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     allow: api.everything.allow,
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
-    async chargeAddress(address) {
+    async chargeAddress(address, { code, headers }) {
       const { window } = await addressLimit.charge(address);
-      return addressLimitHeaders(window, now());
+      if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
+      return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
     },
   };
 }

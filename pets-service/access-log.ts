@@ -1,28 +1,35 @@
 import type { RequestHandler } from 'express';
 import type { Logger } from 'pino';
-
-/** The form of the gateway's request ids. Anything else could be an attempt to write into the log. */
-const wellFormedRequestId = /^[A-Za-z0-9._-]{1,128}$/;
+import type { Metrics } from './metrics.ts';
 
 /**
- * Logs each request when its response is complete or cut off: its caller, or why the token was refused, with the request
- * id that the gateway logs, too. Never logs a token or a body.
+ * Logs and counts each request when its response is complete or cut off. The log names its caller, or why the token was
+ * refused, with the request id that the gateway logs, too. Never logs a token or a body.
  */
-export function recordAccess(log: Logger): RequestHandler {
+export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }): RequestHandler {
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
-    const { method } = req;
+    const { method, path } = req;
     res.once('close', () => {
-      const { tokenCaller, tokenRefusal } = res.locals;
+      const { requestId, tokenCaller, tokenRefusal } = res.locals;
+      const durationMs = performance.now() - startedAt;
+      const status = res.headersSent ? res.statusCode : clientClosedRequest;
+      metrics.recordRequest({
+        path,
+        method,
+        status,
+        caller: tokenCaller?.issuer,
+        seconds: durationMs / 1000,
+      });
       log.info(
         {
-          requestId: parseRequestId(req.headers['x-request-id']),
+          requestId,
           method,
-          status: res.headersSent ? res.statusCode : clientClosedRequest,
+          status,
           issuer: tokenCaller?.issuer,
           caller: tokenCaller?.subject,
           tokenRefusal,
-          durationMs: Math.round((performance.now() - startedAt) * 100) / 100,
+          durationMs: Math.round(durationMs * 100) / 100,
           cutOff: res.writableFinished ? undefined : true,
         },
         'request',
@@ -32,10 +39,5 @@ export function recordAccess(log: Logger): RequestHandler {
   };
 }
 
-/** nginx's status for a caller that left before the response began. In logs only. */
+/** nginx's status for a caller that left before the response began. In logs and metrics only. */
 const clientClosedRequest = 499;
-
-/** @returns undefined for a header that is not a request id */
-export function parseRequestId(header: string | string[] | undefined): string | undefined {
-  return typeof header === 'string' && wellFormedRequestId.test(header) ? header : undefined;
-}

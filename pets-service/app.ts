@@ -3,13 +3,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { recordAccess } from './access-log.ts';
+import { describeApi } from './api-description.ts';
 import type { DatabaseHealth } from './database/database-health.ts';
 import type { PetStore } from './database/pet-store.ts';
 import { renderError } from './error-handler.ts';
 import { PetsError } from './errors.ts';
+import { assignRequestId } from './http/assign-request-id.ts';
 import { rejectMalformed } from './http/reject-malformed.ts';
 import { setSecurityHeaders } from './http/security-headers.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
+import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
 import type { Drain } from './runtime/drain.ts';
 
@@ -19,6 +22,7 @@ const healthTimeoutMs = 500;
 export interface PetsServiceDependencies {
   store: PetStore;
   health: Pick<DatabaseHealth, 'check' | 'everHealthy'>;
+  metrics: Metrics;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
   log: Logger;
@@ -40,6 +44,7 @@ export function createPetsService(): PetsService {
   app.enable('case sensitive routing').enable('strict routing');
   // As Express does, but without its limit on the number of parameters, beyond which one would be ignored.
   app.set('query parser', (query: string) => parseQuery(query, '&', '=', { maxKeys: 0 }));
+  app.use(assignRequestId());
   app.use(setSecurityHeaders());
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
@@ -50,7 +55,7 @@ export function createPetsService(): PetsService {
     res.status(status).set('Retry-After', '1').json(body);
   });
 
-  function open({ store, health, verifyToken, drain, log, now }: PetsServiceDependencies): void {
+  function open({ store, health, metrics, verifyToken, drain, log, now }: PetsServiceDependencies): void {
     // The database shows in the body, and not in the status once the service has started: an outage must not take every
     // instance out at once.
     app.get('/readyz', async (_req, res) => {
@@ -59,7 +64,11 @@ export function createPetsService(): PetsService {
       const status = drain.draining ? 'draining' : health.everHealthy ? 'ok' : 'starting';
       res.status(status === 'ok' ? 200 : 503).json({ status, database });
     });
-    app.use(recordAccess(log));
+    app.get('/metrics', async (_req, res) => {
+      res.type(metrics.registry.contentType).send(await metrics.registry.metrics());
+    });
+    app.get('/openapi.json', describeApi());
+    app.use(recordAccess({ log, metrics }));
     app.use(rejectMalformed());
     app.use(requireInternalToken(verifyToken));
     app.use(petRoutes({ store, now }));

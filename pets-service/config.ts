@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { callerKeyFiles, type CallerKeyFile } from './caller-key-files.ts';
 import {
   boolean,
   host,
@@ -22,6 +23,8 @@ export interface Config {
   logLevel: string;
   /** Empty: the data directory's own key. */
   publicKeyFiles: string[];
+  /** Public keys of internal services that sign their own tokens. */
+  callerKeyFiles: CallerKeyFile[];
   timeouts: HttpTimeouts;
   /** Time between SIGTERM and the first connection that is refused. */
   shutdownDelayMs: number;
@@ -64,6 +67,7 @@ const schema = z.object({
     .transform((text) => text.split(',').map((file) => file.trim()))
     .refine((files) => !files.includes(''), 'holds an empty file name')
     .default([]),
+  PETS_SERVICE_CALLER_KEYS: callerKeyFiles,
   PETS_SERVICE_HEADERS_TIMEOUT_MS: milliseconds().default(10_000),
   // Longer than the gateway allows its clients, so that the gateway sends the 408.
   PETS_SERVICE_REQUEST_TIMEOUT_MS: milliseconds().default(300_000),
@@ -85,6 +89,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     dataDirectory: resolve(values.DATA_DIR),
     logLevel: values.LOG_LEVEL,
     publicKeyFiles: values.INTERNAL_TOKEN_PUBLIC_KEY_FILES,
+    callerKeyFiles: values.PETS_SERVICE_CALLER_KEYS,
     timeouts: {
       headersTimeoutMs: values.PETS_SERVICE_HEADERS_TIMEOUT_MS,
       requestTimeoutMs: values.PETS_SERVICE_REQUEST_TIMEOUT_MS,

@@ -1,18 +1,17 @@
 import type { ErrorRequestHandler } from 'express';
 import type { Logger } from 'pino';
-import { parseRequestId } from './access-log.ts';
 import { unavailabilityOf } from './database/database-error.ts';
 import { PetsError } from './errors.ts';
 import { createFailureLog } from './failure-log.ts';
-import { invalidUtf8, tooManyValues } from './pets/pet-routes.ts';
+import { invalidUtf8, tooDeep, tooManyValues } from './pets/pet-routes.ts';
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   const logFailure = createFailureLog(log);
-  return function renderError(thrown, req, res, _next) {
+  return function renderError(thrown, _req, res, _next) {
     const error = toPetsError(thrown);
     if (error.status >= 500) {
-      const requestId = parseRequestId(req.headers['x-request-id']);
+      const { requestId } = res.locals;
       if (unavailabilityOf(error.cause) !== undefined) logFailure({ requestId, error });
       else log.error({ requestId, code: error.code, err: error.cause }, error.message);
     }
@@ -33,6 +32,10 @@ function toPetsError(thrown: unknown): PetsError {
       return new PetsError('invalid_json', { message: 'The request body is not valid UTF-8.' });
     case tooManyValues:
       return new PetsError('invalid_request', { message: 'The request body has more than 10,000 values.' });
+    case tooDeep:
+      return new PetsError('invalid_request', {
+        message: 'The request body is nested too deeply: it has more than 1,000 levels.',
+      });
     case 'entity.parse.failed':
       return new PetsError('invalid_json');
     case 'entity.too.large':

@@ -1,16 +1,16 @@
-import { hash, type KeyObject } from 'node:crypto';
 import type { RequestHandler } from 'express';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
 import { countHeader } from './http/count-header.ts';
+import type { TrustedKey, TrustedKeys } from './trusted-keys.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {
-  /** Issuer of the token: the gateway, or ops for an internal service. */
+  /** Issuer of the token: the gateway, ops for a person, or the name of an internal service. */
   issuer: string;
-  /** Id of an API key, or name of an internal service. */
+  /** Id of an API key, or what the issuer chose. */
   subject: string;
 }
 
@@ -32,18 +32,19 @@ export class TokenRefused extends Error {
 export type VerifyToken = (token: string) => TokenCaller;
 
 const audience = 'pets-service';
-const issuers: [string, ...string[]] = ['gateway', 'ops'];
 const maxCachedTokens = 10_000;
 /** Tolerance for the clocks of issuers at the expiry. */
 const clockToleranceSeconds = 5;
 /** Tolerance at the time of issue. Larger, since a clock that is ahead would otherwise have every request refused. */
 const issuedAheadSeconds = 60;
 
+/** Message of jsonwebtoken. */
+const invalidSignature = 'invalid signature';
+
 const claims = z.object({ iss: z.string(), sub: z.string().min(1), iat: z.number(), exp: z.number() });
 
 interface VerifyTokenDependencies {
-  /** Several while keys are being rotated. A token names the key it was signed with. */
-  publicKeys: readonly KeyObject[];
+  trustedKeys: TrustedKeys;
   now: () => number;
 }
 
@@ -51,8 +52,7 @@ interface VerifyTokenDependencies {
  * Verifies tokens with public keys only: this service holds nothing that could sign one. A verified token is cached until
  * it expires, since checking a signature costs more than the rest of a request.
  */
-export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies): VerifyToken {
-  const keysById = new Map(publicKeys.map((key) => [keyId(key), key]));
+export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies): VerifyToken {
   const verified = new LRUCache<string, { caller: TokenCaller; expiresAtMs: number }>({
     max: maxCachedTokens,
   });
@@ -72,32 +72,51 @@ export function createVerifyToken({ publicKeys, now }: VerifyTokenDependencies):
   };
 
   function verify(token: string): z.infer<typeof claims> {
-    const header = decodeHeader(token);
-    if (header === undefined) throw new TokenRefused('not a JSON Web Token');
-    const key = keysById.get(header.kid ?? '');
-    if (key === undefined) throw new TokenRefused('signed with a key that is not among the public keys');
+    const decoded = decode(token);
+    if (decoded === undefined) throw new TokenRefused('not a JSON Web Token');
+    const { header, payload } = decoded;
+    const issuer = typeof payload === 'string' ? undefined : payload.iss;
+    let refusal: TokenRefused | undefined;
+    const keys = trustedKeys.candidates({ kid: header.kid, issuer });
     // No extension is supported (RFC 7515 section 4.1.11).
-    if (header.crit !== undefined) throw new TokenRefused('requires an extension');
-    try {
-      // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
-      const payload = jwt.verify(token, key, {
-        algorithms: ['ES256'],
-        audience,
-        issuer: issuers,
-        clockTolerance: clockToleranceSeconds,
-        clockTimestamp: Math.floor(now() / 1000),
-      });
-      return claims.parse(payload);
-    } catch (error) {
-      throw new TokenRefused(describeRefusal(error, now()));
+    if (keys.length > 0 && header.crit !== undefined) throw new TokenRefused('requires an extension');
+    for (const key of keys) {
+      try {
+        return verifyWith(key, token);
+      } catch (error) {
+        const reason = error instanceof TokenRefused ? error.message : describeRefusal(error, now());
+        // Of the keys of a caller, the one that signed the token has the reason.
+        if (refusal === undefined || reason !== invalidSignature) refusal = new TokenRefused(reason);
+      }
     }
+    throw refusal ?? new TokenRefused('signed with a key that is not among the public keys');
+  }
+
+  function verifyWith(key: TrustedKey, token: string): z.infer<typeof claims> {
+    const { publicKey, issuers, maxLifetimeSeconds = Infinity } = key;
+    // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
+    const payload = jwt.verify(token, publicKey, {
+      algorithms: ['ES256'],
+      audience,
+      issuer: issuers,
+      clockTolerance: clockToleranceSeconds,
+      clockTimestamp: Math.floor(now() / 1000),
+    });
+    const parsed = claims.parse(payload);
+    const lifetimeSeconds = parsed.exp - parsed.iat;
+    if (lifetimeSeconds > maxLifetimeSeconds) {
+      throw new TokenRefused(
+        `valid for ${lifetimeSeconds} s; a service may issue at most ${maxLifetimeSeconds} s`,
+      );
+    }
+    return parsed;
   }
 }
 
 /** @returns undefined for a text that is no token, for which jsonwebtoken returns null or throws */
-function decodeHeader(token: string): jwt.JwtHeader | undefined {
+function decode(token: string): jwt.Jwt | undefined {
   try {
-    return jwt.decode(token, { complete: true })?.header ?? undefined;
+    return jwt.decode(token, { complete: true }) ?? undefined;
   } catch {
     return undefined;
   }
@@ -136,10 +155,4 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
 export function tokenCallerOf({ tokenCaller }: { tokenCaller?: TokenCaller }): TokenCaller {
   if (tokenCaller === undefined) throw new Error('requireInternalToken has not run before this step');
   return tokenCaller;
-}
-
-/** JWK thumbprint of the key (RFC 7638), as the issuer computes it. */
-function keyId(publicKey: KeyObject): string {
-  const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
-  return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
 }

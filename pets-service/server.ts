@@ -8,14 +8,16 @@ import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
 import { createPetStore } from './database/pet-store.ts';
 import { addDemoPets } from './demo-pets.ts';
 import { createHttpServer } from './http/http-server.ts';
-import { loadPublicKeys } from './internal-token-keys.ts';
+import { loadCallerKeys, loadPublicKeys } from './internal-token-keys.ts';
 import { createVerifyToken } from './internal-token.ts';
+import { createMetrics } from './metrics.ts';
 import { logConsoleLines } from './runtime/console-lines.ts';
 import { createDrain } from './runtime/drain.ts';
 import { errorMessage } from './runtime/error-message.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
+import { createTrustedKeys } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
@@ -35,7 +37,10 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   });
   const drain = createDrain(server);
 
-  const publicKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
+  // The callers' first: if one is invalid, nothing is made in the data directory.
+  const callerKeys = loadCallerKeys(config.callerKeyFiles);
+  const gatewayKeys = loadPublicKeys(config.publicKeyFiles, config.dataDirectory);
+  const trustedKeys = createTrustedKeys(gatewayKeys, callerKeys);
   const { databaseUrl: url, databasePoolSize: poolSize, dataDirectory } = config;
   const database = await openDatabase({ url, poolSize, dataDirectory, log });
   cleanup.defer(() => database.close());
@@ -45,7 +50,8 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
     const applied = await withDatabase(config, () => migrate(database.writes.adapter));
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
-  const store = createPetStore(database);
+  const store = createPetStore(database, (pool, seconds) => metrics.recordStatement(pool, seconds));
+  const metrics = createMetrics({ pools: () => store.pools() });
   cleanup.defer(() => store.close());
   if (config.demo) {
     const pets = await withDatabase(config, () => addDemoPets(store));
@@ -61,7 +67,8 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   // A parent process that is told "ready" finds the service ready, unless something is wrong with the database.
   await Promise.race([health.check(), sleep(databaseTimeoutMs, undefined, { ref: false })]);
 
-  service.open({ store, health, verifyToken: createVerifyToken({ publicKeys, now }), drain, log, now });
+  const verifyToken = createVerifyToken({ trustedKeys, now });
+  service.open({ store, health, metrics, verifyToken, drain, log, now });
   cleanup.defer(() => drain.drain(shutdown()));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   return { port };

@@ -22,6 +22,12 @@ const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
   .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
   .transform((text) => new URL(text).origin);
 
+/** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before /v1. */
+export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
+  .refine((text) => !/[?#@]/.test(text), 'has more than a scheme, a host, a port and a path')
+  .refine((text) => !/\/v1\/*$/i.test(text), 'ends in /v1, which the gateway adds itself: leave it out')
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''));
+
 /** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
 export const originList = z.string().transform((text, context) => {
   const parts = text.split(',').map((part) => part.trim());

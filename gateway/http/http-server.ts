@@ -27,8 +27,8 @@ interface HttpServerOptions {
   createCounter: CreateCounter;
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
-  /** Charges the address for something that became no request. @returns rate limit headers for the response */
-  chargeAddress: (address: string) => Promise<Record<string, string>>;
+  /** Charges the address for something that became no request. @returns rate limit headers for the response to it */
+  chargeAddress: (address: string, error: GatewayError) => Promise<Record<string, string>>;
   /** Called for each such response, which no step of the journey sees, with the client's address. */
   onRawResponse: (error: GatewayError, address: string) => void;
   /** Called with the number of open connections of this process. */
@@ -129,7 +129,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const address = socket.remoteAddress ?? '';
     onRawResponse(error, address);
     // The response matters more than its rate limit headers.
-    const headers = await chargeAddress(address).catch(() => ({}));
+    const headers = await chargeAddress(address, error).catch(() => ({}));
     if (!socket.writable) return;
     const body = JSON.stringify(error.body);
     const lines = Object.entries({

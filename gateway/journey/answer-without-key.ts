@@ -1,24 +1,30 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { ApiDescription } from '../api-description.ts';
+import type { PublicAddress } from '../http/public-address.ts';
 import { sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
 
-/** The document is the same for everybody, and changes only with a new version of the gateway. */
-const cacheable = 'public, max-age=300';
+/** The document changes only with a new version of the gateway. */
+const cacheable = 'max-age=300';
 
 /** Responds to GET /openapi.json. */
-export function serveDescription({ json }: ApiDescription): RequestHandler {
+export function serveDescription(
+  { jsonAt }: ApiDescription,
+  { baseUrl, fixed }: PublicAddress,
+): RequestHandler {
+  // With an address from the request, a shared cache could give one client what another one's headers have made.
+  const cacheControl = fixed ? `public, ${cacheable}` : `private, ${cacheable}`;
   return function serveDescription(req, res, next) {
     const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
     if (!isDescription) return next();
     assertWellFormed(req);
     res.locals.decision = 'free';
     const { headers } = res.locals;
-    headers.set('Cache-Control', cacheable);
-    sendJson(res, 200, headers, json);
+    headers.set('Cache-Control', cacheControl);
+    sendJson(res, 200, headers, jsonAt(baseUrl(req)));
   };
 }
 

@@ -2,7 +2,9 @@ import type { Request, RequestHandler, Response } from 'express';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
+import { absoluteAddresses } from '../http/absolute-addresses.ts';
 import { peerAddress } from '../http/peer-address.ts';
+import type { PublicAddress } from '../http/public-address.ts';
 import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import { statusesWithoutContent, type UpstreamHeaders } from '../upstream/buffered-response.ts';
@@ -19,11 +21,12 @@ interface ProxyToPetsDependencies {
   authorize: Authorize;
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
+  publicAddress: PublicAddress;
 }
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamTimeoutMs: timeoutMs, authorize, isProxy } = dependencies;
+  const { upstreamTimeoutMs: timeoutMs, authorize, isProxy, publicAddress } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
     target: placeholderTarget,
     // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
@@ -60,16 +63,19 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
     });
   }
 
+  function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
+    // A copy: if the response can't be sent, none of its headers may appear on the error.
+    const response = res.locals.headers.copy();
+    addClientHeaders(
+      response,
+      absoluteAddresses(headers, () => publicAddress.baseUrl(res.req)),
+    );
+    return response;
+  }
+
   return function proxyToPets(req, res, next) {
     void proxy(req, res, next);
   };
-}
-
-function responseHeaders(res: Response, headers: UpstreamHeaders): ResponseHeaders {
-  // A copy: if the response can't be sent, none of its headers may appear on the error.
-  const response = res.locals.headers.copy();
-  addClientHeaders(response, headers);
-  return response;
 }
 
 const jsonType = /^application\/json *(?:;|$)/i;

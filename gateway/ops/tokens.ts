@@ -13,13 +13,13 @@ interface IssueOptions extends ChangeOptions {
 }
 
 export function tokensCommand(): Command {
-  const tokens = new Command('tokens').description('tokens of internal services for the pets service');
+  const tokens = new Command('tokens').description('tokens with which people call the pets service');
 
   tokens
     .command('issue')
-    .description('issue a token for an internal service')
-    .argument('<service>', 'name of the service', nameArgument)
-    .option('--ttl <seconds>', 'lifetime in seconds', secondsArgument, defaultTtlSeconds)
+    .description('issue a token for a person or a script; services sign their own')
+    .argument('<service>', 'name of the caller in the log of the pets service', nameArgument)
+    .option('--ttl <seconds>', 'lifetime in seconds, at most a day', secondsArgument, defaultTtlSeconds)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (service: string, { ttl, as, json }: IssueOptions) => {

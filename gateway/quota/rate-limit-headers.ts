@@ -44,6 +44,15 @@ export function addressLimitHeaders(window: WindowState, nowMs: number): RateLim
   return singleWindowHeaders('ip', 60, window, nowMs);
 }
 
+/**
+ * Headers of a 429 for too many connections of an address: whatever its limit of requests leaves, none is allowed now.
+ * @param retryMs time after which a retry can succeed
+ */
+export function connectionLimitHeaders(window: WindowState, retryMs: number, nowMs: number): RateLimitHeaders {
+  const shown = window.remaining === 0 ? window : { ...window, remaining: 0, resetMs: retryMs };
+  return addressLimitHeaders(shown, nowMs);
+}
+
 /** Headers of a usage look-up that comes too soon after others. */
 export function lookupLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
   return singleWindowHeaders('usage', 1, window, nowMs);

@@ -40,6 +40,7 @@ const returned = new Set([
   'content-type',
   'deprecation',
   'etag',
+  'idempotency-replayed',
   'last-modified',
   'link',
   'location',

@@ -15,6 +15,7 @@ type Start = () => Promise<unknown> | undefined;
  */
 export class ConnectionSlots {
   readonly #size: number;
+  readonly #onStatement: (seconds: number) => void;
   #running = 0;
   /** In the order in which they will be started. */
   readonly #waiting = new Set<Start>();
@@ -23,8 +24,14 @@ export class ConnectionSlots {
   /** Whether a statement got no response in time, and none got one after it was started. */
   #unresponsive = false;
 
-  constructor(size: number) {
+  /** @param onStatement called with the duration of each statement, whatever its outcome */
+  constructor(size: number, onStatement: (seconds: number) => void = () => {}) {
     this.#size = size;
+    this.#onStatement = onStatement;
+  }
+
+  get state(): { size: number; running: number; waiting: number } {
+    return { size: this.#size, running: this.#running, waiting: this.#waiting.size };
   }
 
   /** @throws DatabaseTimeout if a call need not wait because no connection is likely to become free in time */
@@ -85,6 +92,7 @@ export class ConnectionSlots {
       responded = !isNoResponse(error);
     }
     this.#running -= 1;
+    this.#onStatement((performance.now() - startedAt) / 1000);
     if (responded) {
       this.#unresponsive = false;
       this.#silentSince = performance.now();

@@ -21,10 +21,25 @@ export interface Connections {
   slots: ConnectionSlots;
 }
 
-export function openConnections({ adapter, size }: ConnectionPool): Connections {
+/** What a pool does at the moment. */
+export interface PoolState {
+  /** `reads` or `writes`; `reads` for both if there is one connection only. */
+  name: string;
+  /** Maximum number of connections. */
+  size: number;
+  /** Statements that are under way. */
+  running: number;
+  /** Statements that wait for a connection. */
+  waiting: number;
+}
+
+export function openConnections(
+  { adapter, size }: ConnectionPool,
+  onStatement?: (seconds: number) => void,
+): Connections {
   return {
     // With other formats Prisma captures the stack at each call, to show code in its error messages.
     prisma: new PrismaClient({ adapter, errorFormat: 'minimal' }),
-    slots: new ConnectionSlots(size),
+    slots: new ConnectionSlots(size, onStatement),
   };
 }

@@ -10,12 +10,18 @@ export interface ScopedIdempotencyKey extends TokenCaller {
   key: string;
 }
 
+export interface CreateOutcome {
+  pet: Pet;
+  /** Whether an earlier request with the same key created it. */
+  replayed: boolean;
+}
+
 export interface IdempotentCreate {
   /**
    * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
    * @throws PetsError idempotency_key_in_use, idempotency_key_reused
    */
-  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<Pet>;
+  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<CreateOutcome>;
   /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
   deleteExpiredKeys(limit: number): Promise<number>;
 }
@@ -83,7 +89,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections): Idempote
       try {
         const fingerprint = fingerprintOf(pet);
         const id = await claim(pet, fingerprint, scoped, lockId);
-        if (id !== null) return { id, ...pet };
+        if (id !== null) return { pet: { id, ...pet }, replayed: false };
         const known = await slots.run(() =>
           prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
         );
@@ -91,7 +97,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections): Idempote
         if (known === null) throw inUse();
         if (!fingerprint.equals(known.fingerprint)) throw new PetsError('idempotency_key_reused');
         // The content is the same, so the first response was this content with the id of the key's row.
-        return { id: known.petId, ...pet };
+        return { pet: { id: known.petId, ...pet }, replayed: true };
       } finally {
         inFlight.delete(name);
       }

@@ -2,7 +2,7 @@ import { PetsError } from '../errors.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
-import { openConnections, type DatabasePools } from './connections.ts';
+import { openConnections, type DatabasePools, type PoolState } from './connections.ts';
 import { DatabaseTimeout, SchemaError, unavailabilityOf } from './database-error.ts';
 import { createIdempotentCreate, type IdempotentCreate } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
@@ -16,13 +16,22 @@ export interface PetStore extends IdempotentCreate {
   ping(): Promise<void>;
   /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
   assertSchema(): Promise<void>;
+  pools(): PoolState[];
   close(): Promise<void>;
 }
 
-/** Nothing outside this folder imports Prisma. */
-export function createPetStore(pools: DatabasePools): PetStore {
-  const reads = openConnections(pools.reads);
-  const writes = pools.writes === pools.reads ? reads : openConnections(pools.writes);
+/**
+ * Nothing outside this folder imports Prisma.
+ * @param onStatement called with the name of the pool and the duration of each statement
+ */
+export function createPetStore(
+  pools: DatabasePools,
+  onStatement: (pool: string, seconds: number) => void = () => {},
+): PetStore {
+  const open = (name: 'reads' | 'writes') =>
+    openConnections(pools[name], (seconds) => onStatement(name, seconds));
+  const reads = open('reads');
+  const writes = pools.writes === pools.reads ? reads : open('writes');
   const idempotent = createIdempotentCreate(writes);
   const queries = createSharedQueries(reads, writes);
 
@@ -41,6 +50,10 @@ export function createPetStore(pools: DatabasePools): PetStore {
         await reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`);
       }),
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
+    pools() {
+      const state = [{ name: 'reads', ...reads.slots.state }];
+      return writes === reads ? state : [...state, { name: 'writes', ...writes.slots.state }];
+    },
     async close() {
       await Promise.all(Array.from(new Set([reads, writes]), ({ prisma }) => prisma.$disconnect()));
     },

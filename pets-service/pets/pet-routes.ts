@@ -6,15 +6,16 @@ import { sendJson } from '../http/send-json.ts';
 import { tokenCallerOf } from '../internal-token.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
 import { int64Reviver } from './int64.ts';
-import { hasTooManyValues } from './json-size.ts';
+import { findJsonExcess } from './json-size.ts';
 import { formatCursor, parseNewPet, parsePetId, parsePetsQuery } from './pet-input.ts';
 import { petJson } from './pet.ts';
 
 const maxBodyBytes = 1024 * 1024;
 
-/** Types, like body-parser's own, of the errors for a body that is not UTF-8 or has too many values. */
+/** Types, like body-parser's own, of the errors for a body that is not UTF-8 or has too many values or levels. */
 export const invalidUtf8 = 'entity.utf8.invalid';
 export const tooManyValues = 'entity.values.invalid';
+export const tooDeep = 'entity.depth.invalid';
 
 /** Specification section 4.3: removed on 5 December 2030; five years' notice. */
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
@@ -69,10 +70,13 @@ function createPet(store: PetStore): RequestHandler {
   return async function createPet(req, res) {
     const key = parseIdempotencyKey(req);
     const newPet = parseNewPet(req.body);
-    const pet = await (key === undefined
-      ? store.create(newPet)
-      : store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }));
+    const { pet, replayed } =
+      key === undefined
+        ? { pet: await store.create(newPet), replayed: false }
+        : await store.createOnce(newPet, { ...tokenCallerOf(res.locals), key });
     res.statusCode = 201;
+    // As Stripe's API does, so that a client can tell a retry from a second pet.
+    if (replayed) res.setHeader('Idempotency-Replayed', 'true');
     res.setHeader('Location', `/v1/pets/${pet.id}`);
     sendJson(res, JSON.stringify(petJson(pet)));
   };
@@ -124,7 +128,11 @@ function parseJson(): RequestHandler {
       // Decoding would store replacement characters for invalid bytes. body-parser adds fields to what is thrown here, so
       // error-handler.ts translates it.
       if (!isUtf8(body)) throw Object.assign(new Error('not UTF-8'), { type: invalidUtf8 });
-      if (hasTooManyValues(body)) throw Object.assign(new Error('too many values'), { type: tooManyValues });
+      const excess = findJsonExcess(body);
+      if (excess === undefined) return;
+      throw Object.assign(new Error(`too many ${excess}`), {
+        type: excess === 'depth' ? tooDeep : tooManyValues,
+      });
     },
   });
 }

@@ -189,6 +189,9 @@ for (const { name, start, tags } of storeKinds)
           body: JSON.stringify({ name, categoryId: 1 }),
         });
       expect((await create(gateway.url, 'Rex')).status).toBe(201);
+      const replayed = await create(gateway.url, 'Rex');
+      contract.check('createPet', replayed);
+      expect(replayed.header('Idempotency-Replayed')).toBe('true');
       contract.check('createPet', await create(gateway.url, 'Mia'));
 
       const database = await PGlite.create();

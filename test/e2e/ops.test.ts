@@ -258,6 +258,7 @@ describe('the ops command', () => {
         [['policy', 'set', '--max-ban-seconds', '5'], /maxBanSeconds is less than banSeconds/],
         [['audit', '--count', 'all'], /'all' is invalid/],
         [['tokens', 'issue', 'billing', '--ttl', '0'], /'0' is invalid.*seconds/],
+        [['tokens', 'issue', 'billing', '--ttl', '86401'], /a whole number of seconds from 1 to 86400/],
         [['keys', 'frobnicate'], /unknown command 'frobnicate'/],
         [['keys', 'list', '--frobnicate'], /unknown option '--frobnicate'/],
         [['frobnicate'], /unknown command 'frobnicate'; see: ops --help/],

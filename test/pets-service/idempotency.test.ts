@@ -28,9 +28,11 @@ for (const { name, open, tags } of petsDatabases)
         const first = await kit.create('"8e03978e-40d5-43dd-bc93-6894a57f9324"', body);
         expect(first.status).toBe(201);
         expect(first.header('Location')).toBe(`/v1/pets/${idOf(first)}`);
+        expect(first.header('Idempotency-Replayed')).toBeUndefined();
         for (let attempt = 0; attempt < 3; attempt += 1) {
           const again = await kit.create('"8e03978e-40d5-43dd-bc93-6894a57f9324"', body);
           expect(seen(again)).toEqual(seen(first));
+          expect(again.header('Idempotency-Replayed')).toBe('true');
         }
         expect(await kit.pets('Retried')).toBe(1);
         expect((await send(`${kit.service.url}/v1/pets/${idOf(first)}`, { key: kit.token })).text).toBe(

@@ -77,6 +77,27 @@ describe('deep nesting', () => {
   });
 });
 
+describe('a body of many levels', () => {
+  const tooDeep = 'The request body is nested too deeply: it has more than 1,000 levels.';
+
+  test.each([
+    ['brackets', nested('[', ']', 3000)],
+    ['objects', nested('{"a":', '}', 3000).replace('}', '1}')],
+    ['unclosed brackets', '['.repeat(1001)],
+    ['brackets in an unknown field', petWith(nested('[', ']', 1000))],
+  ])('is said to be nested too deeply: %s', async (_name, body) => {
+    const response = await create(body);
+    expectRefusal(response, 400, 'invalid_request');
+    expect(response.json).toMatchObject({ message: tooDeep });
+  });
+
+  test('is accepted with as many as 1,000, and brackets in strings and closed ones do not count', async () => {
+    expect((await create(petWith(nested('[', ']', 999)))).status).toBe(201);
+    const closed = `[${'[[]],'.repeat(2000)}"${'['.repeat(3000)}"]`;
+    expect((await create(petWith(closed))).status).toBe(201);
+  });
+});
+
 describe('many values', () => {
   test.each([
     ['numbers', petWith(`[${'1,'.repeat(500_000)}1]`)],

@@ -131,7 +131,7 @@ describe('security headers of the gateway', () => {
     const response = await send(`${kit.gateway.url}/openapi.json`);
     expect(securityHeadersOf(response.headers)).toEqual({
       ...expected,
-      'cache-control': 'public, max-age=300',
+      'cache-control': 'private, max-age=300',
     });
     // An error at the same path is not cached.
     const refused = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });

@@ -266,6 +266,8 @@ describe.concurrent('connections', () => {
       status: 429,
     });
     expect(refused.headers).toMatch(/^Retry-After: 1$/m);
+    expect(refused.headers).toMatch(/^X-RateLimit-Remaining: 0$/m);
+    expect(refused.headers).toMatch(/^RateLimit: "ip";r=0;t=1$/m);
     const other = await open(gateway.port, { bytes: get(), localAddress: '127.0.0.2' });
     await expect.poll(other.received).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="address"} 1');

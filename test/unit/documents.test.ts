@@ -5,6 +5,7 @@ import { expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
+import { createMetrics as createPetsMetrics } from '../../pets-service/metrics.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -62,6 +63,15 @@ test('OPERATIONS.md lists every metric of the gateway, and no other', () => {
   const registered = createMetrics({ droppedLogLines: () => 0 })
     .registry.getMetricsAsArray()
     .flatMap(({ name }) => (name.startsWith('gateway_') ? [name] : []));
+  expect(listed.toSorted()).toEqual(registered.toSorted());
+});
+
+test('pets-service/README.md lists every metric of the pets service, and no other', () => {
+  const table = section('pets-service/README.md', 'Metrics');
+  const listed = Array.from(table.matchAll(/`(pets_\w+)`/g), ([, name = '']) => name);
+  const registered = createPetsMetrics({ pools: () => [] })
+    .registry.getMetricsAsArray()
+    .flatMap(({ name }) => (name.startsWith('pets_') ? [name] : []));
   expect(listed.toSorted()).toEqual(registered.toSorted());
 });
 

@@ -10,6 +10,8 @@ import { temporaryDirectory } from './temporary-directory.ts';
 /** The real gateway in front of the real pets service. */
 export interface BothServices extends AsyncDisposable {
   redisUrl: string;
+  /** Data directory of both services. */
+  dataDirectory: string;
   gateway: Service;
   petsService: Service;
   /** An API key whose limits no test reaches. */
@@ -52,6 +54,7 @@ export async function startBothServices(env: Record<string, string> = {}): Promi
   const disposables = stack.move();
   return {
     redisUrl: redis.url,
+    dataDirectory: directory.path,
     gateway,
     petsService,
     key,

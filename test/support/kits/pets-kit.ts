@@ -13,6 +13,8 @@ import type { DatabasePools } from '../../../pets-service/database/connections.t
 import { createDatabaseHealth } from '../../../pets-service/database/database-health.ts';
 import { createPetStore, type PetStore } from '../../../pets-service/database/pet-store.ts';
 import { createVerifyToken } from '../../../pets-service/internal-token.ts';
+import { createMetrics } from '../../../pets-service/metrics.ts';
+import { createTrustedKeys } from '../../../pets-service/trusted-keys.ts';
 import { createDatabase } from '../stores/stores.ts';
 
 /** An empty database for the pets service, which a test can query. */
@@ -97,7 +99,8 @@ export async function servePets(
   open({
     store,
     health: createDatabaseHealth({ store, log }),
-    verifyToken: createVerifyToken({ publicKeys: [publicKey], now: Date.now }),
+    metrics: createMetrics({ pools: () => store.pools() }),
+    verifyToken: createVerifyToken({ trustedKeys: createTrustedKeys([publicKey], []), now: Date.now }),
     drain: { draining: false },
     log,
     now,

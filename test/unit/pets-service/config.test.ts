@@ -21,6 +21,7 @@ const defaults = {
   dataDirectory: resolve('.data'),
   logLevel: 'info',
   publicKeyFiles: [],
+  callerKeyFiles: [],
   timeouts: { headersTimeoutMs: 10_000, requestTimeoutMs: 300_000, keepAliveTimeoutMs: 65_000 },
   shutdownDelayMs: 2000,
   shutdownTimeoutMs: 30_000,
@@ -47,6 +48,7 @@ describe('settings', () => {
         DATA_DIR: '/var/lib/pets',
         LOG_LEVEL: 'silent',
         INTERNAL_TOKEN_PUBLIC_KEY_FILES: '/run/old.pem, /run/new.pem',
+        PETS_SERVICE_CALLER_KEYS: 'billing:/keys/billing.pem, billing:/keys/b:2.pem,eu-1.reports:r.pem',
         PETS_SERVICE_HEADERS_TIMEOUT_MS: '1',
         PETS_SERVICE_REQUEST_TIMEOUT_MS: '2',
         PETS_SERVICE_KEEP_ALIVE_TIMEOUT_MS: '3',
@@ -62,6 +64,11 @@ describe('settings', () => {
       dataDirectory: '/var/lib/pets',
       logLevel: 'silent',
       publicKeyFiles: ['/run/old.pem', '/run/new.pem'],
+      callerKeyFiles: [
+        { name: 'billing', path: '/keys/billing.pem' },
+        { name: 'billing', path: '/keys/b:2.pem' },
+        { name: 'eu-1.reports', path: 'r.pem' },
+      ],
       timeouts: { headersTimeoutMs: 1, requestTimeoutMs: 2, keepAliveTimeoutMs: 3 },
       shutdownDelayMs: 0,
       shutdownTimeoutMs: 1,
@@ -110,6 +117,22 @@ describe('an invalid setting is reported with the reason', () => {
     expect(issuesOf({ INTERNAL_TOKEN_PUBLIC_KEY_FILES: '-----BEGIN PUBLIC KEY-----\nMFkw\n' })).toEqual([
       'INTERNAL_TOKEN_PUBLIC_KEY_FILES is a key: set it to the name of a file',
     ]);
+  });
+
+  test('PETS_SERVICE_CALLER_KEYS, for each entry', () => {
+    const list = 'billing,:/a.pem,billing:,Billing:/a.pem,gateway:/a.pem,ops:/a.pem,none:/a.pem,fine:/a.pem';
+    const form = 'an entry is a name and a file, such as billing:/keys/billing.pem';
+    expect(issuesOf({ PETS_SERVICE_CALLER_KEYS: list })).toEqual(
+      [
+        `"billing": ${form}`,
+        `":/a.pem": ${form}`,
+        `"billing:": ${form}`,
+        '"Billing:/a.pem": a name has 1 to 63 lower-case letters, digits, dots, hyphens and underscores',
+        '"gateway:/a.pem": the name gateway is reserved',
+        '"ops:/a.pem": the name ops is reserved',
+        '"none:/a.pem": the name none is reserved',
+      ].map((issue) => `PETS_SERVICE_CALLER_KEYS=${JSON.stringify(list)} holds ${issue}`),
+    );
   });
 
   test('DATABASE_URL with the parameter schema, which has no effect', () => {

@@ -1,8 +1,9 @@
-import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
+import { createHmac, generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { describe, expect, test } from 'vitest';
 import { createAuthorize, issueServiceToken } from '../../../gateway/upstream/internal-token.ts';
 import { createVerifyToken, TokenRefused, type TokenCaller } from '../../../pets-service/internal-token.ts';
+import { createTrustedKeys, type CallerKey } from '../../../pets-service/trusted-keys.ts';
 
 const generateKeys = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const current = generateKeys();
@@ -11,8 +12,12 @@ const other = generateKeys();
 const caller = { id: 'key_1', plan: 'pro' };
 
 /** @returns a function that returns the caller of a token, or the reason for its refusal */
-function createVerify(publicKeys: readonly KeyObject[], now: () => number = Date.now) {
-  const verifyToken = createVerifyToken({ publicKeys, now });
+function createVerify(
+  publicKeys: readonly KeyObject[],
+  now: () => number = Date.now,
+  callerKeys: readonly CallerKey[] = [],
+) {
+  const verifyToken = createVerifyToken({ trustedKeys: createTrustedKeys(publicKeys, callerKeys), now });
   return function verify(token: string): TokenCaller | string {
     try {
       return verifyToken(token);
@@ -246,5 +251,111 @@ describe('while keys are being rotated', () => {
 
   test('without any key no token is valid', () => {
     expect(createVerify([])(token)).toMatch(/^signed with a key/);
+  });
+});
+
+describe('a token that an internal service signs with its own key', () => {
+  const billing = generateKeys();
+  const billingNext = generateKeys();
+  const reports = generateKeys();
+  const callerKeys = [
+    { name: 'billing', publicKey: billing.publicKey },
+    { name: 'billing', publicKey: billingNext.publicKey },
+    { name: 'reports', publicKey: reports.publicKey },
+  ];
+  const verifyCallers = createVerify([current.publicKey], Date.now, callerKeys);
+
+  interface Signed {
+    key?: KeyObject;
+    kid?: string;
+    claims?: Record<string, unknown>;
+  }
+
+  function sign({ key = billing.privateKey, kid, claims: changes }: Signed = {}): string {
+    const iat = Math.floor(Date.now() / 1000);
+    const contents = {
+      iss: 'billing',
+      sub: 'invoices',
+      aud: 'pets-service',
+      iat,
+      exp: iat + 300,
+      ...changes,
+    };
+    const given = Object.fromEntries(Object.entries(contents).filter(([, value]) => value !== undefined));
+    // With it, the library would also remove the given time.
+    const options = { algorithm: 'ES256', noTimestamp: given['iat'] === undefined } as const;
+    return jwt.sign(given, key, kid === undefined ? options : { ...options, keyid: kid });
+  }
+
+  const kidOf = ({ publicKey }: { publicKey: KeyObject }) => {
+    const { crv, kty, x, y } = publicKey.export({ format: 'jwk' });
+    return hash('sha256', JSON.stringify({ crv, kty, x, y }), 'base64url');
+  };
+  const fromBilling = { issuer: 'billing', subject: 'invoices' };
+
+  test('is valid with the id of the key, without one, and with an id of its own', () => {
+    expect(verifyCallers(sign({ kid: kidOf(billing) }))).toEqual(fromBilling);
+    expect(verifyCallers(sign())).toEqual(fromBilling);
+    expect(verifyCallers(sign({ kid: 'billing-2026' }))).toEqual(fromBilling);
+  });
+
+  test('is valid with each of the keys of its name', () => {
+    expect(verifyCallers(sign({ key: billingNext.privateKey }))).toEqual(fromBilling);
+    expect(verifyCallers(sign({ key: billingNext.privateKey, kid: kidOf(billingNext) }))).toEqual(
+      fromBilling,
+    );
+  });
+
+  test.each(['reports', 'gateway', 'ops', 'nobody', '', undefined])(
+    'is refused if it says that it is from %s',
+    (iss) => {
+      for (const kid of [undefined, kidOf(billing), 'x']) {
+        expect(verifyCallers(sign({ claims: { iss }, ...(kid === undefined ? {} : { kid }) }))).toMatch(
+          /^(signed with a key that is not among the public keys|invalid signature|jwt issuer invalid.+)$/,
+        );
+      }
+    },
+  );
+
+  test("is refused with another service's key, also under the id of its own", () => {
+    const key = reports.privateKey;
+    expect(verifyCallers(sign({ key }))).toBe('invalid signature');
+    expect(verifyCallers(sign({ key, kid: kidOf(reports) }))).toMatch(/^jwt issuer invalid/);
+    expect(verifyCallers(sign({ key, kid: kidOf(billing) }))).toBe('invalid signature');
+  });
+
+  test("the gateway's key signs for no service", () => {
+    expect(verifyCallers(signedWith({ iss: 'billing' }))).toMatch(/^jwt issuer invalid/);
+  });
+
+  test('may be valid for an hour and no longer', () => {
+    const iat = Math.floor(Date.now() / 1000);
+    expect(verifyCallers(sign({ claims: { iat, exp: iat + 3600 } }))).toEqual(fromBilling);
+    expect(verifyCallers(sign({ claims: { iat, exp: iat + 3601 } }))).toBe(
+      'valid for 3601 s; a service may issue at most 3600 s',
+    );
+    expect(verifyCallers(sign({ claims: { iat: iat - 86_400, exp: iat + 60 } }))).toMatch(
+      /^valid for 86460 s/,
+    );
+  });
+
+  test.each([
+    ['another audience', { aud: 'gateway' }, 'jwt audience invalid. expected: pets-service'],
+    ['no subject', { sub: undefined }, 'claims are missing or have a wrong type'],
+    ['no time of issue', { iat: undefined }, 'claims are missing or have a wrong type'],
+    ['no expiry', { exp: undefined }, 'claims are missing or have a wrong type'],
+    ['an expiry in the past', { iat: 1, exp: 2 }, /^expired \d+ s ago/],
+  ])('is refused with %s', (_name, changes, reason) => {
+    expect(verifyCallers(sign({ claims: changes }))).toMatch(reason);
+  });
+
+  test('a key belongs to one name', () => {
+    const shared = { name: 'reports', publicKey: billing.publicKey };
+    expect(() => createTrustedKeys([], [...callerKeys, shared])).toThrow(
+      'PETS_SERVICE_CALLER_KEYS: a key of reports is also a key of billing: each key belongs to one name, and is listed once',
+    );
+    expect(() => createTrustedKeys([billing.publicKey], callerKeys)).toThrow(
+      'a key of billing is also a key of gateway',
+    );
   });
 });

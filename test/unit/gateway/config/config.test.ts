@@ -82,6 +82,7 @@ describe('settings', () => {
         REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
         DATA_DIR: '/var/lib/gateway',
         LOG_LEVEL: 'debug',
+        PUBLIC_URL: 'https://API.example.com/animals/',
         TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
         INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
         INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: '/run/public/gateway.pem',
@@ -104,6 +105,7 @@ describe('settings', () => {
       port: 0,
       adminHost: '::1',
       adminPort: 65_535,
+      publicUrl: 'https://api.example.com/animals',
       adminHosts: ['gateway', 'gateway.internal'],
       workers: 256,
       petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
@@ -219,6 +221,17 @@ describe('an invalid setting is reported with the reason', () => {
     ['REDIS_URL', 'user:secret@redis:6379', redisUrls],
   ])('%s=%s, without repeating a value that may contain a password', (name, value, example) => {
     expect(issuesOf({ [name]: value })).toEqual([`${name} is not a URL such as ${example}`]);
+  });
+
+  test.each([
+    ['api.example.com', 'is not a URL such as https://api.example.com'],
+    ['ftp://api.example.com', 'is not a URL such as https://api.example.com'],
+    ['https://user:secret@api.example.com', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com?x', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com#x', 'has more than a scheme, a host, a port and a path'],
+    ['https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
+  ])('PUBLIC_URL=%s', (value, reason) => {
+    expect(issuesOf({ PUBLIC_URL: value })).toEqual([`PUBLIC_URL ${reason}`]);
   });
 
   test('for each address of a list, with its position', () => {

@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { peerAddress, type FromPeer } from './peer-address.ts';
+
+type AddressedRequest = FromPeer & { headers: IncomingHttpHeaders };
+
+/** Where clients see the gateway. */
+export interface PublicAddress {
+  /**
+   * Base URL of the addresses in a response, without a slash at the end: `https://api.example.com`. Empty if the request
+   * has no usable Host, so that addresses stay relative.
+   */
+  baseUrl(req: AddressedRequest): string;
+  /** Whether it is the same for every request, so that a shared cache may store what contains it. */
+  fixed: boolean;
+}
+
+interface PublicAddressOptions {
+  /** The setting PUBLIC_URL, without a slash at the end. */
+  publicUrl: string | undefined;
+  /** Whether an address belongs to a trusted proxy. */
+  isProxy: (address: string) => boolean;
+}
+
+/** Uses PUBLIC_URL, or else the request's own scheme and Host, as far as trusted proxies report them. */
+export function createPublicAddress({ publicUrl, isProxy }: PublicAddressOptions): PublicAddress {
+  if (publicUrl !== undefined) return { baseUrl: () => publicUrl, fixed: true };
+  return {
+    fixed: false,
+    baseUrl(req) {
+      const host = reported(req, 'x-forwarded-host', isProxy) ?? req.headers.host ?? '';
+      return isUsableHost(host) ? `${findScheme(req, isProxy)}://${host}` : '';
+    },
+  };
+}
+
+/** Scheme with which the client reached the gateway or the trusted proxy that ends TLS. */
+export function findScheme(req: AddressedRequest, isProxy: (address: string) => boolean): 'http' | 'https' {
+  return reported(req, 'x-forwarded-proto', isProxy)?.toLowerCase() === 'https' ? 'https' : 'http';
+}
+
+/** What a trusted proxy says. In a chain, the first value is that of the proxy next to the client. */
+function reported(
+  req: AddressedRequest,
+  header: 'x-forwarded-host' | 'x-forwarded-proto',
+  isProxy: (address: string) => boolean,
+): string | undefined {
+  const value = req.headers[header];
+  if (value === undefined || !isProxy(peerAddress(req))) return undefined;
+  return String(value).split(',', 1)[0]?.trim() || undefined;
+}
+
+/** Length of a DNS name (RFC 1035 section 2.3.4), a colon and a port. */
+const maxHostLength = 253 + 6;
+
+/** A DNS name or an IP address, and a port. Stricter than RFC 3986, whose names may hold commas and quotes. */
+const usableHost = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+function isUsableHost(host: string): boolean {
+  return host.length <= maxHostLength && usableHost.test(host);
+}

@@ -1,0 +1,81 @@
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { PoolState } from './database/connections.ts';
+
+interface RecordedRequest {
+  path: string;
+  method: string;
+  status: number;
+  /** Issuer of the token; undefined without a valid one. */
+  caller: string | undefined;
+  seconds: number;
+}
+
+/** Metrics of one instance. Labels are bounded: routes and never paths, names of configured callers and never subjects. */
+export interface Metrics {
+  registry: Registry;
+  recordRequest(request: RecordedRequest): void;
+  /** @param pool `reads` or `writes` */
+  recordStatement(pool: string, seconds: number): void;
+}
+
+const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** @param pools reads the state of the connections to the database */
+export function createMetrics({ pools }: { pools: () => PoolState[] }): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Counter({
+    name: 'pets_requests_total',
+    help: 'Finished requests; 499 is a caller that left before the response',
+    labelNames: ['route', 'method', 'status', 'caller'],
+    registers,
+  });
+  const requestSeconds = new Histogram({
+    name: 'pets_request_duration_seconds',
+    help: 'Duration of a request, to the end of its response',
+    labelNames: ['route', 'method'],
+    buckets,
+    registers,
+  });
+  const statementSeconds = new Histogram({
+    name: 'pets_database_statement_duration_seconds',
+    help: 'Duration of a statement, without the wait for a connection',
+    labelNames: ['pool'],
+    buckets,
+    registers,
+  });
+  const gauge = (name: string, help: string, valueOf: (pool: PoolState) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['pool'],
+      registers,
+      collect() {
+        for (const pool of pools()) this.set({ pool: pool.name }, valueOf(pool));
+      },
+    });
+  gauge('pets_database_connections', 'Connections that a pool may have', ({ size }) => size);
+  gauge('pets_database_connections_busy', 'Connections that run a statement', ({ running }) => running);
+  gauge('pets_database_waiting', 'Statements that wait for a connection', ({ waiting }) => waiting);
+
+  return {
+    registry,
+    recordRequest({ path, method, status, caller = 'none', seconds }) {
+      const labels = { route: routeOf(path), method: knownMethods.has(method) ? method : 'other' };
+      requests.inc({ ...labels, status, caller });
+      requestSeconds.observe(labels, seconds);
+    },
+    recordStatement(pool, seconds) {
+      statementSeconds.observe({ pool }, seconds);
+    },
+  };
+}
+
+/** Callers can invent methods, and a metric must not grow with them. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function routeOf(path: string): string {
+  if (path === '/v1/pets') return path;
+  return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : 'unmatched';
+}

@@ -1,0 +1,160 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import jwt from 'jsonwebtoken';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createPetsClient } from '../../pets-service/example-client.ts';
+import { send } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
+
+const names = ['billing', 'billing-next', 'reports'] as const;
+
+let directory: TemporaryDirectory;
+const privateKeys: Record<string, string> = {};
+const fileOf = (name: string) => join(directory.path, `${name}.pem`);
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  for (const name of names) {
+    const pair = generateKeyPairSync('ec', {
+      namedCurve: 'P-256',
+      privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+      publicKeyEncoding: { type: 'spki', format: 'pem' },
+    });
+    privateKeys[name] = pair.privateKey;
+    await writeFile(fileOf(name), pair.publicKey);
+  }
+});
+
+afterAll(() => directory[Symbol.asyncDispose]());
+
+/** The example client of the README, with the private key of a name. */
+const clientOf = (url: string, name: string, keyOf = name) =>
+  createPetsClient({ url, name, privateKey: privateKeys[keyOf] ?? '' });
+
+const statusOf = async (url: string, name: string, keyOf = name) =>
+  (await clientOf(url, name, keyOf)('/v1/pets')).status;
+
+describe('two internal services with keys of their own', () => {
+  let services: BothServices;
+
+  beforeAll(async () => {
+    const keys = `billing:${fileOf('billing')},reports:${fileOf('reports')}`;
+    services = await startBothServices({ PETS_SERVICE_CALLER_KEYS: keys });
+  });
+
+  afterAll(() => services[Symbol.asyncDispose]());
+
+  test('list and create pets without the gateway, Redis or its private key', async () => {
+    const { url } = services.petsService;
+    const callPets = clientOf(url, 'billing');
+    const body = JSON.stringify({ name: 'Invoice', categoryId: 1 });
+    const headers = { 'content-type': 'application/json', 'idempotency-key': '"1"' };
+    const created = await callPets('/v1/pets', { method: 'POST', headers, body });
+    expect(created.status).toBe(201);
+    expect(created.headers.get('location')).toMatch(/^\/v1\/pets\/\d+$/);
+    // Idempotency keys belong to the service.
+    const other = await clientOf(url, 'reports')('/v1/pets', { method: 'POST', headers, body });
+    expect(other.headers.get('location')).not.toBe(created.headers.get('location'));
+    const again = await callPets('/v1/pets', { method: 'POST', headers, body });
+    expect(again.headers.get('location')).toBe(created.headers.get('location'));
+    expect(again.headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('are named in log and metrics', async () => {
+    const { url, output } = services.petsService;
+    await clientOf(url, 'reports')('/v1/pets', { headers: { 'x-request-id': 'nightly-7' } });
+    await expect.poll(output).toMatch(/"requestId":"nightly-7".*"issuer":"reports","caller":"reports"/);
+    const { text } = await send(`${url}/metrics`);
+    expect(text).toMatch(
+      /^pets_requests_total\{route="\/v1\/pets",method="GET",status="200",caller="reports"\} \d+$/m,
+    );
+  });
+
+  test('are refused under any other name', async () => {
+    const { url, output } = services.petsService;
+    for (const name of ['reports', 'gateway', 'ops', 'nobody']) {
+      expect(await statusOf(url, name, 'billing'), name).toBe(401);
+    }
+    await expect
+      .poll(output)
+      .toContain('"tokenRefusal":"signed with a key that is not among the public keys"');
+  });
+
+  test('one is cut off by a restart without its key; the other and the gateway go on', async () => {
+    const { gateway, key, petsService } = services;
+    const headers = { authorization: `Bearer ${key}` };
+    expect(await statusOf(petsService.url, 'billing')).toBe(200);
+    await petsService.stop();
+    await using restarted = await startPetsService({
+      DATA_DIR: services.dataDirectory,
+      PETS_SERVICE_PORT: String(petsService.port),
+      PETS_SERVICE_CALLER_KEYS: `reports:${fileOf('reports')}`,
+    });
+    expect(await statusOf(restarted.url, 'billing')).toBe(401);
+    expect(await statusOf(restarted.url, 'reports')).toBe(200);
+    await expect.poll(async () => (await send(`${gateway.url}/v1/pets`, { headers })).status).toBe(200);
+  });
+});
+
+test('a service rotates its key without a refused request: both keys, then the new one', async () => {
+  await using data = await temporaryDirectory();
+  const start = (keys: string): Promise<Service> =>
+    startPetsService({ DATA_DIR: data.path, PETS_SERVICE_CALLER_KEYS: keys });
+  const before = await start(`billing:${fileOf('billing')},billing:${fileOf('billing-next')}`);
+  expect(await statusOf(before.url, 'billing')).toBe(200);
+  expect(await statusOf(before.url, 'billing', 'billing-next')).toBe(200);
+  await before.stop();
+  await using after = await start(`billing:${fileOf('billing-next')}`);
+  expect(await statusOf(after.url, 'billing')).toBe(401);
+  expect(await statusOf(after.url, 'billing', 'billing-next')).toBe(200);
+});
+
+describe('the example client', () => {
+  const tokensOf = (seen: { headers: { authorization?: string | undefined } }[]) =>
+    seen.map(({ headers }) => headers.authorization?.slice('Bearer '.length) ?? '');
+
+  test('uses a token until a minute before it expires, and then signs another one', async () => {
+    await using upstream = await startUpstream();
+    let nowMs = Date.now();
+    const callPets = createPetsClient({
+      url: upstream.url,
+      name: 'billing',
+      privateKey: privateKeys['billing'] ?? '',
+      now: () => nowMs,
+    });
+    for (const passMs of [0, 239_000, 2000]) {
+      nowMs += passMs;
+      await callPets('/v1/pets');
+    }
+    const [first = '', second, third = ''] = tokensOf(upstream.seen);
+    expect(second).toBe(first);
+    expect(third).not.toBe(first);
+    const { iat, exp, ...claims } = jwt.decode(third) as { iat: number; exp: number };
+    expect(claims).toEqual({ iss: 'billing', sub: 'billing', aud: 'pets-service' });
+    expect([iat, exp - iat]).toEqual([Math.floor(nowMs / 1000), 300]);
+  });
+
+  test('retries what the service says can be retried, and a lost connection if that is safe', async () => {
+    await using upstream = await startUpstream();
+    upstream.response = (req, res) => {
+      const count = upstream.seen.length;
+      if (count === 1) res.writeHead(503, { 'retry-after': '0' }).end();
+      else if (count === 2) req.socket.destroy();
+      else res.writeHead(200, { 'content-type': 'application/json' }).end('[]');
+    };
+    const response = await clientOf(upstream.url, 'billing')('/v1/pets');
+    expect([response.status, upstream.seen.length]).toEqual([200, 3]);
+  });
+
+  test('does not repeat a POST without Idempotency-Key after a lost connection', async () => {
+    await using upstream = await startUpstream();
+    upstream.response = (req) => req.socket.destroy();
+    const callPets = clientOf(upstream.url, 'billing');
+    await expect(callPets('/v1/pets', { method: 'POST', body: '{}' })).rejects.toThrow('fetch failed');
+    expect(upstream.seen).toHaveLength(1);
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+
+const json = { 'content-type': 'application/json; charset=utf-8' };
+const forwarded = { 'x-forwarded-host': 'shop.example', 'x-forwarded-proto': 'https' };
+
+let kit: GatewayKit;
+let key: string;
+
+beforeAll(async () => {
+  kit = await startGatewayKit();
+  ({ key } = await kit.issue({ plan: 'business' }));
+  kit.upstream.response = ({ method }, res) => {
+    if (method === 'POST') {
+      res.writeHead(201, { ...json, Location: '/v1/pets/7' }).end('{"id":7}');
+      return;
+    }
+    const links = ['</v1/pets?cursor=A>; rel="next"', '</v1/pets>; rel="successor-version"'];
+    res.writeHead(200, { ...json, Link: links }).end('[]');
+  };
+});
+
+afterAll(() => kit[Symbol.asyncDispose]());
+
+/** Checks Link, Location and the servers of the description of a gateway. */
+async function expectAddresses(
+  url: string,
+  base: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const listed = await send(`${url}/v1/pets`, { key, headers });
+  expect(listed.headers['link']).toEqual([
+    `<${base}/v1/pets?cursor=A>; rel="next"`,
+    `<${base}/v1/pets>; rel="successor-version"`,
+  ]);
+  const created = await send(`${url}/v1/pets`, {
+    method: 'POST',
+    key,
+    headers: { ...headers, ...json },
+    body: '{}',
+  });
+  expect(created.header('Location')).toBe(`${base}/v1/pets/7`);
+  expect(serverOf(await send(`${url}/openapi.json`, { headers }))).toBe(`${base}/v1`);
+}
+
+function serverOf({ json: document }: Pick<ClientResponse, 'json'>): unknown {
+  return (document as { servers: { url: string }[] }).servers[0]?.url;
+}
+
+describe('without PUBLIC_URL', () => {
+  test('addresses have the Host of the request', async () => {
+    await expectAddresses(kit.gateway.url, kit.gateway.url);
+    await expectAddresses(kit.gateway.url, 'http://shop.example:8443', { host: 'shop.example:8443' });
+  });
+
+  test('a client that is no trusted proxy is not believed', async () => {
+    await expectAddresses(kit.gateway.url, kit.gateway.url, forwarded);
+  });
+
+  test('no shared cache may store the description, which contains what the request says', async () => {
+    const { headers } = await send(`${kit.gateway.url}/openapi.json`);
+    expect(headers['cache-control']).toBe('private, max-age=300');
+  });
+
+  const get = (path: string, lines: string) =>
+    sendRaw(
+      kit.gateway.port,
+      `GET ${path} HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${lines}\r\n`,
+    );
+
+  test.each(['a,b', "a';x", '-evil', `${'a'.repeat(300)}`])(
+    'addresses stay relative for the Host %s, which is valid HTTP and no name',
+    async (host) => {
+      const { status, headers } = parseRaw(await get('/v1/pets', `Host: ${host}\r\n`));
+      expect(status).toBe(200);
+      expect(headers).toContain('</v1/pets?cursor=A>; rel="next"');
+      const described = parseRaw(await get('/openapi.json', `Host: ${host}\r\n`));
+      expect(serverOf(described)).toBe('/v1');
+    },
+  );
+
+  test.each(['a>; rel="next", <http://evil', 'a"b', 'user@evil/'])('the Host %s is refused', async (host) => {
+    for (const path of ['/v1/pets', '/openapi.json']) {
+      const raw = await get(path, `Host: ${host}\r\n`);
+      expect(parseRaw(raw).status).toBe(400);
+      expect(raw).not.toContain('evil');
+    }
+  });
+
+  test('a request of HTTP/1.0 without Host gets relative addresses', async () => {
+    const raw = await sendRaw(
+      kit.gateway.port,
+      `GET /v1/pets HTTP/1.0\r\nAuthorization: Bearer ${key}\r\n\r\n`,
+    );
+    expect(raw).toContain('</v1/pets?cursor=A>; rel="next"');
+  });
+
+  test('clients that invent hosts get their own and leave nothing behind', async () => {
+    for (let index = 0; index < 100; index += 1) {
+      const host = `host-${index}.example`;
+      expect(serverOf(await send(`${kit.gateway.url}/openapi.json`, { headers: { host } }))).toBe(
+        `http://${host}/v1`,
+      );
+    }
+    await expectAddresses(kit.gateway.url, kit.gateway.url);
+  });
+});
+
+describe('behind a trusted proxy', () => {
+  let gateway: Service;
+
+  beforeAll(async () => {
+    gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      TRUST_PROXY: 'loopback',
+    });
+  });
+
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  test('addresses have the scheme and host that it reports', async () => {
+    await expectAddresses(gateway.url, 'https://shop.example', forwarded);
+  });
+
+  test('what it does not report is taken from the request', async () => {
+    const { host } = new URL(gateway.url);
+    await expectAddresses(gateway.url, `https://${host}`, { 'x-forwarded-proto': 'https' });
+    await expectAddresses(gateway.url, gateway.url);
+  });
+});
+
+describe('with PUBLIC_URL', () => {
+  let gateway: Service;
+
+  beforeAll(async () => {
+    gateway = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      TRUST_PROXY: 'loopback',
+      PUBLIC_URL: 'https://api.example.com/animals/',
+    });
+  });
+
+  afterAll(() => gateway[Symbol.asyncDispose]());
+
+  test('addresses have it, whatever the request or a proxy says', async () => {
+    const base = 'https://api.example.com/animals';
+    await expectAddresses(gateway.url, base);
+    await expectAddresses(gateway.url, base, { host: 'evil.example', ...forwarded });
+  });
+
+  test('a shared cache may store the description', async () => {
+    const { headers } = await send(`${gateway.url}/openapi.json`);
+    expect(headers['cache-control']).toBe('public, max-age=300');
+  });
+});

@@ -1,0 +1,91 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
+import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startPetsService, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+let directory: TemporaryDirectory;
+let service: Service;
+let token: string;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  service = await startPetsService({ DATA_DIR: directory.path });
+  token = issueServiceToken(loadPrivateKey(undefined, directory.path), 'tests', 600);
+  recordSecrets(token);
+});
+
+afterAll(async () => {
+  await service[Symbol.asyncDispose]();
+  await directory[Symbol.asyncDispose]();
+});
+
+const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
+
+test('a well-formed X-Request-Id is kept, in the response and in the log', async () => {
+  const headers = { 'x-request-id': 'billing-2026.11_22' };
+  const response = await send(`${service.url}/v1/pets`, { key: token, headers });
+  expect(response.header('X-Request-Id')).toBe('billing-2026.11_22');
+  await expect.poll(() => service.output()).toContain('"requestId":"billing-2026.11_22"');
+});
+
+test.each([
+  ['none', undefined],
+  ['one with a line break in it', 'a%0Ab'],
+  ['one that is too long', 'a'.repeat(129)],
+  ['a token', 'eyJhbGciOiJFUzI1NiJ9/x'],
+])('a request with %s gets an id, and the log has the same', async (_name, offered) => {
+  const headers: Record<string, string> = offered === undefined ? {} : { 'x-request-id': offered };
+  const response = await send(`${service.url}/v1/pets/0`, { key: token, headers });
+  const id = response.header('X-Request-Id') ?? '';
+  expect(id).toMatch(uuid);
+  await expect.poll(() => service.output()).toContain(`"requestId":"${id}"`);
+});
+
+test.each(['/livez', '/readyz', '/metrics', '/openapi.json', '/nothing'])(
+  '%s has an id, too',
+  async (path) => {
+    expect((await send(service.url + path)).header('X-Request-Id')).toMatch(uuid);
+  },
+);
+
+test('/metrics counts requests, and times them and the statements of the database', async () => {
+  const read = async () => (await send(`${service.url}/metrics`)).text;
+  await send(`${service.url}/v1/pets`, { key: token });
+  await postJson(`${service.url}/v1/pets`, token, { name: 'Rex', categoryId: 1 });
+  await send(`${service.url}/v1/pets/77`, { key: token });
+  await send(`${service.url}/v1/pets`);
+  await expect
+    .poll(read)
+    .toMatch(/^pets_requests_total\{route="\/v1\/pets",method="GET",status="401",caller="none"\} 1$/m);
+  const text = await read();
+  for (const line of [
+    'pets_requests_total{route="/v1/pets",method="GET",status="200",caller="ops"}',
+    'pets_requests_total{route="/v1/pets",method="POST",status="201",caller="ops"}',
+    'pets_requests_total{route="/v1/pets/{petId}",method="GET",status="404",caller="ops"}',
+    'pets_request_duration_seconds_count{route="/v1/pets",method="POST"}',
+    'pets_database_statement_duration_seconds_count{pool="reads"}',
+    'pets_database_connections{pool="reads"}',
+    'pets_database_connections_busy{pool="reads"}',
+    'pets_database_waiting{pool="reads"}',
+    'process_cpu_user_seconds_total',
+  ]) {
+    expect(text).toMatch(new RegExp(`^${line.replaceAll(/[{}]/g, String.raw`\$&`)} [\\d.e-]+$`, 'm'));
+  }
+});
+
+test('a caller cannot add labels: other paths, methods and names share one', async () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  for (let index = 0; index < 20; index += 1) {
+    const key = issueServiceToken(privateKey, `subject-${index}`, 60);
+    await send(`${service.url}/v1/invented-${index}`, { key, method: 'PROPFIND' });
+  }
+  await expect
+    .poll(async () => (await send(`${service.url}/metrics`)).text)
+    .toMatch(/^pets_requests_total\{route="unmatched",method="other",status="401",caller="none"\} 20$/m);
+  const { text } = await send(`${service.url}/metrics`);
+  expect(text).not.toMatch(/invented|subject-|PROPFIND/);
+});
