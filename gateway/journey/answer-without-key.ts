@@ -1,16 +1,24 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { ApiDescription } from '../api-description.ts';
-import { sendJson } from '../http/send-response.ts';
+import { createEncodeText } from '../http/encoded-text.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
+import { sendEncodedText } from './send-encoded-text.ts';
 
 /** The document is the same for everybody, and changes only with a new version of the gateway. */
 const cacheable = 'public, max-age=300';
 
-/** Responds to GET /openapi.json. */
+/** Clients can choose the host in the document, and so its text. */
+const maxEncodedTexts = 16;
+
+/**
+ * Responds to GET /openapi.json. Pages of any origin may read it: it needs no key, and the tools that read it run in
+ * browsers, too.
+ */
 export function serveDescription({ json }: ApiDescription): RequestHandler {
+  const encodeText = createEncodeText(maxEncodedTexts);
   return function serveDescription(req, res, next) {
     const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
     if (!isDescription) return next();
@@ -18,7 +26,9 @@ export function serveDescription({ json }: ApiDescription): RequestHandler {
     res.locals.decision = 'free';
     const { headers } = res.locals;
     headers.set('Cache-Control', cacheable);
-    sendJson(res, 200, headers, json);
+    headers.set('Access-Control-Allow-Origin', '*');
+    const contentType = 'application/json; charset=utf-8';
+    return sendEncodedText(req, res, headers, { text: json, contentType, encodeText });
   };
 }
 
