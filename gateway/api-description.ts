@@ -2,6 +2,13 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
+declare global {
+  interface JSON {
+    /** ES2026, which TypeScript's libraries lack as yet. */
+    rawJSON(text: string): unknown;
+  }
+}
+
 /** One path of the API and its methods. */
 export interface ApiRoute {
   /** Path as in the OpenAPI document, with the base path: /v1/pets/{petId}. */
@@ -35,16 +42,17 @@ const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'H
  */
 export function loadApiDescription(): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
-  const source: unknown = parse(text);
-  const document = documentSchema.parse(source);
+  // Limits of 64-bit integers are beyond the exact range of numbers.
+  const source = z.looseObject({}).parse(parse(text, { intAsBigInt: true }));
+  // In the order of the source: zod begins with the keys of its schema.
+  const document = { ...source, ...documentSchema.parse(source) };
   const basePath = document.servers[0]?.url ?? '';
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
     expression: expressionOf(basePath + path),
     route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
   }));
   return {
-    // The source, since zod reorders the keys.
-    json: JSON.stringify(source),
+    json: toJson(document),
     basePath,
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {
@@ -52,6 +60,13 @@ export function loadApiDescription(): ApiDescription {
       return routes.find(({ expression }) => expression.test(path))?.route;
     },
   };
+}
+
+/** JSON text, in which integers of any size are exact. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part,
+  );
 }
 
 /** Every path with GET has HEAD, too (RFC 9110 section 9.1), and every path has OPTIONS. */
