@@ -3,6 +3,13 @@ import { LRUCache } from 'lru-cache';
 import { parse } from 'yaml';
 import { z } from 'zod';
 
+declare global {
+  interface JSON {
+    /** ES2026, which TypeScript's libraries lack as yet. */
+    rawJSON(text: string): unknown;
+  }
+}
+
 /** One path of the API and its methods. */
 export interface ApiRoute {
   /** Path as in the OpenAPI document, with the base path: /v1/pets/{petId}. */
@@ -41,8 +48,10 @@ const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'H
  */
 export function loadApiDescription(): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
-  const source = z.record(z.string(), z.unknown()).parse(parse(text));
-  const document = documentSchema.parse(source);
+  // Limits of 64-bit integers are beyond the exact range of numbers.
+  const source = z.looseObject({}).parse(parse(text, { intAsBigInt: true }));
+  // In the order of the source: zod begins with the keys of its schema.
+  const document = { ...source, ...documentSchema.parse(source) };
   const basePath = document.servers[0]?.url ?? '';
   const texts = new LRUCache<string, string>({ max: maxCachedTexts });
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
@@ -50,13 +59,12 @@ export function loadApiDescription(): ApiDescription {
     route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
   }));
   return {
-    // The source, since zod reorders the keys.
-    json: JSON.stringify(source),
+    json: toJson(document),
     jsonAt(baseUrl) {
       const known = texts.get(baseUrl);
       if (known !== undefined) return known;
       const servers = document.servers.map((server) => ({ ...server, url: baseUrl + server.url }));
-      const text = JSON.stringify({ ...source, servers });
+      const text = toJson({ ...document, servers });
       texts.set(baseUrl, text);
       return text;
     },
@@ -67,6 +75,13 @@ export function loadApiDescription(): ApiDescription {
       return routes.find(({ expression }) => expression.test(path))?.route;
     },
   };
+}
+
+/** JSON text, in which integers of any size are exact. */
+function toJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part,
+  );
 }
 
 /** Every path with GET has HEAD, too (RFC 9110 section 9.1), and every path has OPTIONS. */

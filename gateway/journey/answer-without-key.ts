@@ -1,20 +1,28 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { ApiDescription } from '../api-description.ts';
+import { createEncodeText } from '../http/encoded-text.ts';
 import type { PublicAddress } from '../http/public-address.ts';
-import { sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
+import { sendEncodedText } from './send-encoded-text.ts';
 
 /** The document changes only with a new version of the gateway. */
 const cacheable = 'max-age=300';
 
-/** Responds to GET /openapi.json. */
+/** Clients can choose the host in the document, and so its text. */
+const maxEncodedTexts = 16;
+
+/**
+ * Responds to GET /openapi.json. Pages of any origin may read it: it needs no key, and the tools that read it run in
+ * browsers, too.
+ */
 export function serveDescription(
   { jsonAt }: ApiDescription,
   { baseUrl, fixed }: PublicAddress,
 ): RequestHandler {
+  const encodeText = createEncodeText(maxEncodedTexts);
   // With an address from the request, a shared cache could give one client what another one's headers have made.
   const cacheControl = fixed ? `public, ${cacheable}` : `private, ${cacheable}`;
   return function serveDescription(req, res, next) {
@@ -24,7 +32,9 @@ export function serveDescription(
     res.locals.decision = 'free';
     const { headers } = res.locals;
     headers.set('Cache-Control', cacheControl);
-    sendJson(res, 200, headers, jsonAt(baseUrl(req)));
+    headers.set('Access-Control-Allow-Origin', '*');
+    const contentType = 'application/json; charset=utf-8';
+    return sendEncodedText(req, res, headers, { text: jsonAt(baseUrl(req)), contentType, encodeText });
   };
 }
 

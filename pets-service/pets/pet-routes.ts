@@ -21,11 +21,11 @@ export const tooDeep = 'entity.depth.invalid';
 const getPetDeprecatedAt = Date.UTC(2025, 11, 5);
 const getPetRemovedAt = Date.UTC(2030, 11, 5);
 
-/** Headers of RFC 9745, RFC 8594 and, for the link, RFC 5829. */
+/** Headers of RFC 9745, RFC 8594 and, for the links, RFC 5829 and RFC 9745. The gateway serves /docs. */
 const getPetHeaders = Object.entries({
   Deprecation: `@${getPetDeprecatedAt / 1000}`,
   Sunset: new Date(getPetRemovedAt).toUTCString(),
-  Link: '</v1/pets>; rel="successor-version"',
+  Link: '</v1/pets>; rel="successor-version", </docs#deprecations>; rel="deprecation"; type="text/html"',
 });
 
 interface PetRoutesDependencies {
@@ -39,7 +39,7 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
   router
     .route('/v1/pets')
     .get(listPets(store))
-    .post(requireJson(), sendContinue(), parseJson(), createPet(store))
+    .post(requireJson(), sendContinue(), parseJson(), createPet(store, now))
     .options(answerOptions('GET, HEAD, POST, OPTIONS'))
     .all(rejectMethod('GET, HEAD, POST, OPTIONS'));
   router
@@ -66,7 +66,7 @@ function listPets(store: PetStore): RequestHandler {
   };
 }
 
-function createPet(store: PetStore): RequestHandler {
+function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
     const key = parseIdempotencyKey(req);
     const newPet = parseNewPet(req.body);
@@ -77,7 +77,8 @@ function createPet(store: PetStore): RequestHandler {
     res.statusCode = 201;
     // As Stripe's API does, so that a client can tell a retry from a second pet.
     if (replayed) res.setHeader('Idempotency-Replayed', 'true');
-    res.setHeader('Location', `/v1/pets/${pet.id}`);
+    // From then on the address of a single pet is 410.
+    if (now() < getPetRemovedAt) res.setHeader('Location', `/v1/pets/${pet.id}`);
     sendJson(res, JSON.stringify(petJson(pet)));
   };
 }

@@ -31,11 +31,37 @@ export interface OpenApiDocument {
 /** Headers that every response of a deprecated operation may have. */
 const headersOfDeprecated = new Set(['Deprecation', 'Sunset', 'SuccessorLink', 'Link']);
 
+interface ObjectSchema {
+  type?: string;
+}
+
+/**
+ * The schemas with no other fields than those that they name. Clients must ignore fields that they do not know, so the
+ * document itself allows any; but what the services send is documented.
+ */
+function closed(schemas: object): object {
+  return Object.fromEntries(
+    Object.entries(schemas as Record<string, ObjectSchema>).map(([name, schema]) => [
+      name,
+      schema.type === 'object' ? { ...schema, additionalProperties: false } : schema,
+    ]),
+  );
+}
+
+/** The error codes that the document lists. Any other is valid, too: codes may be added. */
+export function knownErrorCodes(document: OpenApiDocument): string[] {
+  const { ErrorCode } = document.components.schemas as { ErrorCode: { anyOf: { enum?: string[] }[] } };
+  return ErrorCode.anyOf.flatMap((alternative) => alternative.enum ?? []);
+}
+
 /** Checks responses against the OpenAPI document, and records which documented responses have been seen. */
 export function createContract(document: OpenApiDocument) {
   const ajv = new Ajv2020({ strict: false, allErrors: true });
   ajv.addFormat('int64', true);
-  ajv.addSchema({ $id: 'openapi', components: document.components });
+  ajv.addFormat('int32', true);
+  const { components } = document;
+  ajv.addSchema({ $id: 'openapi', components: { ...components, schemas: closed(components.schemas) } });
+  const errorCodes = knownErrorCodes(document);
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   const seen = new Set<string>();
 
@@ -85,7 +111,10 @@ export function createContract(document: OpenApiDocument) {
         const validate = validator(content.schema);
         const body: unknown = JSON.parse(received.text);
         expect(validate(body), `${received.text}: ${ajv.errorsText(validate.errors)}`).toBe(true);
-        if (received.status >= 400) expect(body).toMatchObject({ status: received.status });
+        if (received.status >= 400) {
+          expect(body).toMatchObject({ status: received.status });
+          expect(errorCodes).toContain((body as { code: string }).code);
+        }
       }
       seen.add(`${operationId} ${received.status}`);
     },

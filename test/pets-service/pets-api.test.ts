@@ -343,7 +343,9 @@ for (const { name, open, tags } of petsDatabases)
         for (const response of [await get('/v1/pets/1'), await get('/v1/pets/9223372036854775807')]) {
           expect(response.header('Deprecation')).toBe('@1764892800');
           expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
-          expect(response.header('Link')).toBe('</v1/pets>; rel="successor-version"');
+          expect(response.header('Link')).toBe(
+            '</v1/pets>; rel="successor-version", </docs#deprecations>; rel="deprecation"; type="text/html"',
+          );
         }
       });
 
@@ -354,6 +356,22 @@ for (const { name, open, tags } of petsDatabases)
         expectError(await get('/v1/pets/1'), 410, 'endpoint_removed');
         expectError(await get('/v1/pets/abc'), 410, 'endpoint_removed');
         expect((await get('/v1/pets')).status).toBe(200);
+        clock = Date.now;
+      });
+
+      test('is where Location points until the sunset, and from then on there is no Location', async () => {
+        const body = { name: 'Rex', categoryId: 1 };
+        const idempotencyKey = { 'idempotency-key': '"sunset"' };
+        clock = () => Date.UTC(2030, 11, 5) - 1;
+        const before = await postJson(`${base}/v1/pets`, token, body, idempotencyKey);
+        const { id } = before.json as { id: number };
+        expect(before.header('Location')).toBe(`/v1/pets/${id}`);
+        clock = () => Date.UTC(2030, 11, 5);
+        const repeated = await postJson(`${base}/v1/pets`, token, body, idempotencyKey);
+        const created = await postJson(`${base}/v1/pets`, token, body);
+        expect(repeated).toMatchObject({ status: 201, text: before.text });
+        expect(created).toMatchObject({ status: 201, json: { name: 'Rex' } });
+        for (const response of [repeated, created]) expect(response.header('Location')).toBeUndefined();
         clock = Date.now;
       });
     });

@@ -127,11 +127,12 @@ describe('security headers of the gateway', () => {
     expect(securityHeadersOf((await send(pets(), { key, headers: origin })).headers)).toEqual(expected);
   });
 
-  test('allow caching of the OpenAPI document for five minutes', async () => {
+  test('allow caching of the OpenAPI document for five minutes, and reading it from any origin', async () => {
     const response = await send(`${kit.gateway.url}/openapi.json`);
     expect(securityHeadersOf(response.headers)).toEqual({
       ...expected,
       'cache-control': 'private, max-age=300',
+      'access-control-allow-origin': '*',
     });
     // An error at the same path is not cached.
     const refused = await send(`${kit.gateway.url}/openapi.json`, { method: 'POST' });
