@@ -6,6 +6,7 @@ import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
 import { loadApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
+import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
@@ -22,6 +23,7 @@ import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
+import { serveDocs } from './journey/serve-docs.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { underPath } from './journey/under-path.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -71,6 +73,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, hotKeys, invalidValues, log, metrics, now } = dependencies;
   const api = loadApiDescription();
   const { basePath } = api;
+  const docs = loadDocs(api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const quota = createQuota({
     ...dependencies,
@@ -99,9 +102,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     .all(
       assignRequestId(),
       setSecurityHeaders(),
-      matchRoute(api),
+      matchRoute(api, docs),
       recordAccess(dependencies),
       serveDescription(api),
+      serveDocs(docs, basePath),
       answerOptions({ api, addressLimit, now }),
       underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),

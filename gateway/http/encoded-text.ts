@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
+
+/** Content codings in the order of preference (RFC 9110 section 8.4.1). */
+export const encodings = ['br', 'gzip', 'identity'] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** A text in one content coding. */
+export interface EncodedText {
+  body: Buffer;
+  /** Strong entity tag: each coding has its own (RFC 9110 section 8.8.3.3). */
+  etag: string;
+}
+
+export type EncodeText = (text: string, encoding: Encoding) => Promise<EncodedText>;
+
+/** For the description, the highest quality (11) takes 115 ms and gives 4.4 kB; this one takes 2 ms and gives 5.0 kB. */
+const brotliQuality = 5;
+
+const encoders: Record<Encoding, (text: Buffer) => Promise<Buffer>> = {
+  br: (text) =>
+    promisify(brotliCompress)(text, { params: { [constants.BROTLI_PARAM_QUALITY]: brotliQuality } }),
+  gzip: promisify<Buffer, Buffer>(gzip),
+  identity: (text) => Promise.resolve(text),
+};
+
+/**
+ * Encodes texts outside the event loop, and keeps the latest results: a text is compressed once, not for each response.
+ * @param maxTexts number of texts that are kept in each coding
+ */
+export function createEncodeText(maxTexts: number): EncodeText {
+  const createCache = () => new LRUCache<string, Promise<EncodedText>>({ max: maxTexts });
+  const caches: Record<Encoding, ReturnType<typeof createCache>> = {
+    br: createCache(),
+    gzip: createCache(),
+    identity: createCache(),
+  };
+  return function encodeText(text, encoding) {
+    const cache = caches[encoding];
+    const cached = cache.get(text);
+    if (cached !== undefined) return cached;
+    const encoded = encode(text, encoding);
+    cache.set(text, encoded);
+    return encoded;
+  };
+}
+
+async function encode(text: string, encoding: Encoding): Promise<EncodedText> {
+  const body = await encoders[encoding](Buffer.from(text));
+  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
+  return { body, etag: `"${hash}"` };
+}
