@@ -43,7 +43,9 @@ export function renderMarkdown(markdown: string): RenderedMarkdown {
 
 /** A block of code. Its long lines wrap, so that it needs no scrolling. */
 export function codeBlock(code: string): Html {
-  return html`<pre><code>${code}</code></pre> `;
+  return html`<div class="code">
+    <pre><code>${code}</code></pre>
+  </div> `;
 }
 
 function idOf(heading: string): string {

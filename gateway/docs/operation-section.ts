@@ -19,7 +19,7 @@ export function operationSection(operation: Operation): Html {
         ${renderMarkdown(description).body} ${parameters(operation)} ${requestBody(operation)}
         ${responses(operation)}
       </div>
-      <div>${samples(operation)} ${exampleResponse(operation)} ${tryIt(operation)}</div>
+      <div>${samples(operation)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
     </div>
   </section> `;
 }

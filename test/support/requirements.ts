@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { chromiumPath } from './kits/browser.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { findPostgres } from './stores/postgres-server.ts';
@@ -44,6 +45,7 @@ export const requirements: readonly Requirement[] = [
   requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
+  requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
