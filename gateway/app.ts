@@ -6,6 +6,7 @@ import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
 import { loadApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
+import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
@@ -23,13 +24,18 @@ import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
+import { serveDocs } from './journey/serve-docs.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { underPath } from './journey/under-path.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
-import { addressLimitHeaders, connectionLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
+import {
+  addressLimitHeaders,
+  connectionLimitHeaders,
+  type RateLimitHeaders,
+} from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
@@ -74,6 +80,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, invalidValues, log, metrics, now } = dependencies;
   const api = loadApiDescription();
   const { basePath } = api;
+  const docs = loadDocs(api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const quota = createQuota({
     ...dependencies,
@@ -111,9 +118,10 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     .all(
       assignRequestId(),
       setSecurityHeaders(),
-      matchRoute(api),
+      matchRoute(api, docs),
       recordAccess(dependencies),
       serveDescription(api, publicAddress),
+      serveDocs(docs, basePath),
       answerOptions({ api, addressLimit, now }),
       underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),

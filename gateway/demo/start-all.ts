@@ -112,6 +112,7 @@ const tryIt =
 const lines = [
   '',
   `  API            ${api}/v1`,
+  `  Documentation  ${api}/docs`,
   `  Description    ${api}/openapi.json`,
   `  Metrics        ${admin}/metrics`,
   `  Pets service   ${petsService} (internal: needs a service token)`,

@@ -10,6 +10,7 @@ import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 import type { MessageClasses } from '../runtime/message-classes.ts';
 import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
+import { helpLink } from './help-link.ts';
 import type { CreateCounter } from './in-use-counters.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
 import { raiseRequestError } from './request-error.ts';
@@ -138,6 +139,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
       Date: new Date().toUTCString(),
       Connection: 'close',
       ...securityHeaders,
+      Link: helpLink(error.code),
       ...headers,
       ...error.headers,
     }).map(([name, value]) => `${name}: ${value}\r\n`);

@@ -20,6 +20,13 @@ export class ResponseHeaders {
     else this.#raw[index + 1] = value;
   }
 
+  /** Adds a header, or a further element to the list that is its value (RFC 9110 section 5.3). */
+  append(name: string, value: string): void {
+    const index = this.#indexOf(name);
+    if (index === undefined) this.#raw.push(name, value);
+    else this.#raw[index + 1] = `${[this.#raw[index + 1]].flat().join(', ')}, ${value}`;
+  }
+
   setAll(headers: Readonly<Record<string, string>>): void {
     for (const name in headers) this.set(name, headers[name] ?? '');
   }

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.ts';
+import { helpLink } from '../http/help-link.ts';
 import { awaitsContinue, hasBody, maxBodyBytes } from '../http/request-body.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
 import { beginJson, sendJson } from '../http/send-response.ts';
@@ -31,6 +32,7 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     const isUnderBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
     headers.setAll(error.headers);
+    headers.append('Link', helpLink(error.code));
     if (isUnderBasePath && !headers.has('X-RateLimit-Limit')) {
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }

@@ -1,7 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
+import { helpLink } from '../http/help-link.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
-import { isJsonBody } from './json-body.ts';
+import { errorCodeOf, isJsonBody } from './json-body.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -74,7 +75,10 @@ export class BufferedResponse {
           cause: `the body of the upstream's response with status ${this.#status} is not JSON`,
         });
       }
-      this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
+      const headers = this.#completeHeaders(body);
+      const code = this.#status < 400 ? undefined : errorCodeOf(body);
+      if (code !== undefined) headers.append('Link', helpLink(code));
+      this.#res.writeHead(this.#status, headers.toRaw());
       this.#res.end(body);
     }
   }

@@ -19,6 +19,11 @@ export function isJsonBody(body: Buffer): boolean {
   return last !== undefined && closing.get(first) === last;
 }
 
+/** The code at the beginning of an Error body; undefined for a body that does not begin so. */
+export function errorCodeOf(body: Buffer): string | undefined {
+  return /^\s*\{\s*"code"\s*:\s*"([a-z_]{1,40})"/.exec(body.toString('latin1', 0, 80))?.[1];
+}
+
 function parses(body: Buffer): boolean {
   try {
     const value: unknown = JSON.parse(body.toString());

@@ -270,7 +270,7 @@ describe('paths and methods', () => {
     expect(response.header('X-RateLimit-Limit')).toBe('1000');
   });
 
-  test.each(['/', '/pets', '/V1/pets', '/v1pets', '//v1/pets', '/metrics', '/livez'])(
+  test.each(['/docs/', '/docs/nothing', '/pets', '/V1/pets', '/v1pets', '//v1/pets', '/metrics', '/livez'])(
     '%s is outside the API: it gets 404 without a key, and no rate limit headers',
     async (path) => {
       const response = await send(kit.gateway.url + path);

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { chromiumPath } from './kits/browser.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { hasPgBouncer } from './stores/pgbouncer.ts';
@@ -46,6 +47,7 @@ export const requirements: readonly Requirement[] = [
   requirement('pgbouncer', hasPgBouncer, 'PgBouncer (Debian: pgbouncer)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
+  requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
   requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
   requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),

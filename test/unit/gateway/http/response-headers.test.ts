@@ -39,3 +39,15 @@ describe('response headers', () => {
     expect(headers.toRaw()).toEqual(['Allow', 'GET']);
   });
 });
+
+test('append adds a header, or an element to its list, whatever the case of its name', () => {
+  const headers = new ResponseHeaders(['link', ['</a>; rel="x"', '</b>; rel="y"']]);
+  headers.append('Link', '</c>; rel="help"');
+  headers.append('Vary', 'Accept');
+  expect(headers.toRaw()).toEqual([
+    'link',
+    '</a>; rel="x", </b>; rel="y", </c>; rel="help"',
+    'Vary',
+    'Accept',
+  ]);
+});

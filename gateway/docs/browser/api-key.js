@@ -1,0 +1,64 @@
+/** Name of the key in the tab's session storage, which ends with the tab and which no other origin can read. */
+const storageName = 'api-key';
+
+/** Used instead if the browser forbids storage. */
+let inMemory = '';
+
+export function currentKey() {
+  try {
+    return sessionStorage.getItem(storageName) ?? inMemory;
+  } catch {
+    return inMemory;
+  }
+}
+
+/** @param {string} key empty to forget it */
+function keep(key) {
+  inMemory = key;
+  try {
+    if (key === '') sessionStorage.removeItem(storageName);
+    else sessionStorage.setItem(storageName, key);
+  } catch {
+    // The key is kept in memory, and asked for again on the next page.
+  }
+}
+
+/**
+ * Shows the form for the key.
+ * @param {() => void} onKey called when a key is entered or forgotten
+ */
+export function connectKeyForm(onKey) {
+  const form = document.querySelector('[data-key-form]');
+  const input = form?.querySelector('input');
+  const state = form?.querySelector('[data-key-state]');
+  const forget = form?.querySelector('[data-forget-key]');
+  if (!(form instanceof HTMLFormElement) || !input || !state || !(forget instanceof HTMLElement)) return;
+
+  const show = () => {
+    const key = currentKey();
+    forget.hidden = key === '';
+    state.textContent = key === '' ? '' : `Using the key that begins with ${key.slice(0, 9)}.`;
+  };
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const key = input.value.trim();
+    if (key === '' && currentKey() === '') {
+      state.textContent = 'Enter an API key first.';
+      input.focus();
+      return;
+    }
+    if (key !== '') keep(key);
+    input.value = '';
+    show();
+    onKey();
+  });
+  forget.addEventListener('click', () => {
+    keep('');
+    input.value = '';
+    show();
+    input.focus();
+    onKey();
+  });
+  form.hidden = false;
+  show();
+}

@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { ApiDescription, ApiRoute } from '../api-description.ts';
+import { readApiDocument } from './api-document.ts';
+import { renderPage, type Page } from './layout.ts';
+import { renderMarkdown } from './markdown.ts';
+import { referencePage } from './reference-page.ts';
+import { usagePage } from './usage-page.ts';
+
+/** A page of the documentation, or a file that pages load. */
+export interface DocsFile {
+  text: string;
+  contentType: string;
+  /** Headers beside those of the text itself. They replace the gateway's own of the same name. */
+  headers: Readonly<Record<string, string>>;
+}
+
+export interface Docs {
+  /** Finds what is at a path without query. */
+  find(path: string): DocsFile | undefined;
+  /** Finds the route of a path, for Allow and for metrics. */
+  match(path: string): ApiRoute | undefined;
+}
+
+/** Scripts and styles of the gateway's own origin only. A page runs nothing that is written into it. */
+const pagePolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ');
+
+const pageHeaders = {
+  'Cache-Control': 'public, max-age=300',
+  'Content-Security-Policy': pagePolicy,
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Referrer-Policy': 'no-referrer',
+};
+
+/** The address of a file contains a hash of all files, so it never changes. */
+const assetHeaders = {
+  'Cache-Control': 'public, max-age=31536000, immutable',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+};
+
+/** A file of another version of the gateway, as while instances are replaced: this version's own, for now. */
+const otherVersionHeaders = { ...assetHeaders, 'Cache-Control': 'no-cache' };
+
+const contentTypes = {
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.js': 'text/javascript; charset=utf-8',
+};
+
+const allow = ['GET', 'HEAD', 'OPTIONS'];
+const indexRoute: ApiRoute = { pattern: '/', allow };
+const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
+const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|js|svg))$/;
+
+/** Builds the public documentation: its pages from the description and from Markdown, and the files that they load. */
+export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'basePath'>): Docs {
+  const document = readApiDocument(json, basePath);
+  const assets = loadAssets();
+  const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
+  const site = { name: document.title, asset: (file: string) => `/docs/assets/${version}/${file}` };
+  const pages = new Map(
+    [
+      markdownPage('/docs', 'Guide', read('guide.md'), ['guide.js']),
+      referencePage(document),
+      usagePage(basePath),
+      markdownPage('/docs/changelog', 'Changelog', read('../CHANGELOG.md'), []),
+    ].map((page) => [
+      page.path,
+      {
+        route: { pattern: page.path, allow },
+        file: { text: renderPage(page, site), contentType: 'text/html; charset=utf-8', headers: pageHeaders },
+      },
+    ]),
+  );
+
+  return {
+    find(path) {
+      const page = pages.get(path);
+      if (page !== undefined) return page.file;
+      const [, wanted, name = ''] = assetPath.exec(path) ?? [];
+      const asset = assets.get(name);
+      if (asset === undefined) return undefined;
+      return { ...asset, headers: wanted === version ? assetHeaders : otherVersionHeaders };
+    },
+    match(path) {
+      if (path === indexRoute.pattern) return indexRoute;
+      const [, , name = ''] = assetPath.exec(path) ?? [];
+      return assets.has(name) ? assetRoute : pages.get(path)?.route;
+    },
+  };
+}
+
+/** Files of browser/ by their names. */
+function loadAssets(): Map<string, { text: string; contentType: string }> {
+  const names = readdirSync(new URL('browser/', import.meta.url)).toSorted();
+  return new Map(
+    Object.entries(contentTypes).flatMap(([extension, contentType]) =>
+      names
+        .filter((name) => name.endsWith(extension))
+        .map((name) => [name, { contentType, text: read(`browser/${name}`) }] as const),
+    ),
+  );
+}
+
+/** @param markdown begins with the title of the page */
+function markdownPage(path: string, title: string, markdown: string, scripts: string[]): Page {
+  const { body, headings } = renderMarkdown(markdown);
+  return { path, title, contents: headings.filter(({ level }) => level === 2), body, scripts };
+}
+
+function read(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}

@@ -1,0 +1,33 @@
+import { html, type Html } from './html.ts';
+
+/**
+ * Form for the API key. The input has no name and the form no address, so that no browser can send the key as a part of
+ * an address; the browser module keeps it in the tab's session storage.
+ */
+export function keyForm(submitLabel: string): Html {
+  return html`<form class="key" data-key-form hidden>
+      <label for="api-key">API key</label>
+      <div class="row">
+        <input
+          id="api-key"
+          type="password"
+          autocomplete="off"
+          spellcheck="false"
+          autocapitalize="off"
+          placeholder="pets_…"
+          aria-describedby="key-note"
+        />
+        <button type="submit">${submitLabel}</button>
+        <button type="button" class="quiet" data-forget-key hidden>Forget key</button>
+      </div>
+      <p id="key-note" class="note">
+        Stays in this browser tab, and is sent to this server only. Closing the tab forgets it.
+      </p>
+      <p role="status" class="note" data-key-state></p>
+    </form>
+    <noscript
+      ><p class="note">
+        Requests can be tried out here with JavaScript only. Everything else on this page works without.
+      </p></noscript
+    >`;
+}

@@ -1,0 +1,76 @@
+import { html, type Html } from './html.ts';
+
+/** A page of the documentation. */
+export interface Page {
+  /** Path of the page, such as /docs. */
+  path: string;
+  title: string;
+  /** Headings for the table of contents. */
+  contents: readonly { id: string; text: string }[];
+  body: Html;
+  /** Names of browser modules. */
+  scripts: readonly string[];
+}
+
+interface Site {
+  /** Name of the API. */
+  name: string;
+  /** Address of a file under assets/. */
+  asset: (file: string) => string;
+}
+
+const pages = [
+  { path: '/docs', label: 'Guide' },
+  { path: '/docs/reference', label: 'Reference' },
+  { path: '/docs/usage', label: 'Your usage' },
+  { path: '/docs/changelog', label: 'Changelog' },
+];
+
+/** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
+export function renderPage(page: Page, { name, asset }: Site): string {
+  const links = pages.map(
+    ({ path, label }) =>
+      html`<li>
+        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${label}</a>
+      </li>`,
+  );
+  const scripts = page.scripts.map((file) => html`<script type="module" src="${asset(file)}"></script> `);
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <title>${page.title} – ${name}</title>
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${asset('docs.css')}" />
+        ${scripts}
+      </head>
+      <body>
+        <a class="skip" href="#main">Skip to the content</a>
+        <header>
+          <p class="name"><a href="/docs">${name}</a></p>
+          <nav aria-label="Documentation">
+            <ul>
+              ${links}
+              <li><a href="/openapi.json">OpenAPI</a></li>
+            </ul>
+          </nav>
+        </header>
+        <div class="columns">
+          ${tableOfContents(page)}
+          <main id="main" tabindex="-1">${page.body}</main>
+        </div>
+      </body>
+    </html> `.text;
+}
+
+function tableOfContents({ contents }: Page): Html | undefined {
+  if (contents.length === 0) return undefined;
+  const links = contents.map(({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`);
+  return html`<nav class="contents" aria-label="On this page">
+    <ul>
+      ${links}
+    </ul>
+  </nav>`;
+}

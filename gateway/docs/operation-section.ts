@@ -1,0 +1,169 @@
+import type { Operation, Parameter } from './api-document.ts';
+import { html, type Html } from './html.ts';
+import { codeBlock, renderMarkdown } from './markdown.ts';
+import { createSamples, exampleBody, exampleOf } from './samples.ts';
+import { describeType, descriptionOf } from './schema-table.ts';
+
+/** Section of the reference about one operation. */
+export function operationSection(operation: Operation): Html {
+  const { operationId, summary, method, path, description, deprecated } = operation;
+  return html`<section class="operation" aria-labelledby="${operationId}">
+    <h2 id="${operationId}"><a class="anchor" href="#${operationId}">${summary}</a></h2>
+    <p class="endpoint">
+      <span class="method">${method}</span> <code>${path}</code>${
+        deprecated ? html` <strong class="deprecated">deprecated</strong>` : undefined
+      }
+    </p>
+    <div class="halves">
+      <div>
+        ${renderMarkdown(description).body} ${parameters(operation)} ${requestBody(operation)}
+        ${responses(operation)}
+      </div>
+      <div>${samples(operation)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
+    </div>
+  </section> `;
+}
+
+function parameters({ parameters, summary }: Operation): Html | undefined {
+  if (parameters.length === 0) return undefined;
+  const rows = parameters.map(
+    (parameter) =>
+      html`<tr>
+        <th scope="row">
+          <code>${parameter.name}</code>
+          <small>${parameter.in}${parameter.required ? ', required' : ''}</small>
+        </th>
+        <td>${describeType(parameter.schema)}</td>
+        <td>${descriptionOf(parameter)}</td>
+      </tr>`,
+  );
+  return html`<h3>Parameters</h3>
+    <div class="scroll" tabindex="0" role="group" aria-label="Parameters: ${summary}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">name</th>
+            <th scope="col">type</th>
+            <th scope="col">description</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+function requestBody({ requestBody }: Operation): Html | undefined {
+  const schema = requestBody?.['application/json']?.schema;
+  return schema === undefined
+    ? undefined
+    : html`<h3>Body</h3>
+        <p>JSON: ${describeType(schema)}</p>`;
+}
+
+function responses({ responses, summary }: Operation): Html {
+  const rows = responses.map(({ status, response }) => {
+    const schema = response.content['application/json']?.schema;
+    return html`<tr>
+      <th scope="row">${status}</th>
+      <td>
+        ${renderMarkdown(response.description).body}${
+          schema === undefined ? undefined : html`<p>Body: ${describeType(schema)}</p>`
+        }
+      </td>
+    </tr>`;
+  });
+  const succeeds = responses.map(({ status }) => status).filter((status) => status.startsWith('2'));
+  return html`<h3>Responses</h3>
+    <details>
+      <summary>${succeeds.join(', ')} and ${responses.length - succeeds.length} others</summary>
+      <div class="scroll" tabindex="0" role="group" aria-label="Responses: ${summary}">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">status</th>
+              <th scope="col">meaning</th>
+            </tr>
+          </thead>
+          <tbody>
+            ${rows}
+          </tbody>
+        </table>
+      </div>
+    </details>`;
+}
+
+/** One after another without scripts; tabs with them. */
+function samples(operation: Operation): Html {
+  const panels = createSamples(operation).map(
+    ({ language, code }) =>
+      html`<div data-panel="${language}">
+        <h4>${language}</h4>
+        ${codeBlock(code)}
+      </div>`,
+  );
+  return html`<h3>Request</h3>
+    <div data-tabs="${operation.summary}">${panels}</div>`;
+}
+
+function exampleResponse({ responses }: Operation): Html | undefined {
+  for (const { status, response } of responses) {
+    const { example } = response.content['application/json'] ?? {};
+    if (example === undefined || !status.startsWith('2')) continue;
+    return html`<h3>Response ${status}</h3>
+      ${codeBlock(JSON.stringify(example, null, 2))}`;
+  }
+  return undefined;
+}
+
+function tryIt(operation: Operation): Html {
+  const { operationId, method, path, summary } = operation;
+  const body = exampleBody(operation);
+  return html`<details class="try" data-try-section hidden>
+    <summary>Try it</summary>
+    <form data-try data-method="${method}" data-path="${path}" aria-label="Try it: ${summary}">
+      ${operation.parameters.map((parameter) => parameterField(operationId, parameter))}
+      ${
+        body === undefined
+          ? undefined
+          : html`<label for="${operationId}-body">Body (JSON)</label
+              ><textarea id="${operationId}-body" data-body rows="6" spellcheck="false">${body}</textarea>`
+      }
+      <div class="row"><button type="submit">Send ${method} ${path}</button></div>
+      <p class="note">
+        A real request with your key: it counts against your
+        limits${method === 'GET' ? '' : ', and changes data'}.
+      </p>
+    </form>
+    <p role="status" data-status></p>
+    <div data-result></div>
+  </details>`;
+}
+
+function parameterField(operationId: string, parameter: Parameter): Html {
+  const { name, required, schema, choices } = parameter;
+  const id = `${operationId}-${name}`;
+  const place = html`id="${id}" data-in="${parameter.in}" data-name="${name}"`;
+  const label = html`<label for="${id}"
+    >${name} <small>${parameter.in}${required ? ', required' : ''}</small></label
+  >`;
+  // A header is of interest only if it has a value on purpose: an idempotency key that repeats would fail.
+  const value = required ? (exampleOf(parameter) ?? '') : '';
+  const placeholder = exampleOf(parameter) ?? schema.default ?? '';
+  if (choices === undefined) {
+    return html`${label}<input
+        ${place}
+        value="${value}"
+        placeholder="${placeholder}"
+        spellcheck="false"
+        autocomplete="off"
+        ${required ? html` required` : undefined}
+      />`;
+  }
+  const options = choices.map((choice) => html`<option>${choice}</option>`);
+  return html`${label}<select ${place}>
+      <option value="">any</option>
+      ${options}
+    </select>`;
+}

@@ -1,0 +1,34 @@
+import type { ApiDocument } from './api-document.ts';
+import { html } from './html.ts';
+import { keyForm } from './key-form.ts';
+import type { Page } from './layout.ts';
+import { renderMarkdown } from './markdown.ts';
+import { operationSection } from './operation-section.ts';
+import { schemaTable } from './schema-table.ts';
+
+/** Page about every operation and schema of the description. */
+export function referencePage({ title, version, description, operations, schemas }: ApiDocument): Page {
+  const body = html`<h1>${title} ${version}</h1>
+    <p>
+      Made from the <a href="/openapi.json">OpenAPI description</a>. Every path also supports
+      <code>HEAD</code> where it supports <code>GET</code>, and <code>OPTIONS</code>.
+    </p>
+    <details class="about">
+      <summary>Keys, limits and errors in short</summary>
+      ${renderMarkdown(description).body}
+    </details>
+    ${keyForm('Use this key')} ${operations.map(operationSection)}
+    <h2 id="schemas"><a class="anchor" href="#schemas">Schemas</a></h2>
+    ${schemas.map(
+      ({ name, schema }) =>
+        html`<section aria-labelledby="schema-${name}">
+          <h3 id="schema-${name}"><a class="anchor" href="#schema-${name}">${name}</a></h3>
+          ${schemaTable({ name, schema })}
+        </section>`,
+    )}`;
+  const contents = [
+    ...operations.map(({ operationId, summary }) => ({ id: operationId, text: summary })),
+    { id: 'schemas', text: 'Schemas' },
+  ];
+  return { path: '/docs/reference', title: 'Reference', contents, body, scripts: ['reference.js'] };
+}

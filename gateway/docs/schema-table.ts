@@ -1,0 +1,72 @@
+import type { Schema } from './api-document.ts';
+import { html, type Html } from './html.ts';
+import { renderMarkdown } from './markdown.ts';
+
+/** Table of the properties of an object; for any other schema, its type. */
+export function schemaTable({ name, schema }: { name: string; schema: Schema }): Html {
+  if (schema.properties === undefined)
+    return html`<p>${describeType(schema)}</p>
+      ${descriptionOf(schema)}`;
+  const required = new Set(schema.required);
+  const rows = Object.entries(schema.properties).map(
+    ([property, value]) =>
+      html`<tr>
+        <th scope="row">
+          <code>${property}</code>${required.has(property) ? undefined : html` <small>optional</small>`}
+        </th>
+        <td>${describeType(value)}</td>
+        <td>${descriptionOf(value)}</td>
+      </tr>`,
+  );
+  return html`${descriptionOf(schema)}
+    <div class="scroll" tabindex="0" role="group" aria-label="Fields of ${name}">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">field</th>
+            <th scope="col">type</th>
+            <th scope="col">description</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${rows}
+        </tbody>
+      </table>
+    </div>`;
+}
+
+/** Type of a value with its limits, in words; the name of a schema is a link. */
+export function describeType(schema: Schema): Html {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.split('/').at(-1) ?? '';
+    return html`<a href="#schema-${name}">${name}</a>`;
+  }
+  if (schema.items !== undefined) return html`array of ${describeType(schema.items)}${limitsOf(schema)}`;
+  if (schema.enum !== undefined)
+    return html`one of ${schema.enum.map((value) => html`<code>${value}</code> `)}`;
+  const types = [schema.type ?? 'any'].flat().join(' or ');
+  return html`${types}${schema.format === undefined ? undefined : ` (${schema.format})`}${limitsOf(schema)}`;
+}
+
+export function descriptionOf({ description }: { description?: string | undefined }): Html | undefined {
+  return description === undefined ? undefined : renderMarkdown(description).body;
+}
+
+function limitsOf(schema: Schema): string {
+  const { minimum, maximum, minLength, maxLength, maxItems, default: byDefault, format } = schema;
+  return [
+    // The range of an int64 says nothing more than its format, and numbers that large are not exact here.
+    ...(format === 'int64' ? [] : [range(minimum, maximum, '')]),
+    range(minLength, maxLength, ' characters'),
+    ...(maxItems === undefined ? [] : [`at most ${maxItems}`]),
+    ...(byDefault === undefined ? [] : [`default ${byDefault}`]),
+  ]
+    .filter((text) => text !== '')
+    .map((text) => `, ${text}`)
+    .join('');
+}
+
+function range(least: number | undefined, most: number | undefined, unit: string): string {
+  if (least === undefined) return most === undefined ? '' : `at most ${most}${unit}`;
+  return most === undefined ? `at least ${least}${unit}` : `${least} to ${most}${unit}`;
+}

@@ -1,0 +1,52 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { Docs } from '../docs/docs.ts';
+import { createEncodeText } from '../http/encoded-text.ts';
+import { sendJson } from '../http/send-response.ts';
+import { assertWellFormed } from './reject-request.ts';
+import { sendEncodedText } from './send-encoded-text.ts';
+
+/** More than there are pages and files. */
+const maxEncodedTexts = 64;
+
+/**
+ * Responds to GET under /docs, and to GET / with a redirect for browsers and an index for programs. Needs no key and
+ * costs no quota: everything is in memory, and compressed once.
+ * @param basePath base path of the API, for the index
+ */
+export function serveDocs(docs: Docs, basePath: string): RequestHandler {
+  const encodeText = createEncodeText(maxEncodedTexts);
+  const index = JSON.stringify({ documentation: '/docs', description: '/openapi.json', api: basePath });
+
+  return function serveDocs(req, res, next) {
+    const { path, method } = req;
+    // Nearly all requests are for the API.
+    if (path.startsWith(basePath) || (method !== 'GET' && method !== 'HEAD')) return next();
+    return path === '/' ? sendIndex(req, res) : (sendFile(req, res) ?? next());
+  };
+
+  function sendFile(req: Request, res: Response): Promise<void> | undefined {
+    const file = docs.find(req.path);
+    if (file === undefined) return undefined;
+    begin(req, res);
+    const { headers } = res.locals;
+    headers.setAll(file.headers);
+    return sendEncodedText(req, res, headers, { ...file, encodeText });
+  }
+
+  function sendIndex(req: Request, res: Response): void {
+    begin(req, res);
+    const { headers } = res.locals;
+    headers.set('Cache-Control', 'public, max-age=300');
+    headers.set('Vary', 'Accept');
+    // JSON is first: a program that accepts anything gets it.
+    if (req.accepts(['json', 'html']) !== 'html') return sendJson(res, 200, headers, index);
+    headers.set('Location', '/docs');
+    headers.set('Content-Length', '0');
+    res.writeHead(302, headers.toRaw()).end();
+  }
+}
+
+function begin(req: Request, res: Response): void {
+  assertWellFormed(req);
+  res.locals.decision = 'free';
+}

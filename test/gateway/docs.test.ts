@@ -1,0 +1,137 @@
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { request } from 'undici';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send, sendRaw } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+
+const html = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
+
+describe('the public documentation', () => {
+  let kit: GatewayKit;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+  });
+
+  afterAll(async () => {
+    await kit[Symbol.asyncDispose]();
+  });
+
+  const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+    send(kit.gateway.url + path, { method, headers });
+
+  test.each(['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'])(
+    '%s needs no key and is protected by its own policy',
+    async (path) => {
+      const response = await get(path);
+      expect(response.status).toBe(200);
+      expect(response.header('Content-Type')).toBe('text/html; charset=utf-8');
+      expect(response.header('Cache-Control')).toBe('public, max-age=300');
+      expect(response.header('X-Content-Type-Options')).toBe('nosniff');
+      expect(response.header('Referrer-Policy')).toBe('no-referrer');
+      expect(response.header('X-RateLimit-Limit')).toBeUndefined();
+      const policy = response.header('Content-Security-Policy')?.split('; ') ?? [];
+      expect(policy).toEqual(
+        expect.arrayContaining(["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"]),
+      );
+      expect(policy.join()).not.toMatch(/unsafe|https?:|\*/);
+    },
+  );
+
+  test('a page is compressed, and not sent again to a client that has it', async () => {
+    const plain = await get('/docs');
+    const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
+    for (const [encoding, decode] of Object.entries(decoders)) {
+      const { headers, body } = await request(`${kit.gateway.url}/docs`, {
+        headers: { 'accept-encoding': encoding },
+      });
+      expect(headers).toMatchObject({ 'content-encoding': encoding, vary: 'Accept-Encoding' });
+      const bytes = Buffer.from(await body.arrayBuffer());
+      expect(bytes.length).toBeLessThan(12_000);
+      expect(decode(bytes).toString()).toBe(plain.text);
+      const again = await get('/docs', {
+        'accept-encoding': encoding,
+        'if-none-match': String(headers['etag']),
+      });
+      expect(again).toMatchObject({ status: 304, text: '' });
+    }
+  });
+
+  test('HEAD, OPTIONS and other methods are as everywhere', async () => {
+    const head = await get('/docs', {}, 'HEAD');
+    expect(head).toMatchObject({ status: 200, text: '' });
+    expect(head.header('Content-Length')).toBe((await get('/docs')).header('Content-Length'));
+    for (const path of ['/', '/docs', '/docs/assets/x/docs.css']) {
+      const options = await get(path, {}, 'OPTIONS');
+      expect(options.status).toBe(204);
+      expect(options.header('Allow')).toBe('GET, HEAD, OPTIONS');
+      const post = await get(path, {}, 'POST');
+      expect(post.status).toBe(405);
+      expect(post.json).toMatchObject({ code: 'method_not_allowed' });
+    }
+  });
+
+  test('/ leads a browser to the documentation, and names it to programs', async () => {
+    const browser = await get('/', { accept: html });
+    expect(browser).toMatchObject({ status: 302, text: '' });
+    expect(browser.header('Location')).toBe('/docs');
+    for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }, { accept: 'image/png' }]) {
+      const program = await get('/', headers);
+      expect(program.status).toBe(200);
+      expect(program.json).toEqual({ documentation: '/docs', description: '/openapi.json', api: '/v1' });
+      // One address, two responses: a cache must not mix them up.
+      expect([program.header('Vary'), browser.header('Vary')]).toEqual(['Accept', 'Accept']);
+    }
+  });
+
+  test('a request that is no valid HTTP gets neither a page nor the index', async () => {
+    for (const target of ['v1/pets', '/docs#x']) {
+      expect(
+        await sendRaw(kit.gateway.port, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      ).toMatch(/^HTTP\/1\.1 400 /);
+    }
+    expect(await sendRaw(kit.gateway.port, 'GET /docs HTTP/1.1\r\nConnection: close\r\n\r\n')).toMatch(
+      /^HTTP\/1\.1 400 /,
+    );
+  });
+
+  test('pages cost neither the quota of a key nor the limit of the address', async () => {
+    const { key } = await kit.issue({ plan: 'free' });
+    const usedOf = async () =>
+      (await send(`${kit.gateway.url}/v1/usage`, { key })).json as { minute: { used: number } };
+    const limitOf = async () => (await get('/v1/pets', {}, 'OPTIONS')).header('X-RateLimit-Remaining');
+    const before = await limitOf();
+    for (let index = 0; index < 5; index += 1) await send(`${kit.gateway.url}/docs`, { key });
+    expect((await usedOf()).minute.used).toBe(0);
+    expect(await limitOf()).toBe(before);
+  });
+
+  describe('errors lead to their code', () => {
+    test.each([
+      ['missing_api_key', () => get('/v1/pets')],
+      ['malformed_api_key', () => get('/v1/pets', { authorization: 'Bearer x' })],
+      ['not_found', () => get('/nothing')],
+      ['method_not_allowed', () => get('/docs', {}, 'POST')],
+    ])('%s', async (code, respond) => {
+      const response = await respond();
+      expect(response.json).toMatchObject({ code });
+      expect(response.header('Link')).toBe(`</docs#${code}>; rel="help"`);
+    });
+
+    test('bad_request, of the HTTP parser', async () => {
+      expect(await sendRaw(kit.gateway.port, 'nonsense\r\n\r\n')).toContain(
+        '\r\nLink: </docs#bad_request>; rel="help"\r\n',
+      );
+    });
+
+    test('rate_limit_exceeded, and no success', async () => {
+      const { key } = await kit.issue({ plan: 'enterprise', minute: 1, day: 10 });
+      const allowed = await send(`${kit.gateway.url}/v1/pets`, { key });
+      expect(allowed.status).toBe(200);
+      expect(allowed.header('Link') ?? '').not.toContain('help');
+      const refused = await send(`${kit.gateway.url}/v1/pets`, { key });
+      expect(refused.status).toBe(429);
+      expect(refused.header('Link')).toBe('</docs#rate_limit_exceeded>; rel="help"');
+    });
+  });
+});

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/api-description.ts';
+import { loadDocs } from '../../../../gateway/docs/docs.ts';
+import { errorCodes as gatewayCodes } from '../../../../gateway/errors.ts';
+import { errorCodes as petsCodes } from '../../../../pets-service/errors.ts';
+
+const api = loadApiDescription();
+const docs = loadDocs(api);
+const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'];
+const textAt = (path: string) => docs.find(path)?.text ?? '';
+const idsOf = (html: string) => Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id = '']) => id);
+const addressesOf = (html: string) =>
+  Array.from(html.matchAll(/ (?:href|src)="([^"]+)"/g), ([, address = '']) => address);
+
+test('the guide has an anchor for every error code, and for no other', () => {
+  const [, errors = ''] = textAt('/docs').split(' id="errors"');
+  expect(
+    idsOf(errors)
+      .filter((id) => id !== 'main')
+      .toSorted(),
+  ).toEqual([...new Set([...gatewayCodes, ...petsCodes])].toSorted());
+});
+
+test('the status in the heading of a code is that of the description', () => {
+  const table = readFileSync(new URL('../../../../gateway/API.md', import.meta.url), 'utf8');
+  const documented = Array.from(
+    table.matchAll(/^\| `(\w+)` +\| (\d{3})/gm),
+    ([, code, status]) => `${code} ${status}`,
+  );
+  const headings = Array.from(
+    textAt('/docs').matchAll(/<code>(\w+)<\/code> \((\d{3})\)/g),
+    ([, code, status]) => `${code} ${status}`,
+  );
+  expect(headings.toSorted()).toEqual(documented.toSorted());
+});
+
+test('the reference has every operation and schema of the description', () => {
+  const { paths, components } = JSON.parse(api.json) as {
+    paths: Record<string, Record<string, { operationId: string }>>;
+    components: { schemas: object };
+  };
+  const operations = Object.values(paths)
+    .flatMap((path) => Object.entries(path))
+    .flatMap(([method, { operationId }]) => (method === 'options' ? [] : [operationId]));
+  const schemas = Object.keys(components.schemas).map((name) => `schema-${name}`);
+  expect(idsOf(textAt('/docs/reference'))).toEqual(expect.arrayContaining([...operations, ...schemas]));
+});
+
+test.each(paths)('%s has each id once, and its links lead to pages and anchors that exist', (path) => {
+  const html = textAt(path);
+  expect(html).toMatch(/^<!doctype html>\n/);
+  expect(new Set(idsOf(html)).size).toBe(idsOf(html).length);
+  const broken = addressesOf(html).filter((address) => {
+    const [target = '', anchor] = address.split('#');
+    if (target === '/openapi.json') return false;
+    const file = docs.find(target === '' ? path : target);
+    return file === undefined || (anchor !== undefined && !idsOf(file.text).includes(anchor));
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(paths)('%s contains no script, style or handler that its policy would forbid', (path) => {
+  expect(textAt(path)).not.toMatch(
+    /<script(?![^>]* src=)|<style| style="| on[a-z]+="|https?:\/\/(?!localhost)/,
+  );
+});
+
+test('every import of a browser module leads to a module that is served', () => {
+  const [script = ''] = addressesOf(textAt('/docs/reference')).filter((address) => address.endsWith('.js'));
+  const imported = new Set([script]);
+  for (const address of imported) {
+    for (const [, name = ''] of textAt(address).matchAll(/from '\.\/([^']+)'/g)) {
+      imported.add(address.replace(/[^/]+$/, name));
+    }
+  }
+  expect(imported.size).toBeGreaterThan(5);
+  expect([...imported].filter((address) => docs.find(address) === undefined)).toEqual([]);
+});
+
+test('a file never changes at its address, and one of another version is not cached for good', () => {
+  const [style = ''] = addressesOf(textAt('/docs')).filter((address) => address.endsWith('.css'));
+  expect(docs.find(style)?.headers['Cache-Control']).toBe('public, max-age=31536000, immutable');
+  const [, , , version = ''] = style.split('/');
+  const other = docs.find(style.replace(version, 'AAAAAAAAAAAAAAAA'));
+  expect(other?.text).toBe(docs.find(style)?.text);
+  expect(other?.headers['Cache-Control']).toBe('no-cache');
+});
+
+test.each([
+  '/docs/',
+  '/Docs',
+  '/docs/guide.md',
+  '/docs/assets/x/tsconfig.json',
+  '/docs/assets/x/nothing.js',
+  '/docs/assets/x/../docs.css',
+  '/docs/assets//docs.css',
+])('%s is neither a page nor a route', (path) => {
+  expect(docs.find(path)).toBeUndefined();
+  expect(docs.match(path)).toBeUndefined();
+});
+
+test('the image contains the Markdown of the pages', () => {
+  const ignored = readFileSync(new URL('../../../../.dockerignore', import.meta.url), 'utf8').split('\n');
+  expect(ignored.indexOf('!gateway/docs/guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/CHANGELOG.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+});
