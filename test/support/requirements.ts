@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
+import { oldNode } from './old-node.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -45,6 +46,7 @@ export const requirements: readonly Requirement[] = [
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
+  requirement('old-node', oldNode !== undefined, 'a Node older than 24 on the PATH'),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];
