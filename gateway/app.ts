@@ -29,7 +29,11 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
-import { addressLimitHeaders, connectionLimitHeaders, type RateLimitHeaders } from './quota/rate-limit-headers.ts';
+import {
+  addressLimitHeaders,
+  connectionLimitHeaders,
+  type RateLimitHeaders,
+} from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';

@@ -48,7 +48,11 @@ export function addressLimitHeaders(window: WindowState, nowMs: number): RateLim
  * Headers of a 429 for too many connections of an address: whatever its limit of requests leaves, none is allowed now.
  * @param retryMs time after which a retry can succeed
  */
-export function connectionLimitHeaders(window: WindowState, retryMs: number, nowMs: number): RateLimitHeaders {
+export function connectionLimitHeaders(
+  window: WindowState,
+  retryMs: number,
+  nowMs: number,
+): RateLimitHeaders {
   const shown = window.remaining === 0 ? window : { ...window, remaining: 0, resetMs: retryMs };
   return addressLimitHeaders(shown, nowMs);
 }
