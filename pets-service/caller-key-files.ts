@@ -11,7 +11,7 @@ export interface CallerKeyFile {
 const wellFormedName = /^[a-z\d][a-z\d._-]{0,62}$/;
 
 /** `none` is the label of requests without a valid token. */
-const reserved: readonly string[] = [...gatewayIssuers, 'none'];
+const reserved: ReadonlySet<string> = new Set([...gatewayIssuers, 'none']);
 
 /** The setting PETS_SERVICE_CALLER_KEYS: `name:file`, separated by commas. A name with two keys is being rotated. */
 export const callerKeyFiles = text
@@ -29,7 +29,7 @@ export const callerKeyFiles = text
 
 function findIssue(name: string, path: string): string | undefined {
   if (name === '' || path === '') return 'an entry is a name and a file, such as billing:/keys/billing.pem';
-  if (reserved.includes(name)) return `the name ${name} is reserved`;
+  if (reserved.has(name)) return `the name ${name} is reserved`;
   if (wellFormedName.test(name)) return undefined;
   return 'a name has 1 to 63 lower-case letters, digits, dots, hyphens and underscores';
 }

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { whenNpmEnds } from './launcher.ts';
 
 /*
  * `npm start`: runs both services on this machine, with demo data and a key to try them. Each is a process of its own, as
@@ -88,6 +89,8 @@ async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Pro
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => void stopAll(0, signal));
+
+whenNpmEnds(() => void stopAll(1));
 
 const [pets, gateway] = await Promise.all([
   launch('pets-service', 'pets-service/server.ts'),

@@ -46,11 +46,12 @@ const logFlushTimeoutMs = 1000;
 export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {
   const cleanup = new AsyncDisposableStack();
   const forced = new AbortController();
+  const hadParent = process.send !== undefined;
   let reason: string | undefined;
   let stopped: Promise<void> | undefined;
   try {
     const config = program.loadConfig(process.env);
-    process.send?.({ type: 'configured' });
+    tellParent({ type: 'configured' });
     const logging = program.createLog(config);
     const { log, flush } = logging;
     const shutdown = (): Shutdown => {
@@ -74,8 +75,10 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     };
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onStop);
     process.on('disconnect', () => onStop('disconnect'));
+    // The parent may have ended before anybody listened.
+    if (hadParent && !process.connected) onStop('disconnect');
     const ready = await starting;
-    process.send?.({ type: 'ready', ...ready });
+    tellParent({ type: 'ready', ...ready });
   } catch (error) {
     // A stop during the start ends the process itself.
     await stopped;
@@ -87,4 +90,9 @@ export async function runService<Config extends ShutdownConfig>(program: Program
     }
     process.exit(1);
   }
+}
+
+/** Does nothing if there is no parent any more: sending would raise an error that ends the process with stores left open. */
+function tellParent(message: Record<string, unknown>): void {
+  if (process.connected) process.send?.(message, undefined, undefined, () => {});
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
+import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { runProgram } from '../support/kits/service.ts';
@@ -18,6 +19,8 @@ const run = promisify(execFile);
 
 interface Started {
   env: Record<string, string>;
+  /** Process id of npm. */
+  pid: number;
   output(): string;
   /** Runs the printed curl command in a shell. Resolves with status line, headers and body. */
   runPrintedCommand(): Promise<string>;
@@ -84,6 +87,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   await expect.poll(() => output, { timeout: 25_000, interval: 50 }).toContain('Ctrl-C stops everything.');
   return {
     env,
+    pid: child.pid ?? 0,
     output: () => output,
     async runPrintedCommand() {
       const command = /^ {2}(curl .+)$/m.exec(output)?.[1] ?? 'false';
@@ -234,6 +238,45 @@ describe('npm start', { tags: ['curl'] }, () => {
     },
   );
 
+  test.each([
+    ['npm', ({ pid }: Started) => pid],
+    ['its script', ({ env }: Started) => pidsOf(env['DATA_DIR'] ?? '', '^[^ ]*node .*start-all.ts')[0] ?? 0],
+  ])(
+    'killed with SIGKILL leaves no process behind: %s',
+    { tags: ['linux'], timeout: 60_000 },
+    async (_name, pidOf) => {
+      await using directory = await temporaryDirectory();
+      const started = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
+      const { port } = new URL(await readFile(join(directory.path, 'redis.url'), 'utf8'));
+      expect(servicePids(directory.path)).toHaveLength(2);
+      expect(await canConnect(Number(port))).toBe(true);
+      process.kill(pidOf(started), 'SIGKILL');
+      await expect.poll(() => pidsOf(directory.path, '.'), { timeout: 20_000 }).toEqual([]);
+      expect(await canConnect(Number(port))).toBe(false);
+    },
+  );
+
+  test(
+    'killed while the services begin leaves no process behind, and they end in order',
+    { tags: ['linux'], timeout: 60_000 },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const { HOME = '', PATH = '' } = process.env;
+      const env = { HOME, PATH, DATA_DIR: directory.path, ...(await portSettings()) };
+      const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
+      let output = '';
+      for (const stream of [child.stdout, child.stderr]) {
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+        });
+      }
+      await expect.poll(() => servicePids(directory.path), { interval: 10 }).toHaveLength(2);
+      child.kill('SIGKILL');
+      await expect.poll(() => pidsOf(directory.path, '.'), { timeout: 40_000 }).toEqual([]);
+      expect(output).not.toMatch(/EPIPE|ERR_IPC/);
+    },
+  );
+
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
     'a %s that is in use is reported, and no process is left running',
     async (setting) => {
@@ -299,10 +342,13 @@ function curlLine(started: Started): string | undefined {
 }
 
 /** Process ids of the services that have this DATA_DIR in their environment. */
-function servicePids(dataDirectory: string): number[] {
+const servicePids = (dataDirectory: string) => pidsOf(dataDirectory, 'server.ts');
+
+/** @param pattern in the command lines of the processes */
+function pidsOf(dataDirectory: string, pattern: string): number[] {
   const script = `for d in /proc/[0-9]*; do
     if tr '\\0' '\\n' < $d/environ 2>/dev/null | grep -qx "DATA_DIR=${dataDirectory}"; then
-      tr '\\0' ' ' < $d/cmdline | grep -q 'server.ts' && basename $d
+      tr '\\0' ' ' < $d/cmdline | grep -q '${pattern}' && basename $d
     fi
   done`;
   const { stdout } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });

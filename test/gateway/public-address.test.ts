@@ -70,7 +70,7 @@ describe('without PUBLIC_URL', () => {
       `GET ${path} HTTP/1.1\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n${lines}\r\n`,
     );
 
-  test.each(['a,b', "a';x", '-evil', `${'a'.repeat(300)}`])(
+  test.each(['a,b', "a';x", '-evil', 'a'.repeat(300)])(
     'addresses stay relative for the Host %s, which is valid HTTP and no name',
     async (host) => {
       const { status, headers } = parseRaw(await get('/v1/pets', `Host: ${host}\r\n`));

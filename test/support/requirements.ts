@@ -4,6 +4,7 @@ import { chromiumPath } from './kits/browser.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { hasPgBouncer } from './stores/pgbouncer.ts';
+import { oldNode } from './old-node.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -51,6 +52,7 @@ export const requirements: readonly Requirement[] = [
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
   requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
   requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),
+  requirement('old-node', oldNode !== undefined, 'a Node older than 24 on the PATH'),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   addressLimitHeaders,
+  connectionLimitHeaders,
   rateLimitHeaders,
   retryAfter,
 } from '../../../../gateway/quota/rate-limit-headers.ts';
@@ -17,6 +18,18 @@ test('an allowed request shows the minute in X-RateLimit and both windows in Rat
     'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
     RateLimit: '"minute";r=59;t=60, "day";r=999;t=40211',
   });
+});
+
+test('too many connections show that nothing is left until the retry, or until the limit of the address resets', () => {
+  expect(connectionLimitHeaders(minute, 1000, nowMs)).toEqual({
+    'X-RateLimit-Limit': '60',
+    'X-RateLimit-Remaining': '0',
+    'X-RateLimit-Reset': '1795176001',
+    'RateLimit-Policy': '"ip";q=60;w=60',
+    RateLimit: '"ip";r=0;t=1',
+  });
+  const usedUp = { ...minute, remaining: 0 };
+  expect(connectionLimitHeaders(usedUp, 1000, nowMs)).toEqual(addressLimitHeaders(usedUp, nowMs));
 });
 
 describe('X-RateLimit shows', () => {

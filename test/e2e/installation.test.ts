@@ -1,0 +1,68 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { oldNode } from '../support/old-node.ts';
+
+const startArguments = ['--require', './gateway/demo/check-installation.cjs', 'gateway/demo/start-all.ts'];
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The sources, without packages and without the generated database client, as after a clone. */
+let directory: TemporaryDirectory;
+
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+  for (const entry of ['package.json', 'gateway']) {
+    await cp(join(root, entry), join(directory.path, entry), { recursive: true });
+  }
+});
+
+afterAll(() => directory[Symbol.asyncDispose]());
+
+/** Runs the command of the start script with a Node. */
+async function start(node: string): Promise<{ code: unknown; stderr: string }> {
+  const { HOME = '', PATH = '' } = process.env;
+  return new Promise((resolve) => {
+    execFile(node, startArguments, { cwd: directory.path, env: { HOME, PATH } }, (error, _stdout, stderr) => {
+      resolve({ code: error?.code, stderr });
+    });
+  });
+}
+
+describe('npm start on an incomplete installation prints one line', () => {
+  test('without packages', async () => {
+    expect(await start(process.execPath)).toEqual({
+      code: 1,
+      stderr: 'npm start: the dependencies are not installed: run npm ci\n',
+    });
+  });
+
+  test('without the database client, which a script of npm ci generates', async () => {
+    await mkdir(join(directory.path, 'node_modules'), { recursive: true });
+    expect(await start(process.execPath)).toEqual({
+      code: 1,
+      stderr: 'npm start: the database client is not generated: run npm ci without --ignore-scripts\n',
+    });
+  });
+
+  test(
+    "with an older Node, which runs it if the project's own is not installed",
+    { tags: ['old-node'] },
+    async () => {
+      const { code, stderr } = await start(oldNode ?? '');
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^npm start: the project needs Node 24, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 24\n$/,
+      );
+    },
+  );
+});
+
+test('the start script loads the check first', async () => {
+  const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts['start']).toBe(['node', ...startArguments].join(' '));
+});
