@@ -220,7 +220,7 @@ describe('operating a running gateway', () => {
       over: 1,
       before: { minute: 100, day: 1000 },
     });
-    expect(await dryRun(5, 1)).toMatchObject({ overMinute: 1, overDay: 2, over: 2 });
+    expect(await dryRun(1, 1)).toMatchObject({ overMinute: 2, overDay: 2, over: 2 });
     expect(await dryRun(6, 6)).toMatchObject({ over: 0 });
     expect(await kit.redis.hgetall(redisKeys.plan('silver'))).toEqual({ minute: '100', day: '1000' });
   });

@@ -200,6 +200,8 @@ describe('a file of plans', { timeout: 30_000 }, () => {
     await kit.json('plans', 'set', 'used', '--create', '--minute', '10', '--day', '20');
     const { id, key } = await kit.issue({ plan: 'used' });
     await kit.pets(key);
+    // The gateway adds the plan to gw:settings when it publishes what it enforces.
+    await expect.poll(async () => (await kit.run('plans', 'list')).stdout).toMatch(/used .+ 1 of 1/);
     const all = 'free: {minute: 1, day: 2}, pro: {minute: 3, day: 4}, business: {minute: 5, day: 6}';
     await write(`plans: {${all}}`);
     const before = await snapshot(kit.redis);
@@ -208,7 +210,6 @@ describe('a file of plans', { timeout: 30_000 }, () => {
     expect(refused.stderr).toMatch(/^ops: 1 valid key is on used: ops keys list --plan used lists them/);
     expect(await snapshot(kit.redis)).toEqual(before);
 
-    await expect.poll(async () => (await kit.run('plans', 'list')).stdout).toMatch(/used .+ 1 of 1/);
     await kit.redis.del(redisKeys.plan('used'));
     await kit.redis.srem(redisKeys.planNames, 'used');
     expect((await ops('plans', 'apply', file, '--prune', '--yes')).stderr).toContain(

@@ -3,10 +3,12 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { startGateway, type Service } from '../support/kits/service.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -66,22 +68,129 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     await expectServed(gateway, keys);
   });
 
-  test('is restored after Redis has lost everything while a gateway runs', async () => {
+  /** Requests all the time, and every limit that gateways have shown, by status and plan. */
+  function watchLimits(gateways: readonly Service[], keys: Map<string, string>) {
+    const shown = new Set<string>();
+    let requests = 0;
+    let watching = true;
+    const watch = async (gateway: Service) => {
+      while (watching) {
+        for (const [key, limit] of keys) {
+          const { status, header } = await send(`${gateway.url}/v1/pets`, { key });
+          shown.add(`${status}: ${header('X-RateLimit-Limit')}${status === 401 ? '' : ` of ${limit}`}`);
+          requests += 1;
+        }
+      }
+    };
+    const done = Promise.all(gateways.map(watch));
+    return {
+      requests: () => requests,
+      async stop(): Promise<string[]> {
+        watching = false;
+        await done;
+        return [...shown].toSorted();
+      },
+    };
+  }
+
+  /** Plans that are all different from the defaults, and high enough for the test. */
+  async function tune(kit: OpsKit): Promise<Map<string, string>> {
+    const minutes = { free: 61_000, pro: 62_000, business: 63_000, gold: 64_000 };
+    for (const [plan, minute] of Object.entries(minutes)) {
+      await kit.json('plans', 'set', plan, '--create', '--minute', String(minute), '--day', '900000');
+    }
+    await kit.json('plans', 'set', 'anonymous', '--minute', '65000');
+    await kit.json('policy', 'set', '--strikes', '77');
+    const issued = new Map<string, string>();
+    for (const [plan, minute] of Object.entries(minutes)) {
+      issued.set((await kit.issue({ plan })).key, String(minute));
+    }
+    issued.set((await kit.issue({ plan: 'enterprise', minute: 66_000, day: 900_000 })).key, '66000');
+    return issued;
+  }
+
+  /** Only tuned limits: of each key's plan, and of the address while the keys are not imported yet. */
+  const tunedLimits = (keys: Map<string, string>) => [
+    ...Array.from(keys.values(), (limit) => `200: ${limit} of ${limit}`),
+    '401: 65000',
+  ];
+
+  async function expectRestored(kit: OpsKit, url: string): Promise<void> {
+    const ops = (...args: string[]) => runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+    const { stdout, stderr } = await ops('plans', 'list');
+    expect(stdout).not.toContain('ENFORCED');
+    expect(stderr).toBe('');
+    expect(JSON.parse((await ops('policy', 'show', '--json')).stdout)).toMatchObject({ strikes: 77 });
+    await using second = await startGateway({ REDIS_URL: url, PETS_SERVICE_URL: kit.upstream.url });
+    expect((await send(`${second.url}/v1/pets`)).header('X-RateLimit-Limit')).toBe('65000');
+  }
+
+  test('is restored after Redis has lost everything, while gateways run whose limits never differ', async () => {
     const [backup, restore] = documentedCommands();
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
-    const keys = await issueKeys(kit);
-    await run(backup, directory.path, kit.server.url);
-    await kit.redis.flushall();
-    await run(restore, directory.path, kit.server.url);
-    await expectServed(kit.gateway, keys);
-    await using second = await startGateway({
+    await using other = await startGateway({
       REDIS_URL: kit.server.url,
       PETS_SERVICE_URL: kit.upstream.url,
     });
-    await expectServed(second, keys);
-    const { stdout, stderr } = await kit.run('plans', 'list');
-    expect(stdout).not.toContain('ENFORCED');
-    expect(stderr).toBe('');
+    const keys = await tune(kit);
+    for (const gateway of [kit.gateway, other])
+      await expect.poll(() => expectServed(gateway, keys)).toBeUndefined();
+    await run(backup, directory.path, kit.server.url);
+    const watched = watchLimits([kit.gateway, other], keys);
+    await kit.redis.flushall();
+    await expect.poll(watched.requests).toBeGreaterThan(50);
+    await run(restore, directory.path, kit.server.url);
+    await expectServed(kit.gateway, keys);
+    await expectServed(other, keys);
+    // Longer than gateways take to read their settings again.
+    const soFar = watched.requests();
+    await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
+    expect(await watched.stop()).toEqual(tunedLimits(keys));
+    await expectRestored(kit, kit.server.url);
+  });
+
+  test('is restored into another, empty Redis that replaces the first one under running gateways', async () => {
+    const [backup, restore] = documentedCommands();
+    await using kit = await startOpsKit();
+    await using empty = await startRedisServer();
+    await using relay = await startRedisRelay(kit.server.port);
+    await using directory = await temporaryDirectory();
+    await using gateway = await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: kit.upstream.url });
+    const keys = await tune(kit);
+    await expect.poll(() => expectServed(gateway, keys)).toBeUndefined();
+    await run(backup, directory.path, kit.server.url);
+    // While Redis cannot be reached, each of several gateways enforces its share of a limit.
+    await kit.gateway.stop();
+    const announced = async () =>
+      (await kit.redis.zrange(redisKeys.instances, '0', '-1', 'WITHSCORES')).flat();
+    await expect.poll(announced).toHaveLength(2);
+    const [, stoppedAtMs] = await announced();
+    await expect.poll(async () => Number((await announced())[1])).toBeGreaterThan(Number(stoppedAtMs) + 1000);
+    const watched = watchLimits([gateway], keys);
+    relay.switchTo(empty.port);
+    await expect.poll(() => empty.redis.zcard(redisKeys.instances)).toBe(1);
+    await run(restore, directory.path, relay.url);
+    await expectServed(gateway, keys);
+    const soFar = watched.requests();
+    await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
+    expect(await watched.stop()).toEqual(tunedLimits(keys));
+    await expectRestored(kit, empty.url);
+  });
+
+  test('can be made of what running gateways enforce, if there is no file of plans', async () => {
+    const [, restore] = documentedCommands();
+    await using kit = await startOpsKit();
+    await using directory = await temporaryDirectory();
+    const keys = await tune(kit);
+    await expect.poll(() => expectServed(kit.gateway, keys)).toBeUndefined();
+    await run('ops keys export > keys.jsonl', directory.path, kit.server.url);
+    const published = async () => (await kit.run('plans', 'list', '--no-keys', '--json')).stdout;
+    await expect.poll(published).not.toContain('"gateways":0');
+    await kit.redis.flushall();
+    await expect.poll(() => kit.redis.zcard(redisKeys.instances)).toBe(1);
+    await run(`ops plans export plans.yaml 2> warnings\n${restore}`, directory.path, kit.server.url);
+    await expectServed(kit.gateway, keys);
+    await expectRestored(kit, kit.server.url);
   });
 });
