@@ -23,7 +23,7 @@ export interface KeyTrialCounts extends TrialCounts {
 
 /** Counts of all keys that are on the trial of a plan. */
 export interface PlanTrialReport extends TrialCounts {
-  /** Keys on the trial: not those with a trial or with limits of their own instead. */
+  /** Keys on the trial, also revoked ones. Not those with a trial or with limits of their own instead. */
   keys: number;
   /** Keys that sent requests during the trial. */
   activeKeys: number;

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
@@ -286,6 +287,7 @@ describe('limits on trial', () => {
     await kit.redis.hset(redisKeys.plan('half'), { minute: '5' });
     const before = await snapshot(kit.redis);
     const cases: [string[], string][] = [
+      [['plans', 'trial', generateApiKey()], 'this is an API key and not the name of a plan'],
       [
         ['plans', 'trial', 'enterprise', '--minute', '5'],
         'enterprise has no limits of its own: start a trial on each key, with ops keys trial',

@@ -253,8 +253,16 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
   test('are counted in a Redis Cluster, beside the other keys of the API key', async () => {
     const port = await freePort();
     await using node = await startRedisProcess(() => [
-      ...['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf', '--save', ''],
-      ...['--cluster-port', String(port), '--cluster-announce-ip', '127.0.0.1'],
+      '--save',
+      '',
+      '--cluster-enabled',
+      'yes',
+      '--cluster-config-file',
+      'nodes.conf',
+      '--cluster-port',
+      String(port),
+      '--cluster-announce-ip',
+      '127.0.0.1',
     ]);
     await node.redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     await expect.poll(() => node.redis.cluster('INFO')).toContain('cluster_state:ok');
