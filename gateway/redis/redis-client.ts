@@ -17,8 +17,8 @@ const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
 /** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
-export const withPrelude = (name: string) =>
-  `${outcomeTable}${script('clock.lua')}${script('usage.lua')}${script('bans.lua')}${script(name)}`;
+export const scriptPrelude = `${outcomeTable}${['clock.lua', 'usage.lua', 'bans.lua'].map(script).join('')}`;
+export const withPrelude = (name: string) => `${scriptPrelude}${script(name)}`;
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
