@@ -13,14 +13,13 @@ import { scriptClock } from '../support/stores/scripted-clock.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
 /*
- * npm run bench:usage [-- KEYS] measures the record of use: its memory, the first request of a day, and an export. The days
- * are recorded by the functions of usage.lua itself. A million keys take some ten minutes and 5 GB.
+ * npm run bench:usage [-- KEYS] measures the record of use: its memory, the first request of a day, and an export.
  */
 
 const keys = Number(process.argv[2] ?? 1_000_000);
 const exportedKeys = Math.min(keys, 100_000);
 const batchSize = 1000;
-const month = { first: Date.UTC(2026, 9, 1) / dayMs, last: Date.UTC(2026, 9, 31) / dayMs };
+const daysOfOctober = 31;
 
 const keyOf = `
 local function keyHashOf(n)
@@ -37,15 +36,39 @@ for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
 end`;
 
-/** Each key is used on every day, and refused on each fifth one. */
-const addDay = `${scriptPrelude}${keyOf}
-local dayNumber = tonumber(ARGV[3])
+/**
+ * Writes what a month of requests leaves behind (usage-record.test.ts has the same fields): each key is used on every day,
+ * and refused on each fifth one. The last day of the last month is still in its counter.
+ */
+const addMonth = `${scriptPrelude}${keyOf}
+local first, last, isLastMonth = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   local keyTag = '{' .. keyHashOf(n) .. '}'
-  openDay(keyTag, dayNumber, (n * 7919 + dayNumber * 104729) % 1000 + 1, 4000)
-  if (n + dayNumber) % 5 == 0 then
-    addToDay(keyTag, dayNumber, 'r', (n + dayNumber) % 90 + 1, 4000)
+  local fields = { 'id', 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18), 'name', 'Customer number ' .. n }
+  for day = first, last do
+    local served = string.format('%.0f', (n * 7919 + day * 104729) % 1000 + 1)
+    local date = utcDate(day)
+    if isLastMonth and day == last then
+      table.insert(fields, 'open')
+      table.insert(fields, string.sub(date, 7))
+      redis.call('SET', dayCounter(keyTag, date), served, 'EXAT', usageExpiry(keyTag, day, 4000))
+    else
+      table.insert(fields, string.sub(date, 7))
+      table.insert(fields, served)
+    end
+    if (n + day) % 5 == 0 then
+      table.insert(fields, 'r' .. string.sub(date, 7))
+      table.insert(fields, (n + day) % 90 + 1)
+    end
+    if day == first then
+      for _, text in ipairs({ 'plan', 'free', 'p' .. string.sub(date, 7), 'free' }) do
+        table.insert(fields, text)
+      end
+    end
   end
+  local month = usageMonth(keyTag, utcDate(first))
+  redis.call('HSET', month, unpack(fields))
+  redis.call('EXPIREAT', month, usageExpiry(keyTag, last, 4000))
 end`;
 
 /** Runs a script for all keys, a batch at a time. */
@@ -63,8 +86,12 @@ const usedBytes = (redis: RedisClient) => infoNumber(redis, 'memory', /^used_mem
 const scriptMicros = (redis: RedisClient) =>
   infoNumber(redis, 'commandstats', /^cmdstat_evalsha:calls=\d+,usec=(\d+)/m);
 
-async function recordDays(redis: RedisClient, count: number, first: number, last: number): Promise<void> {
-  for (let day = first; day <= last; day += 1) await forAllKeys(redis, addDay, count, day);
+/** @param months number of months, of which the last is October 2026 */
+async function recordMonths(redis: RedisClient, count: number, months: number): Promise<void> {
+  for (let ago = months - 1; ago >= 0; ago -= 1) {
+    const [first, next] = [0, 1].map((later) => Date.UTC(2026, 9 - ago + later, 1) / dayMs);
+    await forAllKeys(redis, addMonth, count, first ?? 0, (next ?? 0) - 1, ago === 0 ? 1 : 0);
+  }
 }
 
 /** Redis' time in the script for one request of each key, in microseconds a request. */
@@ -125,29 +152,19 @@ async function measureMonth() {
   await using _server = server;
   await forAllKeys(redis, addKeys, keys);
   const empty = await usedBytes(redis);
-  await recordDays(redis, keys, month.first, month.first);
-  const oneDay = await usedBytes(redis);
-  await recordDays(redis, keys, month.first + 1, month.last);
-  const full = await usedBytes(redis);
-  const days = month.last - month.first + 1;
+  await recordMonths(redis, keys, 1);
+  const bytes = ((await usedBytes(redis)) - empty) / keys;
   const lua = `${keyOf} local list = {} for n = 0, tonumber(ARGV[1]) - 1 do list[n + 1] = keyHashOf(n) end return list`;
   const keyHashes = (await redis.eval(lua, 0, exportedKeys)) as string[];
   const setClock = scriptClock(redis);
-  await setClock((month.last + 1) * dayMs);
+  const november = Date.UTC(2026, 10, 1);
+  await setClock(november);
   const firstOfMonth = await requestMicros(redis, keyHashes);
   const later = await requestMicros(redis, keyHashes);
-  await setClock((month.last + 2) * dayMs);
+  await setClock(november + dayMs);
   const firstOfDay = await requestMicros(redis, keyHashes);
   redis.disconnect();
-  const perKey = (bytes: number) => (bytes - empty) / keys;
-  return {
-    firstDay: perKey(oneDay),
-    month: perKey(full),
-    perDay: perKey(full) / days,
-    firstOfMonth,
-    firstOfDay,
-    later,
-  };
+  return { bytes, bytesPerDay: bytes / daysOfOctober, firstOfMonth, firstOfDay, later };
 }
 
 /** Memory of a year, and exports. */
@@ -156,7 +173,7 @@ async function measureYear() {
   await using _server = server;
   await forAllKeys(redis, addKeys, exportedKeys);
   const empty = await usedBytes(redis);
-  await recordDays(redis, exportedKeys, month.last - 364, month.last);
+  await recordMonths(redis, exportedKeys, 12);
   const bytes = ((await usedBytes(redis)) - empty) / exportedKeys;
   await redis.hset('gw:usage-policy', 'retentionDays', 400);
   const exported = await measureExport(url);
@@ -170,9 +187,11 @@ const bytes = (value: number) => `${Math.round(value)} bytes`;
 const table = markdownTable(
   ['measured', 'result'],
   [
-    [`Redis memory a key and day, a full month, ${keys.toLocaleString('en')} keys`, bytes(ofMonth.perDay)],
-    ['Redis memory of the first day of a month, a key', bytes(ofMonth.firstDay)],
-    ['Redis memory of a full month, a key', bytes(ofMonth.month)],
+    [
+      `Redis memory a key and day, a full month, ${keys.toLocaleString('en')} keys`,
+      bytes(ofMonth.bytesPerDay),
+    ],
+    ['Redis memory of a full month, a key', bytes(ofMonth.bytes)],
     [`Redis memory of a year, a key, ${exportedKeys.toLocaleString('en')} keys`, bytes(year.bytes)],
     ['script, a request that is not the first of its day', micros(ofMonth.later)],
     ['script, the first request of a day', micros(ofMonth.firstOfDay)],
