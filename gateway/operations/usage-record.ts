@@ -58,7 +58,7 @@ export async function* exportUsage(
   let keys = 0;
   for await (const page of index.pages(undefined, pageSize)) {
     const rows = await Promise.all(
-      page.map(({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
+      page.map(async ({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
     );
     yield rows.flat();
     keys += page.length;
@@ -95,7 +95,8 @@ async function readRows(
   if (days.length === 0) return [];
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
   const name = (await redis.hget(redisKeys.apiKey(keyHash), 'name').catch(() => null)) ?? recorded.name;
-  return days.map((use) => ({ id: knownId ?? recorded.id, name, ...use }));
+  const id = knownId ?? recorded.id;
+  return days.map((use) => Object.assign({ id, name }, use));
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */
