@@ -18,7 +18,7 @@ export async function adjustUsageExpiry(
   for (const pattern of [redisKeys.usageMonth('*', '*'), redisKeys.day('*', '*')]) {
     for await (const keys of scanKeys(redis, pattern)) {
       const changes = await Promise.all(
-        keys.map((key) => {
+        keys.map(async (key) => {
           const expiresAt = usageExpiry(key, retentionDays);
           return expiresAt === undefined ? 0 : redis.expireat(key, expiresAt);
         }),

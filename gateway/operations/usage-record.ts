@@ -1,5 +1,5 @@
-import { dayUsage, monthsOf, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
-import { dayNumberOf, utcDate } from '../quota/utc-day.ts';
+import { datesByMonth, dayUsage, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
+import { dayNumberOf } from '../quota/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
@@ -21,7 +21,8 @@ export interface UsageRow extends DayUsage {
   name: string;
 }
 
-const pageSize = 500;
+/** A year of a page's rows is some 36,000. */
+const pageSize = 100;
 
 /** Reads each day of a range, oldest first. Days without use, and those older than the retention, have zeros. */
 export async function readDays(
@@ -52,52 +53,50 @@ export async function* exportUsage(
   onProgress: (keys: number) => void,
 ): AsyncGenerator<UsageRow[]> {
   const { redis } = session;
-  const first = Math.max(from, await oldestDay(session));
-  const days = { from: first, to };
+  const dates = datesByMonth(Math.max(from, await oldestDay(session)), to);
   const index = createApiKeyIndex(session);
   let keys = 0;
   for await (const page of index.pages(undefined, pageSize)) {
     const rows = await Promise.all(
-      page.map(({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, days, id))),
+      page.map(async ({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
     );
     yield rows.flat();
     keys += page.length;
     onProgress(keys);
   }
-  for await (const keyHashes of scanUsage(redis, index, monthsOf(first, to))) {
-    yield (await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, days)))).flat();
+  for await (const keyHashes of scanUsage(redis, index, [...dates.keys()])) {
+    yield (await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, dates)))).flat();
   }
 }
 
 async function readRows(
   redis: RedisClient,
   keyHash: string,
-  { from, to }: Days,
+  datesByMonth: ReadonlyMap<string, readonly string[]>,
   knownId?: string,
 ): Promise<UsageRow[]> {
-  const months = new Map(
-    await Promise.all(
-      monthsOf(from, to).map(
-        async (month) => [month, await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month))] as const,
-      ),
-    ),
+  const months = await Promise.all(
+    Array.from(datesByMonth, async ([month, dates]) => {
+      const record = await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month));
+      return { record, dates };
+    }),
   );
   const days: DayUsage[] = [];
   let recorded = { id: '', name: '' };
-  for (const [month, fields] of months) {
+  for (const { record, dates } of months) {
+    const { fields } = record;
     if (fields.size === 0) continue;
     recorded = { id: fields.get('id') ?? recorded.id, name: fields.get('name') ?? recorded.name };
-    for (let day = from; day <= to; day += 1) {
-      const date = utcDate(day);
-      if (!date.startsWith(month)) continue;
-      const use = dayUsage(fields, date);
+    for (const date of dates) {
+      const use = dayUsage(record, date);
       if (use.served + use.refused + use.bannedSeconds > 0) days.push(use);
     }
   }
   if (days.length === 0) return [];
   // The record has the present name, in full; that of the month is cut short, and serves when the record is gone.
   const name = (await redis.hget(redisKeys.apiKey(keyHash), 'name').catch(() => null)) ?? recorded.name;
-  return days.map((use) => ({ id: knownId ?? recorded.id, name, ...use }));
+  const id = knownId ?? recorded.id;
+  return days.map((use) => Object.assign({ id, name }, use));
 }
 
 /** The oldest day whose use is kept. Older ones may not be deleted yet. */

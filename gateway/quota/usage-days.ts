@@ -17,14 +17,19 @@ export interface DayUsage {
 }
 
 /** Record of one month as Redis has it. */
-export type MonthFields = ReadonlyMap<string, string>;
+export interface MonthRecord {
+  fields: ReadonlyMap<string, string>;
+  /** Fields of plans, in the order of their days. */
+  plans: readonly string[];
+}
 
-export async function readUsageMonth(redis: RedisClient, monthKey: string): Promise<MonthFields> {
+export async function readUsageMonth(redis: RedisClient, monthKey: string): Promise<MonthRecord> {
   const reply = await redis.readUsageMonth(monthKey);
   const fields = new Map<string, string>();
   for (let index = 0; index < reply.length; index += 2)
     fields.set(reply[index] ?? '', reply[index + 1] ?? '');
-  return fields;
+  const plans = [...fields.keys()].filter((field) => /^p\d\d$/.test(field)).toSorted();
+  return { fields, plans };
 }
 
 /** A range of days, as numbers of days since the Unix epoch. */
@@ -44,10 +49,12 @@ export async function readUsageDays(
 ): Promise<DayUsage[]> {
   const months = new Map(
     await Promise.all(
-      monthsOf(Math.max(first, oldest), last).map(async (month): Promise<[string, MonthFields]> => [
-        month,
-        await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month)),
-      ]),
+      [...datesByMonth(Math.max(first, oldest), last).keys()].map(
+        async (month): Promise<[string, MonthRecord]> => [
+          month,
+          await readUsageMonth(redis, redisKeys.usageMonth(keyHash, month)),
+        ],
+      ),
     ),
   );
   return datesOf(first, last).map((date, index) =>
@@ -55,36 +62,39 @@ export async function readUsageDays(
   );
 }
 
-const unused: MonthFields = new Map();
+const unused: MonthRecord = { fields: new Map(), plans: [] };
 
 function datesOf(first: number, last: number): string[] {
   return Array.from({ length: Math.max(0, last - first + 1) }, (_, index) => utcDate(first + index));
 }
 
-/** @returns months as YYYYMM, in order */
-export function monthsOf(first: number, last: number): string[] {
-  return [...new Set(datesOf(first, last).map(monthOf))];
+/** @returns the dates of a range as YYYYMMDD by their month as YYYYMM, in order */
+export function datesByMonth(first: number, last: number): Map<string, string[]> {
+  return Map.groupBy(datesOf(first, last), monthOf);
 }
 
 const monthOf = (date: string) => date.slice(0, 6);
 
 /**
- * @param fields record of the month
+ * @param record record of the month
  * @param date date as YYYYMMDD
  */
-export function dayUsage(fields: MonthFields, date: string): DayUsage {
+export function dayUsage(record: MonthRecord, date: string): DayUsage {
+  const { fields } = record;
   const day = date.slice(6);
-  const [served, refused, bannedSeconds] = ['', 'r', 'b'].map((prefix) => countOf(fields.get(prefix + day)));
-  const use = { served: served ?? 0, refused: refused ?? 0, bannedSeconds: bannedSeconds ?? 0 };
+  const use = {
+    served: countOf(fields.get(day)),
+    refused: countOf(fields.get(`r${day}`)),
+    bannedSeconds: countOf(fields.get(`b${day}`)),
+  };
   const used = use.served + use.refused + use.bannedSeconds > 0;
   const iso = `${date.slice(0, 4)}-${date.slice(4, 6)}-${day}`;
-  return { date: iso, plan: used ? planOn(fields, day) : null, ...use };
+  return { date: iso, plan: used ? planOn(record, day) : null, ...use };
 }
 
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */
-function planOn(fields: MonthFields, day: string): string | null {
-  const starts = [...fields.keys()].filter((field) => /^p\d\d$/.test(field)).toSorted();
-  const start = starts.findLast((field) => field <= `p${day}`) ?? starts[0];
+function planOn({ fields, plans }: MonthRecord, day: string): string | null {
+  const start = plans.findLast((field) => field <= `p${day}`) ?? plans[0];
   return start === undefined ? null : (fields.get(start) ?? null);
 }
 

@@ -17,8 +17,8 @@ const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
 /** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
-export const withPrelude = (...names: string[]) =>
-  outcomeTable + ['clock.lua', 'usage.lua', 'bans.lua', ...names].map(script).join('');
+export const scriptPrelude = outcomeTable + ['clock.lua', 'usage.lua', 'bans.lua'].map(script).join('');
+export const withPrelude = (...names: string[]) => scriptPrelude + names.map(script).join('');
 /** consume.lua with everything that it uses. */
 export const consumeScript = withPrelude('trial.lua', 'consume.lua');
 
