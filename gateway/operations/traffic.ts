@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { summarizeTraffic, type TrafficSummary } from './traffic-summary.ts';
 
 export interface TrafficRange {
-  /** Unix milliseconds by Redis' clock. The first point begins at the multiple of the step at or before it. */
+  /** Unix milliseconds by Redis' clock. The first point begins at a multiple of the step, mostly the one at or before it. */
   fromMs: number;
   toMs: number;
   /** Whole minutes; or 10, 20 or 30 s within the last hour. */
@@ -47,7 +47,7 @@ const maxIssues = 10;
 const toleranceMs = 60_000;
 
 /**
- * Reads the record of traffic. Counts are exact; they appear within six seconds, and those of an outage of Redis after it.
+ * Reads the record of traffic. Counts are exact; they appear within seven seconds, and those of an outage of Redis after it.
  * @throws InvalidOperation for a range or a step that the record does not have, and for a plan that does not exist
  */
 export async function readTraffic({ redis, now }: Session, range: TrafficRange): Promise<Traffic> {
@@ -56,7 +56,7 @@ export async function readTraffic({ redis, now }: Session, range: TrafficRange):
   // Until then all reports have come.
   const completeMs = Math.floor((now() - 1.2 * maxReportDelayMs) / reportMs) * reportMs;
   const toMs = Math.min(range.toMs, completeMs);
-  const fromMs = Math.floor(range.fromMs / stepMs) * stepMs;
+  const fromMs = firstPoint(range, now() - resolution.keptMs - toleranceMs);
   const starts = Array.from(
     { length: Math.max(0, Math.ceil((toMs - fromMs) / stepMs)) },
     (_, index) => fromMs + index * stepMs,
@@ -97,6 +97,12 @@ export async function readTraffic({ redis, now }: Session, range: TrafficRange):
     plans,
     issues: issues.slice(0, maxIssues),
   };
+}
+
+/** @returns the multiple of the step at or before the range; the next one if the record does not reach that far back */
+function firstPoint({ fromMs, stepMs }: TrafficRange, oldestMs: number): number {
+  const startMs = Math.floor(fromMs / stepMs) * stepMs;
+  return startMs < oldestMs ? startMs + stepMs : startMs;
 }
 
 /** @throws InvalidOperation */

@@ -27,7 +27,9 @@ interface TrafficOptions extends JsonOption {
 
 export function trafficCommand(): Command {
   return new Command('traffic')
-    .description('requests a second by status, latency, refusals and bans of all gateways: a chart on a terminal')
+    .description(
+      'requests a second by status, latency, refusals and bans of all gateways: a chart on a terminal',
+    )
     .option('--last <duration>', 'how far back, up to 7d', durationArgument, 3_600_000)
     .option('--step <duration>', 'time of a point: 10s, 20s, 30s or whole minutes', durationArgument)
     .option('--plan <name>', 'one plan; none for requests without a valid key')
