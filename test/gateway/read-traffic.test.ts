@@ -124,8 +124,7 @@ describe('reading the record of traffic', () => {
       message: 'no plan named "platinum"; see: ops plans list',
     },
   ])('refuses $name', async ({ range, message }) => {
-    const refused = expect(read(range)).rejects;
-    await refused.toThrow(InvalidOperation);
+    await expect(read(range)).rejects.toThrow(InvalidOperation);
     await expect(read(range)).rejects.toThrow(message);
   });
 
