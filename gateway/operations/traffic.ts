@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { summarizeTraffic, type TrafficSummary } from './traffic-summary.ts';
 
 export interface TrafficRange {
-  /** Unix milliseconds by Redis' clock. The first point begins at the multiple of the step at or before it. */
+  /** Unix milliseconds by Redis' clock. The first point begins at a multiple of the step, mostly the one at or before it. */
   fromMs: number;
   toMs: number;
   /** Whole minutes; or 10, 20 or 30 s within the last hour. */
@@ -43,9 +43,11 @@ export interface Traffic {
 /** Redis executes the commands of a batch one after another: 1 to 2 ms, in which requests wait. */
 const batchSize = 100;
 const maxIssues = 10;
+/** A range may have been made a while ago. The record has more than this beyond (traffic-buckets.ts). */
+const toleranceMs = 60_000;
 
 /**
- * Reads the record of traffic. Counts are exact; they appear within six seconds, and those of an outage of Redis after it.
+ * Reads the record of traffic. Counts are exact; they appear within seven seconds, and those of an outage of Redis after it.
  * @throws InvalidOperation for a range or a step that the record does not have, and for a plan that does not exist
  */
 export async function readTraffic({ redis, now }: Session, range: TrafficRange): Promise<Traffic> {
@@ -54,7 +56,7 @@ export async function readTraffic({ redis, now }: Session, range: TrafficRange):
   // Until then all reports have come.
   const completeMs = Math.floor((now() - 1.2 * maxReportDelayMs) / reportMs) * reportMs;
   const toMs = Math.min(range.toMs, completeMs);
-  const fromMs = Math.floor(range.fromMs / stepMs) * stepMs;
+  const fromMs = firstPoint(range, now() - resolution.keptMs - toleranceMs);
   const starts = Array.from(
     { length: Math.max(0, Math.ceil((toMs - fromMs) / stepMs)) },
     (_, index) => fromMs + index * stepMs,
@@ -62,19 +64,24 @@ export async function readTraffic({ redis, now }: Session, range: TrafficRange):
   const counts = new Map(starts.map((start): [number, TrafficCounts] => [start, new Map()]));
   const allCounts: TrafficCounts = new Map();
   const issues: Traffic['issues'] = [];
+  const isField = createFieldCheck();
   for await (const { startMs, key, fields } of readBuckets(redis, resolution, fromMs, toMs)) {
     if (typeof fields === 'string') {
       issues.push({ key, issue: fields });
       continue;
     }
-    const point = counts.get(Math.floor(startMs / stepMs) * stepMs);
+    const sums = counts.get(Math.floor(startMs / stepMs) * stepMs);
     for (const [field, text] of Object.entries(fields)) {
-      if (parseField(field) === undefined || !/^\d{1,15}$/.test(text)) {
+      const count = Number(text);
+      if (!isField(field) || !Number.isSafeInteger(count) || count < 0) {
         issues.push({ key, issue: `field ${field} is not a count` });
         continue;
       }
-      for (const sums of [point, allCounts]) sums?.set(field, (sums.get(field) ?? 0) + Number(text));
+      sums?.set(field, (sums.get(field) ?? 0) + count);
     }
+  }
+  for (const sums of counts.values()) {
+    for (const [field, count] of sums) allCounts.set(field, (allCounts.get(field) ?? 0) + count);
   }
   const plans = Object.keys(summarizeTraffic(allCounts, undefined).byPlan).toSorted();
   if (plan !== undefined && !plans.includes(plan)) await assertPlan(redis, plan, plans);
@@ -92,6 +99,12 @@ export async function readTraffic({ redis, now }: Session, range: TrafficRange):
   };
 }
 
+/** @returns the multiple of the step at or before the range; the next one if the record does not reach that far back */
+function firstPoint({ fromMs, stepMs }: TrafficRange, oldestMs: number): number {
+  const startMs = Math.floor(fromMs / stepMs) * stepMs;
+  return startMs < oldestMs ? startMs + stepMs : startMs;
+}
+
 /** @throws InvalidOperation */
 function resolutionFor({ fromMs, toMs, stepMs }: TrafficRange, nowMs: number): TrafficResolution {
   const resolution = stepMs < oneMinute.stepMs ? tenSeconds : oneMinute;
@@ -102,7 +115,7 @@ function resolutionFor({ fromMs, toMs, stepMs }: TrafficRange, nowMs: number): T
     );
   }
   if (!(fromMs < toMs)) throw new InvalidOperation('the range must end after it begins');
-  if (fromMs < nowMs - resolution.keptMs - stepMs) {
+  if (fromMs < nowMs - resolution.keptMs - toleranceMs) {
     throw new InvalidOperation(
       resolution === tenSeconds
         ? 'steps below a minute reach back an hour: choose a shorter range, or a step of whole minutes'
@@ -120,6 +133,16 @@ async function assertPlan(redis: RedisClient, plan: string, withTraffic: readonl
   const near = nearestName(plan, names);
   const hint = near === undefined ? 'see: ops plans list' : `did you mean "${near}"?`;
   throw new InvalidOperation(`there is no plan named "${plan}"; ${hint}`);
+}
+
+/** Checks each field once: 7 days have hundreds of thousands, of which less than a hundred are different. */
+function createFieldCheck(): (field: string) => boolean {
+  const known = new Map<string, boolean>();
+  return function isField(field) {
+    const isKnown = known.get(field) ?? parseField(field) !== undefined;
+    known.set(field, isKnown);
+    return isKnown;
+  };
 }
 
 interface ReadBucket {

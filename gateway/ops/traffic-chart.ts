@@ -19,7 +19,7 @@ const labelWidth = 9;
 const valueWidth = 9;
 /** Below it a chart says nothing. */
 const minimumWidth = 12;
-const eighths = ['', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const eighths = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /** Number of characters of the chart itself on a terminal of this width, beside labels and values. */
 export function chartWidth(columns: number): number {
@@ -98,12 +98,11 @@ function drawStack(points: readonly TrafficPoint[], barWidth: number): string[] 
       // In eighths of a line. The smallest rate above 0 is visible.
       const height = Math.ceil(((rates[index] ?? 0) / max) * chartHeight * 8);
       const filled = Math.min(8, Math.max(0, height - row * 8));
-      if (filled === 0) return ' '.repeat(barWidth);
-      const share = (row * 8 + filled / 2) / height;
-      return paint(colourAt(point, share), (eighths[filled] ?? ' ').repeat(barWidth));
+      const share = (row * 8 + filled / 2) / Math.max(1, height);
+      return { text: (eighths[filled] ?? ' ').repeat(barWidth), colour: colourAt(point, share) };
     });
     const label = line === 0 ? formatNumber(max) : row === 0 ? '0' : '';
-    return `${label.padStart(labelWidth - 2)} │${cells.join('')}`;
+    return `${label.padStart(labelWidth - 2)} │${paintRuns(cells)}`;
   });
 }
 
@@ -140,6 +139,17 @@ const numbers = new Intl.NumberFormat('en', { notation: 'compact', maximumSignif
 
 function formatNumber(value: number | undefined): string {
   return value === undefined ? '-' : numbers.format(value);
+}
+
+/** Paints neighbours of the same colour together: an escape sequence for each would be most of the text. */
+function paintRuns(cells: readonly { text: string; colour: Colour }[]): string {
+  const runs: { text: string; colour: Colour }[] = [];
+  for (const { text, colour } of cells) {
+    const run = runs.at(-1);
+    if (run?.colour === colour) run.text += text;
+    else runs.push({ text, colour });
+  }
+  return runs.map(({ text, colour }) => paint(colour, text)).join('');
 }
 
 /** Not on a terminal, or with NO_COLOR, the text stays as it is. */

@@ -92,6 +92,12 @@ describe('reading the record of traffic', () => {
     expect(points.filter(({ requests }) => requests > 0).map(({ requests }) => requests)).toEqual([7, 46]);
   });
 
+  test('begins no earlier than the record does', async () => {
+    const { points } = await read({ fromMs: nowMs - 7 * dayMs, stepMs: dayMs });
+    expect(Date.parse(points[0]?.at ?? '')).toBeGreaterThan(nowMs - 7 * dayMs);
+    expect(points).toHaveLength(7);
+  });
+
   test('of one plan has its counts, and no latency', async () => {
     const { points, total, plans } = await read({ plan: 'pro' });
     expect(points.map(({ requests }) => requests)).toEqual([0, 30, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
@@ -118,8 +124,7 @@ describe('reading the record of traffic', () => {
       message: 'no plan named "platinum"; see: ops plans list',
     },
   ])('refuses $name', async ({ range, message }) => {
-    const refused = expect(read(range)).rejects;
-    await refused.toThrow(InvalidOperation);
+    await expect(read(range)).rejects.toThrow(InvalidOperation);
     await expect(read(range)).rejects.toThrow(message);
   });
 
