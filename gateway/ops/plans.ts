@@ -4,9 +4,18 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { planImpact, type PlanImpact } from '../operations/plan-impact.ts';
 import { assertPlan, createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
 import type { Limits } from '../plans/limits.ts';
+import {
+  fieldColumns,
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
 import { listedKeys } from './listed-keys.ts';
-import { asOption, jsonOption, limitArgument, type ChangeOptions, type JsonOption } from './options.ts';
-import { printError, printFields, printJson, printTable } from './output.ts';
+import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
+import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 export function plansCommand(): Command {
@@ -17,13 +26,15 @@ export function plansCommand(): Command {
 }
 
 function listCommand(): Command {
+  const [output, json] = listOptions();
   return new Command('list')
     .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
-    .addOption(jsonOption())
-    .action(async ({ json }: JsonOption) => {
+    .addOption(output)
+    .addOption(json)
+    .action(async (options: ListOptions) => {
+      const format = outputFormat(options);
       const rows = await withRedis((session) => createPlanStore(session).list());
-      if (json) printJson(rows);
-      else printPlans(rows);
+      await printList(format, layoutOf(rows), onePage(rows));
       const lacking = rows.filter(lacksLimits).map(({ name }) => name);
       if (lacking.length > 0) {
         printError(
@@ -34,17 +45,18 @@ function listCommand(): Command {
     });
 }
 
-function printPlans(rows: readonly ListedPlan[]): void {
+/** What gateways enforce is a column only if it is not what is stored. */
+function layoutOf(rows: readonly ListedPlan[]): ListLayout<ListedPlan> {
   const differ = rows.some(({ enforced }) => enforced !== undefined);
-  printTable(
-    ['PLAN', 'MINUTE', 'DAY', ...(differ ? ['ENFORCED BY GATEWAYS'] : [])],
-    rows.map(({ name, minute, day, enforced = [] }) => [
-      name,
-      minute,
-      day,
-      ...(differ ? [enforced.map(describeLimits).join(' or ')] : []),
-    ]),
-  );
+  return {
+    headings: ['PLAN', 'MINUTE', 'DAY', ...(differ ? ['ENFORCED BY GATEWAYS'] : [])],
+    row: (plan) => [plan.name, plan.minute, plan.day, ...(differ ? [describeEnforced(plan)] : [])],
+    csv: { ...fieldColumns<ListedPlan>('name', 'minute', 'day'), enforced: describeEnforced },
+  };
+}
+
+function describeEnforced({ enforced = [] }: ListedPlan): string {
+  return enforced.map(describeLimits).join(' or ');
 }
 
 function describeLimits({ minute, day }: Pick<ListedPlan, 'minute' | 'day'>): string {
