@@ -1,6 +1,6 @@
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 
-/** Redis keys that SCAN looks at in one go, whether they match or not. Redis does nothing else meanwhile, for about a millisecond. */
+/** Redis keys for each SCAN, whether they match or not: about a millisecond of Redis' time. */
 const pageSize = 1000;
 
 export interface ScanProgress {

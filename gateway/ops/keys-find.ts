@@ -8,7 +8,14 @@ import { keyView } from '../operations/key-view.ts';
 import { searchKeys } from '../operations/search-keys.ts';
 import { printKey } from './key-store.ts';
 import { keyLayout, type KeyView } from './keys-list.ts';
-import { listOptions, outputFormat, printList, type ListLayout, type ListOptions } from './list-output.ts';
+import {
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
 import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
 import { printError } from './output.ts';
@@ -45,22 +52,20 @@ export function keysFindCommand(): Command {
         const key = await withRedis((session) => findKey(input, session));
         // One object and not an array: at most one key is found.
         if (format !== 'csv') return printKey(key, format === 'json' ? true : undefined);
-        return printList(format, layout, pageOf([keyView(key, Date.now())]));
+        return printList(format, layout, onePage([keyView(key, Date.now())]));
       }
       const found = await withRedis((session) => {
         const pages = listedKeys(createApiKeyStore(session));
         return searchKeys(text, { session, pages, max: options.limit });
       });
-      const [first, ...others] = found.keys;
-      if (format === 'table' && first !== undefined && others.length === 0) return printKey(first, undefined);
-      await printList(format, layout, pageOf(found.keys.map((key) => keyView(key, Date.now()))));
+      const [first] = found.keys;
+      if (format === 'table' && first !== undefined && found.keys.length === 1 && !found.more) {
+        return printKey(first, undefined);
+      }
+      await printList(format, layout, onePage(found.keys.map((key) => keyView(key, Date.now()))));
       if (found.more)
         printError(`note: there are more than ${options.limit}: give more of the text, or --limit`);
     });
-}
-
-async function* pageOf<T>(items: T[]): AsyncGenerator<T[]> {
-  yield await Promise.resolve(items);
 }
 
 const maxInputCharacters = 1_000_000;

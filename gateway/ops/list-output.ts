@@ -54,6 +54,11 @@ export async function printList<T>(
   }
 }
 
+/** A list that is no longer than a page. */
+export async function* onePage<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
+  yield await Promise.resolve(items);
+}
+
 async function* rowPages<T>({ row }: ListLayout<T>, pages: AsyncIterable<readonly T[]>) {
   for await (const page of pages) if (page.length > 0) yield page.map(row);
 }

@@ -8,12 +8,20 @@ import {
 } from '../operations/plan-store.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plans.ts';
+import {
+  fieldColumns,
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
 import { warnOfMissingKeys } from './missing-keys-warning.ts';
-import { jsonOption, type JsonOption } from './options.ts';
-import { printError, printJson, printTable } from './output.ts';
+import { printError } from './output.ts';
 import { withRedis } from './redis-session.ts';
 
-interface ListOptions extends JsonOption {
+interface PlansListOptions extends ListOptions {
   keys: boolean;
 }
 
@@ -21,17 +29,19 @@ interface ListOptions extends JsonOption {
 type CountedPlan = ListedPlan & { keys?: number };
 
 export function plansListCommand(): Command {
+  const [output, jsonOption] = listOptions();
   return new Command('list')
     .description('all plans; enterprise keys have their own limits, anonymous is the limit of an address')
     .option('--no-keys', 'do not count the valid keys on each plan, which takes seconds for 100,000 keys')
-    .addOption(jsonOption())
-    .action(async ({ keys, json }: ListOptions) => {
+    .addOption(output)
+    .addOption(jsonOption)
+    .action(async ({ keys, ...options }: PlansListOptions) => {
+      const format = outputFormat(options);
       const { plans, gateways } = await withRedis(async (session) => {
         const listed = await createPlanStore(session).list();
         return keys ? { ...listed, plans: await withKeys(session, listed.plans) } : listed;
       });
-      if (json) printJson(plans);
-      else printPlans(plans, gateways);
+      await printList(format, layoutOf(plans, gateways), onePage(plans));
       const lacking = plans.filter(lacksLimits).map(({ name }) => name);
       if (lacking.length > 0) {
         printError(
@@ -50,11 +60,11 @@ async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise
   );
 }
 
-function printPlans(plans: readonly CountedPlan[], gateways: number): void {
+function layoutOf(plans: readonly CountedPlan[], gateways: number): ListLayout<CountedPlan> {
   const counted = plans.some(({ keys }) => keys !== undefined);
   const differ = plans.some(({ enforced }) => enforced !== undefined);
-  printTable(
-    [
+  return {
+    headings: [
       'PLAN',
       'MINUTE',
       'DAY',
@@ -62,15 +72,23 @@ function printPlans(plans: readonly CountedPlan[], gateways: number): void {
       'GATEWAYS',
       ...(differ ? ['ENFORCED BY OTHER GATEWAYS'] : []),
     ],
-    plans.map((plan) => [
+    row: (plan) => [
       plan.name,
       plan.minute,
       plan.day,
       ...(counted ? [plan.keys] : []),
       `${plan.gateways} of ${gateways}`,
-      ...(differ ? [(plan.enforced ?? []).map(describeLimits).join('; ')] : []),
-    ]),
-  );
+      ...(differ ? [describeEnforced(plan)] : []),
+    ],
+    csv: {
+      ...fieldColumns<CountedPlan>('name', 'minute', 'day', 'gateways', 'keys'),
+      enforced: describeEnforced,
+    },
+  };
+}
+
+function describeEnforced({ enforced = [] }: ListedPlan): string {
+  return enforced.map(describeLimits).join('; ');
 }
 
 function describeLimits({ minute, day, gateways }: EnforcedLimits): string {

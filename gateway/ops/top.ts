@@ -4,8 +4,16 @@ import { readBusiestKeys, type BusyKey } from '../operations/busiest-keys.ts';
 import { ignoreInvalid } from '../operations/invalid-operation.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import type { Session } from '../operations/session.ts';
-import { countArgument, jsonOption } from './options.ts';
-import { printJson, printTable } from './output.ts';
+import {
+  fieldColumns,
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
+import { countArgument } from './options.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
 
 const refreshMs = 2000;
@@ -14,18 +22,22 @@ const refreshMs = 2000;
 const clearScreen = '\u{1B}[H\u{1B}[J';
 
 export function topCommand(): Command {
+  const [output, json] = listOptions();
   return new Command('top')
     .description('keys with the most requests in the last minute; refreshes on a terminal until Ctrl-C')
     .option('--count <n>', 'number of keys', countArgument(1000), 15)
-    .addOption(jsonOption())
-    .action(async ({ count, json }: { count: number; json?: true }) => {
+    .addOption(output)
+    .addOption(json)
+    .action(async ({ count, ...options }: { count: number } & ListOptions) => {
+      const format = outputFormat(options);
       await withRedis(async (session) => {
-        if (json) return printJson(await readTop(session, count));
-        if (!process.stdout.isTTY) return printTop(await readTop(session, count));
+        if (format !== 'table' || !process.stdout.isTTY) {
+          return printList(format, layout, onePage(await readTop(session, count)));
+        }
         for (;;) {
           const rows = await retryWhileUnavailable(() => readTop(session, count));
           process.stdout.write(clearScreen);
-          printTop(rows);
+          await printList(format, layout, onePage(rows));
           await sleep(refreshMs);
         }
       });
@@ -47,18 +59,23 @@ async function readTop(session: Session, count: number): Promise<TopRow[]> {
   return rows.filter((row) => row !== undefined);
 }
 
-function printTop(rows: readonly TopRow[]): void {
-  printTable(
-    ['ID', 'NAME', 'PLAN', 'REQUESTS/MIN', 'REFUSED', 'MINUTE', 'DAY', 'STATE'],
-    rows.map(({ id, name, plan, requests, refused, minute, day, state }) => [
-      id,
-      name,
-      plan,
-      requests,
-      refused,
-      `${minute.used}/${minute.limit ?? '?'}`,
-      `${day.used}/${day.limit ?? '?'}`,
-      state,
-    ]),
-  );
-}
+const layout: ListLayout<TopRow> = {
+  headings: ['ID', 'NAME', 'PLAN', 'REQUESTS/MIN', 'REFUSED', 'MINUTE', 'DAY', 'STATE'],
+  row: ({ id, name, plan, requests, refused, minute, day, state }) => [
+    id,
+    name,
+    plan,
+    requests,
+    refused,
+    `${minute.used}/${minute.limit ?? '?'}`,
+    `${day.used}/${day.limit ?? '?'}`,
+    state,
+  ],
+  csv: {
+    ...fieldColumns<TopRow>('id', 'name', 'plan', 'requests', 'refused', 'state'),
+    minuteUsed: ({ minute }) => minute.used,
+    minuteLimit: ({ minute }) => minute.limit,
+    dayUsed: ({ day }) => day.used,
+    dayLimit: ({ day }) => day.limit,
+  },
+};

@@ -4,7 +4,7 @@ import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
-import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { typeOnTerminal } from '../support/kits/terminal.ts';
 
@@ -50,12 +50,11 @@ describe('what operators search', { timeout: 60_000 }, () => {
   describe('keys find', () => {
     test('finds a key by its id, a part of it, its hash, its hint, and a part of its name', async () => {
       const { id, keyHash, key } = keys.mueller;
-      for (const text of [id, id.slice(0, 14), id.slice(8, 20), keyHash, redisKeys.apiKey(keyHash)])
+      const [idPart, names] = [id.slice(8, 20), ['SÖHNE', 'MU\u{308}LLER']];
+      const only = [id, id.slice(0, 14), idPart, keyHash, redisKeys.apiKey(keyHash), ...names];
+      await forEachConcurrently([...only, `${key.slice(0, 9)}…`, key.slice(0, 12)], async (text) => {
         expect(await idsOf('keys', 'find', text), text).toEqual([id]);
-      for (const text of ['müller', 'SÖHNE', 'MU\u{308}LLER'])
-        expect(await idsOf('keys', 'find', text), text).toEqual([id]);
-      for (const text of [key.slice(0, 9), `${key.slice(0, 9)}…`, key.slice(0, 12)])
-        expect(await idsOf('keys', 'find', text), text).toContain(id);
+      });
       // One key is shown with all its fields, several are listed.
       expect((await kit.run('keys', 'find', 'müller')).stdout).toMatch(
         new RegExp(`^id +${id}\nplan +free\n`),
@@ -76,11 +75,12 @@ describe('what operators search', { timeout: 60_000 }, () => {
 
     test('refuses a key as an argument, and what finds nothing', async () => {
       const { key } = keys.mueller;
-      for (const text of [key, key.slice('pets_'.length), key.slice(0, 30), `Bearer ${key}`]) {
+      const pasted = [key, key.slice('pets_'.length), key.slice(0, 30), `Bearer ${key}`];
+      await forEachConcurrently(pasted, async (text) => {
         const error = await refused('keys', 'find', text);
         expect(error).toContain('gets into the history of the shell; run ops keys find without it');
         expect(error).not.toContain(key.slice(10, 25));
-      }
+      });
       expect(await refused('keys', 'find', 'nobody')).toContain(
         'no key has "nobody" as its id, hint or SHA-256',
       );
@@ -94,7 +94,7 @@ describe('what operators search', { timeout: 60_000 }, () => {
     test('no command repeats a key that is given as an id or a name', async () => {
       const { key } = keys.acme;
       const bare = key.slice('pets_'.length);
-      for (const args of [
+      const commands = [
         ['keys', 'show', bare],
         ['keys', 'set', bare, '--plan', 'pro'],
         ['keys', 'revoke', bare, '--yes'],
@@ -103,11 +103,12 @@ describe('what operators search', { timeout: 60_000 }, () => {
         ['audit', '--target', key],
         ['usage', `'${key}`],
         ['keys', 'issue', '--plan', 'free', '--name', `key ${key}`],
-      ]) {
+      ];
+      await forEachConcurrently(commands, async (args) => {
         const error = await refused(...args);
         expect(error, args.join(' ')).toMatch(/this is an API key itself|must not contain an API key/);
         expect(error).not.toContain(bare.slice(6));
-      }
+      });
     });
   });
 
@@ -208,14 +209,14 @@ describe('what operators search', { timeout: 60_000 }, () => {
         expect.arrayContaining(issued.map(({ id }) => id)),
       );
       expect(issued).toHaveLength(151);
-      const [{ id = '' } = {}] = issued;
+      const id = issued[0]?.id ?? '';
       expect(await kit.json('keys', 'show', id)).toMatchObject({ batch });
       expect(await kit.json('audit', '--target', id)).toMatchObject([{ action: 'keys.issue-batch' }]);
       // An import of the same keys is one entry, too, with the hash of its own file, and keeps the batch.
       const exported = (await kit.run('keys', 'export')).stdout;
       const lines = exported.split('\n').filter((line) => line.includes(batch));
       await writeFile(file, `${lines.join('\n')}\n`);
-      const { keyHash } = { keyHash: await kit.redis.hget(redisKeys.apiKeyIds, id) };
+      const keyHash = await kit.redis.hget(redisKeys.apiKeyIds, id);
       await kit.redis.del(redisKeys.apiKey(keyHash ?? ''));
       expect(await kit.json('keys', 'import', file)).toMatchObject({ added: 1, unchanged: 150 });
       expect(await kit.json('audit', '--action', 'keys.import')).toMatchObject([
@@ -249,12 +250,12 @@ describe('what operators search', { timeout: 60_000 }, () => {
           { REDIS_URL: kit.server.url },
           { prompt: '[y/N] ', input },
         );
-      for (const input of ['\r', 'no\r', '\u{3}', '\u{4}']) {
+      await forEachConcurrently(['\r', 'no\r', '\u{3}', '\u{4}'], async (input) => {
         const { code, output } = await ask(input);
         expect(code, output).toBe(2);
         expect(output).toContain(`Revoke ${id} ("Asked", plan free) for good`);
         expect(output).toContain('ops: nothing was changed');
-      }
+      });
       expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'valid' });
       expect(await ask('y\r')).toMatchObject({ code: 0 });
       expect(await kit.json('keys', 'show', id)).toMatchObject({ state: 'revoked' });
