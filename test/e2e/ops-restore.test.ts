@@ -72,9 +72,9 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
   function watchLimits(gateways: readonly Service[], keys: Map<string, string>) {
     const shown = new Set<string>();
     let requests = 0;
-    let watching = true;
+    const stopping = new AbortController();
     const watch = async (gateway: Service) => {
-      while (watching) {
+      while (!stopping.signal.aborted) {
         for (const [key, limit] of keys) {
           const { status, header } = await send(`${gateway.url}/v1/pets`, { key });
           shown.add(`${status}: ${header('X-RateLimit-Limit')}${status === 401 ? '' : ` of ${limit}`}`);
@@ -86,7 +86,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     return {
       requests: () => requests,
       async stop(): Promise<string[]> {
-        watching = false;
+        stopping.abort();
         await done;
         return [...shown].toSorted();
       },

@@ -42,7 +42,7 @@ test(
         { minute: '3', day: '4' },
         { minute: '9' },
       ]);
-      expect([...Object.values(names ?? [])].toSorted()).toEqual(['fresh', 'pro']);
+      expect(Object.values(names ?? []).toSorted()).toEqual(['fresh', 'pro']);
       expect(await changesTo(1)).toEqual([]);
     } finally {
       redis.disconnect();
