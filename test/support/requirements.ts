@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { hasApiTools } from '../contract/tools/tools.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { findPostgres } from './stores/postgres-server.ts';
@@ -45,6 +46,11 @@ export const requirements: readonly Requirement[] = [
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
+  requirement(
+    'api-tools',
+    hasApiTools,
+    'the tools of test/contract/tools (npm ci --prefix test/contract/tools)',
+  ),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];
