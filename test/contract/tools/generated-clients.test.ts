@@ -49,7 +49,7 @@ const generators = [
   {
     name: 'swagger-typescript-api',
     tool: 'swagger-typescript-api',
-    args: ['generate', '-p', 'openapi.json', '-o', 'generated', '-n', 'client.ts', '--generate-union-enums'],
+    args: ['generate', '-p', 'openapi.json', '-o', 'generated', '-n', 'client.ts', '--enum-style', 'union'],
   },
 ];
 
