@@ -88,7 +88,7 @@ describe('a generated client', { tags: ['api-tools'] }, () => {
       }
       await writeFile(join(folder, 'openapi.json'), description);
       await writeFile(join(folder, 'orval.config.json'), JSON.stringify(orvalConfig));
-      const stringIds = await codeBlock('ts', 'fetchWithStringIds');
+      const stringIds = await codeBlock('ts', 'function fetchWithStringIds');
       await writeFile(join(folder, 'fetch-with-string-ids.ts'), stringIds);
       await writeFile(
         join(folder, 'tsconfig.json'),

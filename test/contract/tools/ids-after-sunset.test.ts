@@ -37,6 +37,7 @@ test('after the sunset of getPet, clients find pets by their ids as CLIENTS.md s
   await database.exec(`INSERT INTO pets (id, name, category_id, status)
     SELECT id, 'Pet ' || id, 9007199254740993, 'available' FROM generate_series(1, 250) AS id`);
   await database.exec(`INSERT INTO pets VALUES (9007199254740993, 'Last', 1, 'sold')`);
+  await database.exec(`SELECT setval('pets_id_seq', 250)`);
   expect((await send(`${url}/7`, { key })).status).toBe(200);
 
   clock = Date.UTC(2030, 11, 5);
