@@ -56,7 +56,7 @@ export default defineConfig({
       unit,
       project('suite', {
         include: ['**/*.test.ts'],
-        exclude: [longTests, 'unit/**', 'afterwards/**'],
+        exclude: [longTests, 'unit/**', 'afterwards/**', '**/node_modules/**'],
         groupOrder: 1,
       }),
       // Looks at what all others have left behind.

@@ -6,6 +6,6 @@ export default defineConfig({
   test: {
     ...common,
     globalSetup: ['support/suite.setup.ts'],
-    projects: [project('long', { include: [longTests] })],
+    projects: [project('long', { include: [longTests], exclude: ['**/node_modules/**'] })],
   },
 });

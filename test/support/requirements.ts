@@ -1,10 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
+import { hasApiTools } from '../contract/tools/tools.ts';
 import { chromiumPath } from './kits/browser.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
-import { hasPgBouncer } from './stores/pgbouncer.ts';
 import { oldNode } from './old-node.ts';
+import { hasPgBouncer } from './stores/pgbouncer.ts';
 import { findPostgres } from './stores/postgres-server.ts';
 import { hasRedisServer } from './stores/redis-server.ts';
 
@@ -53,6 +54,11 @@ export const requirements: readonly Requirement[] = [
   requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
   requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),
   requirement('old-node', oldNode !== undefined, 'a Node older than 24 on the PATH'),
+  requirement(
+    'api-tools',
+    hasApiTools,
+    'the tools of test/contract/tools (npm ci --prefix test/contract/tools)',
+  ),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];

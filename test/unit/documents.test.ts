@@ -16,6 +16,7 @@ const documents = {
   'README.md': 120,
   'gateway/README.md': maxLines,
   'gateway/API.md': maxLines,
+  'gateway/CLIENTS.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/RUNBOOK.md': maxLines,
