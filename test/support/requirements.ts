@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
-import { chromiumPath } from './kits/browser.ts';
+import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { findPostgres } from './stores/postgres-server.ts';
