@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import { expectClean, seriousBarriers, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
+import { expectClean, seriousBarriers } from '../support/kits/browser.ts';
+import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'];
@@ -14,23 +14,19 @@ const appearances = [
 ] as const;
 
 describe('the documentation in a browser', { tags: ['chromium'] }, () => {
-  let services: BothServices;
-  let browser: TestBrowser;
+  let kit: DocsKit;
 
   beforeAll(async () => {
-    [services, browser] = await Promise.all([startBothServices(), startBrowser()]);
+    kit = await startDocsKit();
   });
 
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    await services[Symbol.asyncDispose]();
-  });
+  afterAll(() => kit[Symbol.asyncDispose]());
 
   describe.each(appearances)('in $name', ({ options }) => {
     test.each(paths)(
       '%s keeps its policy, has no serious barrier and does not scroll sideways',
       async (path) => {
-        const opened = await browser.open(services.gateway.url + path, options);
+        const opened = await kit.browser.open(kit.services.gateway.url + path, options);
         const { page } = opened;
         // What is folded in has to be readable, too.
         await page.evaluate(
@@ -40,7 +36,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
         expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(
           0,
         );
-        expectClean(opened, services.gateway.url);
+        expectClean(opened, kit.services.gateway.url);
         await page.context().close();
       },
     );
@@ -49,8 +45,8 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   describe('the samples of the reference', { tags: ['curl'] }, () => {
     test('run as they are in curl and TypeScript', async () => {
       await using directory = await temporaryDirectory();
-      const { page } = await browser.open(`${services.gateway.url}/docs/reference`);
-      const env = { PATH: process.env['PATH'], ANIMAL_STORE_KEY: services.key };
+      const { page } = await kit.browser.open(`${kit.services.gateway.url}/docs/reference`);
+      const env = { PATH: process.env['PATH'], ANIMAL_STORE_KEY: kit.services.key };
       const codes = async (language: string) =>
         page.locator(`[data-panel="${language}"] code`).allTextContents();
       const statuses = [];

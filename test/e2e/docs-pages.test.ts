@@ -1,27 +1,23 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
-import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
-import { expectClean, seriousBarriers, startBrowser, type TestBrowser } from '../support/kits/browser.ts';
+import { expectClean, seriousBarriers, type TestBrowser } from '../support/kits/browser.ts';
+import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
 
 /** The operation with this id in the reference. */
 const operation = (page: Page, id: string) => page.locator(`section[aria-labelledby="${id}"]`);
 
 describe('the documentation in a browser', { tags: ['chromium'] }, () => {
-  let services: BothServices;
-  let browser: TestBrowser;
+  let kit: DocsKit;
 
   beforeAll(async () => {
-    [services, browser] = await Promise.all([startBothServices(), startBrowser()]);
+    kit = await startDocsKit();
   });
 
-  afterAll(async () => {
-    await browser[Symbol.asyncDispose]();
-    await services[Symbol.asyncDispose]();
-  });
+  afterAll(() => kit[Symbol.asyncDispose]());
 
   const open = (path: string, options?: Parameters<TestBrowser['open']>[1]) =>
-    browser.open(services.gateway.url + path, options);
+    kit.browser.open(kit.services.gateway.url + path, options);
 
   async function enterKey(page: Page, key: string): Promise<void> {
     await page.getByLabel('API key').fill(key);
@@ -40,17 +36,17 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
 
   test('/ leads to the guide, whose samples have the address of this gateway', async () => {
     const opened = await open('/');
-    expect(opened.page.url()).toBe(`${services.gateway.url}/docs`);
+    expect(opened.page.url()).toBe(`${kit.services.gateway.url}/docs`);
     expect(await opened.page.locator('pre').allTextContents()).toContainEqual(
-      expect.stringContaining(`${services.gateway.url}/v1/pets?limit=2`),
+      expect.stringContaining(`${kit.services.gateway.url}/v1/pets?limit=2`),
     );
-    expectClean(opened, services.gateway.url);
+    expectClean(opened, kit.services.gateway.url);
   });
 
   test('an error leads to its code on the page', async () => {
-    const refused = await send(`${services.gateway.url}/v1/pets/4711`, { key: services.key });
+    const refused = await send(`${kit.services.gateway.url}/v1/pets/4711`, { key: kit.services.key });
     const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(refused.header('Link') ?? '') ?? [];
-    const { page } = await browser.open(new URL(address, services.gateway.url).href);
+    const { page } = await kit.browser.open(new URL(address, kit.services.gateway.url).href);
     expect(await page.locator(':target').textContent()).toBe('pet_not_found (404)');
     expect(await page.locator(':target').isVisible()).toBe(true);
   });
@@ -58,7 +54,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   test('with a key, requests are sent and 64-bit ids shown exactly', async () => {
     const opened = await open('/docs/reference');
     const { page } = opened;
-    await enterKey(page, services.key);
+    await enterKey(page, kit.services.key);
     const list = operation(page, 'listPets');
     await list.getByText('Try it').click();
     await list.getByLabel('limit').fill('2');
@@ -83,19 +79,19 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await get.getByRole('link', { name: 'What to do about pet_not_found' }).waitFor();
     // The browser itself reports a 404 that a script has asked for.
     expect(opened.complaints.splice(0)).toEqual([expect.stringContaining('404')]);
-    expectClean(opened, services.gateway.url);
+    expectClean(opened, kit.services.gateway.url);
   });
 
   test('the key stays in the tab: on the next page, but in no other tab, and not after it is forgotten', async () => {
     const { page } = await open('/docs/usage');
-    await enterKey(page, services.key);
+    await enterKey(page, kit.services.key);
     await page.getByText('Plan: enterprise').waitFor();
     expect(await page.getByLabel('API key').inputValue()).toBe('');
     await page.getByRole('link', { name: 'Reference', exact: true }).click();
-    await page.getByText(`begins with ${services.key.slice(0, 9)}`).waitFor();
-    expect(await page.content()).not.toContain(services.key);
+    await page.getByText(`begins with ${kit.services.key.slice(0, 9)}`).waitFor();
+    expect(await page.content()).not.toContain(kit.services.key);
     const other = await page.context().newPage();
-    await other.goto(`${services.gateway.url}/docs/usage`);
+    await other.goto(`${kit.services.gateway.url}/docs/usage`);
     expect(await other.evaluate('sessionStorage.length + document.cookie.length')).toBe(0);
     await page.getByRole('button', { name: 'Forget key' }).click();
     expect(await page.evaluate('sessionStorage.length')).toBe(0);
@@ -114,12 +110,12 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
   test('your usage shows both windows', async () => {
     const opened = await open('/docs/usage');
     const { page } = opened;
-    await enterKey(page, services.key);
+    await enterKey(page, kit.services.key);
     await expect.poll(() => page.locator('.figure').allTextContents()).toHaveLength(2);
     for (const text of await page.locator('.figure').allTextContents()) {
       expect(text).toMatch(/^\d+ of 10,000,000$/);
     }
-    expectClean(opened, services.gateway.url);
+    expectClean(opened, kit.services.gateway.url);
   });
 
   test('your usage says what is wrong with a key', async () => {
@@ -127,7 +123,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await enterKey(page, 'pets_nonsense');
     await page.getByText('401: The Authorization header does not hold').waitFor();
     await page.getByRole('link', { name: 'What to do about malformed_api_key' }).click();
-    expect(page.url()).toBe(`${services.gateway.url}/docs#malformed_api_key`);
+    expect(page.url()).toBe(`${kit.services.gateway.url}/docs#malformed_api_key`);
     await page.goBack();
     await enterKey(page, 'päts_💥');
     await page.getByText('The request could not be sent').waitFor();
@@ -146,7 +142,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
       const response = await route.fetch();
       await route.fulfill({ response, json: { ...((await response.json()) as object), days } });
     });
-    await enterKey(page, services.key);
+    await enterKey(page, kit.services.key);
     await page.getByRole('img', { name: '4,350 served and 30 refused requests in 30 days' }).waitFor();
     const heights = await page
       .locator('rect.served')
@@ -199,7 +195,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
       throw new Error(`Tab does not reach ${wanted}: ${seen.join(', ')}`);
     };
     await focusOn('api-key');
-    await page.keyboard.type(services.key);
+    await page.keyboard.type(kit.services.key);
     await page.keyboard.press('Enter');
     await focusOn('Try it');
     await page.keyboard.press('Enter');
