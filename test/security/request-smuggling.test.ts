@@ -24,6 +24,9 @@ interface Outcome {
 const notCompared = new Set([
   'lines with an unsupported Expect and a hidden request',
   'a start line with asterisk form of OPTIONS',
+  // The path is /, whose index only the gateway has.
+  'a start line with absolute form without a path',
+  'a start line with absolute form with an invalid port',
   'a start line with the target /livez',
   'a start line with the target /readyz',
 ]);
@@ -120,7 +123,9 @@ describe('behind the gateway', () => {
     const respondedTargets = [...outcomes.values()]
       .flatMap(({ rawGateway: messages }) => messages)
       .filter((message) => statusOf(message) === 200)
-      .map(({ body }) => (JSON.parse(body) as { target: string }).target);
+      .map(({ body }) => (JSON.parse(body) as { target?: string }).target)
+      // The gateway's own index has none.
+      .filter((target) => target !== undefined);
     expect(targets.toSorted()).toEqual(respondedTargets.toSorted());
     expect(targets.length).toBeGreaterThan(20);
     expect(targets.filter((target) => target.includes('smuggled'))).toEqual([]);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { hasApiTools } from '../contract/tools/tools.ts';
-import { chromiumPath } from './kits/browser.ts';
+import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { oldNode } from './old-node.ts';

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
-
-/** Chromium of the system; undefined if it is not installed. */
-export const chromiumPath = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) =>
-  existsSync(path),
-);
+import { expect } from 'vitest';
+import { chromiumPath } from './chromium.ts';
 
 /** Chromium, without a window. */
 export interface TestBrowser extends AsyncDisposable {
@@ -45,17 +42,23 @@ export async function startBrowser(): Promise<TestBrowser> {
   };
 }
 
+/** Fails if the page has complained, asked another host for something, or put a key into an address. */
+export function expectClean({ complaints, requests }: ObservedPage, origin: string): void {
+  expect(complaints).toEqual([]);
+  expect(requests.filter((url) => !url.startsWith(`${origin}/`))).toEqual([]);
+  expect(requests.join()).not.toContain('pets_');
+}
+
 const axePath = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
 
 interface AxeResults {
-  violations: { id: string; impact: string | null; nodes: { target: unknown; failureSummary?: string }[] }[];
+  violations: { id: string; impact: string | null; nodes: { target: unknown }[] }[];
 }
 
 /** Barriers that axe-core calls serious or critical, each with the elements that have them. */
 export async function seriousBarriers(page: Page): Promise<string[]> {
   // Evaluated by the debugger, and so not subject to the page's policy.
-  const { readFile } = await import('node:fs/promises');
-  await page.evaluate(await readFile(axePath, 'utf8'));
+  await page.evaluate(readFileSync(axePath, 'utf8'));
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults;
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
