@@ -36,6 +36,9 @@ async function run(commands: string, directory: string, url: string): Promise<vo
   });
 }
 
+/** Limit of requests without a valid key in the backup. */
+const addressLimit = 65_000;
+
 describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, () => {
   async function issueKeys(kit: OpsKit): Promise<Map<string, string>> {
     await kit.json('plans', 'set', 'gold', '--create', '--minute', '2000', '--day', '500000');
@@ -68,16 +71,22 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     await expectServed(gateway, keys);
   });
 
-  /** Requests all the time, and every limit that gateways have shown, by status and plan. */
+  /**
+   * Sends requests all the time, and collects limits that are not the tuned ones. A key that is not imported yet has the
+   * limit of the address. While Redis does not reply in time, each of the gateways enforces its share of a limit.
+   */
   function watchLimits(gateways: readonly Service[], keys: Map<string, string>) {
-    const shown = new Set<string>();
+    const wrong = new Set<string>();
     let requests = 0;
     const stopping = new AbortController();
     const watch = async (gateway: Service) => {
       while (!stopping.signal.aborted) {
         for (const [key, limit] of keys) {
           const { status, header } = await send(`${gateway.url}/v1/pets`, { key });
-          shown.add(`${status}: ${header('X-RateLimit-Limit')}${status === 401 ? '' : ` of ${limit}`}`);
+          const tuned = Number(status === 200 ? limit : addressLimit);
+          const shown = Number(header('X-RateLimit-Limit'));
+          if (shown !== tuned && shown !== tuned / gateways.length)
+            wrong.add(`${status}: ${shown} of ${tuned}`);
           requests += 1;
         }
       }
@@ -88,7 +97,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
       async stop(): Promise<string[]> {
         stopping.abort();
         await done;
-        return [...shown].toSorted();
+        return [...wrong].toSorted();
       },
     };
   }
@@ -99,7 +108,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     for (const [plan, minute] of Object.entries(minutes)) {
       await kit.json('plans', 'set', plan, '--create', '--minute', String(minute), '--day', '900000');
     }
-    await kit.json('plans', 'set', 'anonymous', '--minute', '65000');
+    await kit.json('plans', 'set', 'anonymous', '--minute', String(addressLimit));
     await kit.json('policy', 'set', '--strikes', '77');
     const issued = new Map<string, string>();
     for (const [plan, minute] of Object.entries(minutes)) {
@@ -109,12 +118,6 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     return issued;
   }
 
-  /** Only tuned limits: of each key's plan, and of the address while the keys are not imported yet. */
-  const tunedLimits = (keys: Map<string, string>) => [
-    ...Array.from(keys.values(), (limit) => `200: ${limit} of ${limit}`),
-    '401: 65000',
-  ];
-
   async function expectRestored(kit: OpsKit, url: string): Promise<void> {
     const ops = (...args: string[]) => runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
     const { stdout, stderr } = await ops('plans', 'list');
@@ -122,7 +125,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     expect(stderr).toBe('');
     expect(JSON.parse((await ops('policy', 'show', '--json')).stdout)).toMatchObject({ strikes: 77 });
     await using second = await startGateway({ REDIS_URL: url, PETS_SERVICE_URL: kit.upstream.url });
-    expect((await send(`${second.url}/v1/pets`)).header('X-RateLimit-Limit')).toBe('65000');
+    expect((await send(`${second.url}/v1/pets`)).header('X-RateLimit-Limit')).toBe(String(addressLimit));
   }
 
   test('is restored after Redis has lost everything, while gateways run whose limits never differ', async () => {
@@ -146,7 +149,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     // Longer than gateways take to read their settings again.
     const soFar = watched.requests();
     await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
-    expect(await watched.stop()).toEqual(tunedLimits(keys));
+    expect(await watched.stop()).toEqual([]);
     await expectRestored(kit, kit.server.url);
   });
 
@@ -174,7 +177,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
     await expectServed(gateway, keys);
     const soFar = watched.requests();
     await expect.poll(watched.requests).toBeGreaterThan(soFar + 200);
-    expect(await watched.stop()).toEqual(tunedLimits(keys));
+    expect(await watched.stop()).toEqual([]);
     await expectRestored(kit, empty.url);
   });
 
