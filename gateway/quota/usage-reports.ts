@@ -60,14 +60,20 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     return report;
   }
 
-  function seal(): void {
+  /** @returns whether a key has another report that has to wait */
+  function seal(): boolean {
+    let waiting = false;
     for (const [key, report] of growing) {
-      if (sealed.has(report.keyHash)) continue;
+      if (sealed.has(report.keyHash)) {
+        waiting = true;
+        continue;
+      }
       lastNumber += 1;
       report.number = lastNumber;
       sealed.set(report.keyHash, report);
       growing.delete(key);
     }
+    return waiting;
   }
 
   async function send(report: Report): Promise<void> {
@@ -107,9 +113,9 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
       [...growing.values(), ...sealed.values()].reduce((requests, { served }) => requests + served, 0),
     async report() {
       for (let round = 0; round < maxRounds; round += 1) {
-        seal();
-        if (sealed.size === 0) return;
+        const waiting = seal();
         await sendSealed();
+        if (!waiting) return;
       }
     },
   };
