@@ -135,10 +135,9 @@ function responseChanges(name: string, was: Operation, is: Operation, compare: C
     if (now === undefined) return [`${path}: is removed`];
     const before = resolve(compare.released, response);
     const after = resolve(compare.current, now);
-    return [
-      ...headerChanges(path, before, after, compare),
-      ...contentChanges(`${path} body`, before.content ?? {}, after.content ?? {}, 'response', compare),
-    ];
+    return headerChanges(path, before, after, compare).concat(
+      contentChanges(`${path} body`, before.content ?? {}, after.content ?? {}, 'response', compare),
+    );
   });
   const added = Object.keys(is.responses).filter(
     (status) => status.startsWith('2') && was.responses[status] === undefined,
@@ -158,7 +157,7 @@ function headerChanges(name: string, was: Response, is: Response, compare: Compa
     const after = resolve(compare.current, found);
     const optional =
       before.required === true && after.required !== true ? [`${path}: is no longer required`] : [];
-    return [...optional, ...compareSchemas(before.schema, after.schema, path, 'response', compare)];
+    return optional.concat(compareSchemas(before.schema, after.schema, path, 'response', compare));
   });
 }
 
