@@ -19,6 +19,7 @@ const documents = {
   'gateway/CLIENTS.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/ops/README.md': maxLines,
+  'gateway/ops/REDIS.md': maxLines,
   'gateway/ops/RUNBOOK.md': maxLines,
   'pets-service/README.md': maxLines,
   'prisma/README.md': maxLines,
