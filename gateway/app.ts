@@ -132,7 +132,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       bufferBody(dependencies.createCounter),
       proxyToPets({ ...dependencies, authorize, isProxy, publicAddress }),
     );
-  app.use(renderError({ basePath, addressLimit, log, now }));
+  app.use(renderError({ publicAddress, basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));
 
   return {

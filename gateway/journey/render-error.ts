@@ -2,6 +2,7 @@ import type { ErrorRequestHandler, Request, Response } from 'express';
 import type { Logger } from 'pino';
 import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
+import type { PublicAddress } from '../http/public-address.ts';
 import { awaitsContinue, hasBody, maxBodyBytes } from '../http/request-body.ts';
 import { ResponseHeaders } from '../http/response-headers.ts';
 import { beginJson, sendJson } from '../http/send-response.ts';
@@ -10,6 +11,7 @@ import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RenderErrorDependencies {
+  publicAddress: Pick<PublicAddress, 'baseUrl'>;
   basePath: string;
   addressLimit: AddressLimit;
   log: Logger;
@@ -18,7 +20,7 @@ interface RenderErrorDependencies {
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
-  const { basePath, addressLimit, log, now } = dependencies;
+  const { publicAddress, basePath, addressLimit, log, now } = dependencies;
   return async function renderError(thrown, req, res, _next) {
     const error = toGatewayError(thrown);
     logCause(error, res);
@@ -32,7 +34,7 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
     const isUnderBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
     headers.setAll(error.headers);
-    headers.append('Link', helpLink(error.code));
+    headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
     if (isUnderBasePath && !headers.has('X-RateLimit-Limit')) {
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }

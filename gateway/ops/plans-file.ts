@@ -3,11 +3,13 @@ import { dirname, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { exportPlansFile, type PlansFileExport } from '../operations/export-plans-file.ts';
+import { usageSetting } from '../operations/file-settings.ts';
 import { formatPlansFile } from '../operations/format-plans-file.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { diffPlansFile, type PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { PlansFile } from '../operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
+import type { Session } from '../operations/session.ts';
 import { writeSettings } from '../operations/write-settings.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { confirm } from './confirm.ts';
@@ -15,6 +17,7 @@ import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './opt
 import { print, printError, printJson, printWarning } from './output.ts';
 import { OpsFailure, withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
+import { adjustStoredUse } from './usage-retention.ts';
 
 const schemaFile = fileURLToPath(new URL('../operations/plans-file.schema.json', import.meta.url));
 
@@ -107,6 +110,7 @@ export function plansApplyCommand(): Command {
             if (found.changes.length === 0) return found;
             await confirmChanges(found, yes);
             await writeSettings(session, found.changes);
+            await adjustUsage(session, found);
             return found;
           });
       if (dryRun) await printDiff(diff, json);
@@ -114,6 +118,12 @@ export function plansApplyCommand(): Command {
       else if (diff.changes.length > 0)
         await print(`${count(diff)}${dryRun ? ', not applied' : ' applied'}\n`);
     });
+}
+
+/** A shorter retention also deletes what is stored, as `usage retention` does. */
+async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
+  const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
+  if (typeof days === 'number') await adjustStoredUse(redis, days);
 }
 
 /** Asks on a terminal; elsewhere only if a plan would be removed. @throws InvalidOperation if it is refused */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { adjustUsageExpiry, countKeys } from '../operations/adjust-usage-expiry.ts';
 import { createUsageRetentionStore } from '../operations/usage-retention-store.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { asOption, countArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printFields, printJson } from './output.ts';
 import { withProgress } from './progress.ts';
@@ -32,10 +33,14 @@ async function show() {
 async function set(who: string, days: number) {
   return withChanges(who, async (session) => {
     const { before } = await createUsageRetentionStore(session).set(days);
-    const { redis } = session;
-    const adjusted = await withProgress('Redis keys', await countKeys(redis), (onProgress) =>
-      adjustUsageExpiry(redis, days, onProgress),
-    );
+    const adjusted = await adjustStoredUse(session.redis, days);
     return { before: before === 0 ? null : before, days, adjustedRedisKeys: adjusted };
   });
+}
+
+/** Gives stored use the expiry of a new retention, with progress on a terminal. @returns number of Redis keys that changed */
+export async function adjustStoredUse(redis: RedisClient, days: number): Promise<number> {
+  return withProgress('Redis keys', await countKeys(redis), (onProgress) =>
+    adjustUsageExpiry(redis, days, onProgress),
+  );
 }

@@ -75,12 +75,17 @@ export class BufferedResponse {
           cause: `the body of the upstream's response with status ${this.#status} is not JSON`,
         });
       }
-      const headers = this.#completeHeaders(body);
       const code = this.#status < 400 ? undefined : errorCodeOf(body);
-      if (code !== undefined) headers.append('Link', helpLink(code));
-      this.#res.writeHead(this.#status, headers.toRaw());
+      if (code !== undefined) this.#addLink(helpLink(code));
+      this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
       this.#res.end(body);
     }
+  }
+
+  /** Adds it to the upstream's, so that all become absolute in one way. */
+  #addLink(link: string): void {
+    const { link: links = [] } = this.#headers;
+    this.#headers = { ...this.#headers, link: [links, link].flat() };
   }
 
   /** Headers of a response whose length is known. */

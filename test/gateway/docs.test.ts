@@ -115,7 +115,7 @@ describe('the public documentation', () => {
     ])('%s', async (code, respond) => {
       const response = await respond();
       expect(response.json).toMatchObject({ code });
-      expect(response.header('Link')).toBe(`</docs#${code}>; rel="help"`);
+      expect(response.header('Link')).toBe(`<${kit.gateway.url}/docs#${code}>; rel="help"`);
     });
 
     test('bad_request, of the HTTP parser', async () => {
@@ -131,7 +131,7 @@ describe('the public documentation', () => {
       expect(allowed.header('Link') ?? '').not.toContain('help');
       const refused = await send(`${kit.gateway.url}/v1/pets`, { key });
       expect(refused.status).toBe(429);
-      expect(refused.header('Link')).toBe('</docs#rate_limit_exceeded>; rel="help"');
+      expect(refused.header('Link')).toBe(`<${kit.gateway.url}/docs#rate_limit_exceeded>; rel="help"`);
     });
   });
 });

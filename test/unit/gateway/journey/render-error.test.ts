@@ -20,7 +20,9 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
     res.locals.headers = new ResponseHeaders();
     throw new Error('first');
   });
-  app.use(renderError({ basePath: '/v1', addressLimit, log, now: Date.now }));
+  app.use(
+    renderError({ publicAddress: { baseUrl: () => '' }, basePath: '/v1', addressLimit, log, now: Date.now }),
+  );
   app.use(renderFallback({ log }));
   const server = createServer(app);
   await once(server.listen(0, '127.0.0.1'), 'listening');
