@@ -408,7 +408,8 @@ describe('the life cycle of keys', () => {
     expect(nouns).toContain('keys');
     for (const noun of nouns.filter((name) => name !== 'help')) {
       const { stdout } = await kit.run(noun, '--help');
-      const verbs = Array.from(stdout.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, verb = '']) => verb);
+      const [, commands = ''] = stdout.split('\nCommands:\n');
+      const verbs = Array.from(commands.matchAll(/^ {2}([a-z]+)(?: |$)/gm), ([, verb = '']) => verb);
       for (const verb of verbs.filter((name) => name !== 'help')) expect(readme).toContain(`${noun} ${verb}`);
       expect(readme).toContain(`\`${noun}`);
     }

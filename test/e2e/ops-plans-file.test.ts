@@ -30,15 +30,14 @@ describe('a file of plans', { timeout: 30_000 }, () => {
     const own = (await kit.redis.smembers(redisKeys.planNames)).filter(
       (name) => !Object.hasOwn(defaultPlans, name),
     );
-    await Promise.all(
-      [...own.map((name) => redisKeys.plan(name)), redisKeys.usagePolicy].map((key) => kit.redis.del(key)),
-    );
+    await Promise.all(own.map((name) => kit.redis.del(redisKeys.plan(name))));
     if (own.length > 0) await kit.redis.srem(redisKeys.planNames, ...own);
     for (const [name, limits] of Object.entries(defaultPlans)) {
       await kit.redis.hset(redisKeys.plan(name), limits);
     }
     await kit.redis.hset(redisKeys.plan('anonymous'), { minute: 60 });
     await kit.redis.hset(redisKeys.banPolicy, textFields(defaultBanPolicy));
+    await kit.redis.hset(redisKeys.usagePolicy, { retentionDays: 400 });
   });
 
   const ops: OpsKit['run'] = (...args) => kit.run(...args);
@@ -148,7 +147,7 @@ describe('a file of plans', { timeout: 30_000 }, () => {
       await kit.pets(busy.key);
       await kit.pets(own.key);
     }
-    await kit.run('keys', 'revoke', revoked.id);
+    await kit.run('keys', 'revoke', revoked.id, '--yes');
     await write('plans: {counted: {minute: 3, day: 1000}}');
     expect((await ops('plans', 'diff', file)).stdout).toContain(
       'plans.counted  3 keys, 1 over the new limits now\n',
@@ -168,7 +167,7 @@ describe('a file of plans', { timeout: 30_000 }, () => {
       unlisted: [],
       applied: false,
     });
-    for (const { id } of [busy, calm, own]) await kit.run('keys', 'revoke', id);
+    for (const { id } of [busy, calm, own]) await kit.run('keys', 'revoke', id, '--yes');
   });
 
   test('what the file lacks stays as it is, and --prune removes plans without keys', async () => {
@@ -219,7 +218,7 @@ describe('a file of plans', { timeout: 30_000 }, () => {
       '1 valid key is on used',
     );
     expect(await hash(redisKeys.plan('free'))).toEqual({ minute: '60', day: '1000' });
-    await kit.run('keys', 'revoke', id);
+    await kit.run('keys', 'revoke', id, '--yes');
 
     await write('plans: {free: {minute: 1, day: 2}}');
     const builtIn = await ops('plans', 'apply', file, '--prune', '--yes');

@@ -77,7 +77,7 @@ describe('the commands for plans', { timeout: 30_000 }, () => {
     await kit.json('plans', 'set', 'gone', '--create', '--minute', '10', '--day', '90');
     const { id } = await kit.issue({ plan: 'gone' });
     const other = await kit.issue({ plan: 'gone' });
-    await kit.run('keys', 'revoke', other.id);
+    await kit.run('keys', 'revoke', other.id, '--yes');
     const before = await snapshot(kit.redis);
     expect(await kit.run('plans', 'remove', 'gone', '--yes')).toEqual({
       code: 2,

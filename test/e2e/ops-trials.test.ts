@@ -283,7 +283,7 @@ describe('limits on trial', () => {
     await makePlan('untouched');
     const { id } = await kit.issue({ plan: 'pro' });
     const revoked = await kit.issue({ plan: 'pro' });
-    await kit.json('keys', 'revoke', revoked.id);
+    await kit.json('keys', 'revoke', revoked.id, '--yes');
     await kit.redis.hset(redisKeys.plan('half'), { minute: '5' });
     const before = await snapshot(kit.redis);
     const cases: [string[], string][] = [
