@@ -5,7 +5,7 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
@@ -123,6 +123,12 @@ describe('operating a running gateway', () => {
   });
 
   describe('bans', () => {
+    // Of the tests before, whose bans may go on.
+    beforeEach(async () => {
+      const bans = await kit.json<{ id: string }[]>('bans', 'list');
+      for (const { id } of bans) await kit.json('bans', 'lift', id);
+    });
+
     test('that were made with redis-cli are listed at once', async () => {
       const [later, sooner, other] = [
         await kit.issue(),

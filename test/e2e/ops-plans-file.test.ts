@@ -37,6 +37,8 @@ describe('a file of plans', { timeout: 30_000 }, () => {
     }
     await kit.redis.hset(redisKeys.plan('anonymous'), { minute: 60 });
     await kit.redis.hset(redisKeys.banPolicy, textFields(defaultBanPolicy));
+    // A test may have made it something else than a hash.
+    await kit.redis.del(redisKeys.usagePolicy);
     await kit.redis.hset(redisKeys.usagePolicy, { retentionDays: 400 });
   });
 
