@@ -68,7 +68,7 @@ describe('GET /openapi.json', () => {
       expect(response.headers).toMatchObject({
         etag: tag,
         vary: 'Accept-Encoding',
-        'cache-control': 'public, max-age=300',
+        'cache-control': 'private, max-age=300',
         'access-control-allow-origin': '*',
       });
       expect(response.header('Content-Encoding')).toBeUndefined();
