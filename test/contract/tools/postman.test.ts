@@ -17,7 +17,7 @@ interface NewmanReport {
 
 test(
   'every call of an imported Postman collection succeeds with the examples',
-  { tags: ['api-tools'] },
+  { tags: ['api-tools'], timeout: 120_000 },
   async () => {
     await using services = await startBothServices();
     await using directory = await temporaryDirectory();
