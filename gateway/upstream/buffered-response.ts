@@ -85,7 +85,7 @@ export class BufferedResponse {
   /** Adds it to the upstream's, so that all become absolute in one way. */
   #addLink(link: string): void {
     const { link: links = [] } = this.#headers;
-    this.#headers = { ...this.#headers, link: [links, link].flat() };
+    this.#headers = { ...this.#headers, link: [links, link].flat().join(', ') };
   }
 
   /** Headers of a response whose length is known. */
