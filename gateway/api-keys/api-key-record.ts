@@ -65,7 +65,7 @@ export type ParsedRecord =
       trialIssues?: string[];
     }
   | { outcome: 'absent' }
-  /** The hash was edited by hand into something that is no record. */
+  /** The hash was edited by hand into something that is not a record. */
   | { outcome: 'invalid'; issues: string[]; revoked: boolean };
 
 /** Parses the fields of a record as HGETALL returns them. Never throws: the hash may have been edited by hand. */

@@ -92,9 +92,9 @@ export interface Operation extends Omit<
   z.infer<typeof operationShape>,
   'parameters' | 'requestBody' | 'responses'
 > {
-  /** In capitals. */
+  /** Name of the method in capitals. */
   method: string;
-  /** With the base path: /v1/pets/{petId}. */
+  /** Path with the base path: /v1/pets/{petId}. */
   path: string;
   parameters: Parameter[];
   requestBody: Content | undefined;

@@ -3,6 +3,7 @@ import { html, type Html } from './html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType, descriptionOf } from './schema-table.ts';
+import { scrollTable } from './scroll-table.ts';
 
 /** Section of the reference about one operation. */
 export function operationSection(operation: Operation): Html {
@@ -38,20 +39,7 @@ function parameters({ parameters, summary }: Operation): Html | undefined {
       </tr>`,
   );
   return html`<h3>Parameters</h3>
-    <div class="scroll" tabindex="0" role="group" aria-label="Parameters: ${summary}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">name</th>
-            <th scope="col">type</th>
-            <th scope="col">description</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>`;
+    ${scrollTable(`Parameters: ${summary}`, ['name', 'type', 'description'], rows)}`;
 }
 
 function requestBody({ requestBody }: Operation): Html | undefined {
@@ -78,19 +66,7 @@ function responses({ responses, summary }: Operation): Html {
   return html`<h3>Responses</h3>
     <details>
       <summary>${succeeds.join(', ')} and ${responses.length - succeeds.length} others</summary>
-      <div class="scroll" tabindex="0" role="group" aria-label="Responses: ${summary}">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">status</th>
-              <th scope="col">meaning</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${rows}
-          </tbody>
-        </table>
-      </div>
+      ${scrollTable(`Responses: ${summary}`, ['status', 'meaning'], rows)}
     </details>`;
 }
 

@@ -1,6 +1,7 @@
 import type { Schema } from './api-document.ts';
 import { html, type Html } from './html.ts';
 import { renderMarkdown } from './markdown.ts';
+import { scrollTable } from './scroll-table.ts';
 
 /** Table of the properties of an object; for any other schema, its type. */
 export function schemaTable({ name, schema }: { name: string; schema: Schema }): Html {
@@ -19,20 +20,7 @@ export function schemaTable({ name, schema }: { name: string; schema: Schema }):
       </tr>`,
   );
   return html`${descriptionOf(schema)}
-    <div class="scroll" tabindex="0" role="group" aria-label="Fields of ${name}">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">field</th>
-            <th scope="col">type</th>
-            <th scope="col">description</th>
-          </tr>
-        </thead>
-        <tbody>
-          ${rows}
-        </tbody>
-      </table>
-    </div>`;
+  ${scrollTable(`Fields of ${name}`, ['field', 'type', 'description'], rows)}`;
 }
 
 /** Type of a value with its limits, in words; the name of a schema is a link. */

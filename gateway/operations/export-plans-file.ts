@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../plans/limits.ts';
 import { banPolicySchema } from '../quota/ban-policy.ts';
+import { usagePolicySchema } from '../quota/usage-policy.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import {
   anonymousSetting,
@@ -14,7 +15,7 @@ import {
   type FileSetting,
 } from './file-settings.ts';
 import { planNamePattern } from './plan-name.ts';
-import { plansFileSchema, retentionDays, type PlansFile } from './plans-file-schema.ts';
+import { plansFileSchema, type PlansFile } from './plans-file-schema.ts';
 import type { Session } from './session.ts';
 
 export type PlansFileExport =
@@ -30,7 +31,7 @@ export type PlansFileExport =
 /**
  * Reads all settings of a file of plans. What is missing or invalid in Redis is taken from the running gateways, if all of
  * them enforce the same. Changes nothing.
- * @throws InvalidOperation if a hash of settings is none any more
+ * @throws InvalidOperation if the Redis key of a setting is not a hash any more
  */
 export async function exportPlansFile(session: Session): Promise<PlansFileExport> {
   const enforced = await readEnforcedValues(session);
@@ -76,10 +77,7 @@ const planFields = z.object({ minute: limitText, day: limitText });
 const fieldSchemas = new Map<string, z.ZodType<object>>([
   [anonymousSetting.key, z.object({ minute: limitText })],
   [banPolicySetting.key, banPolicySchema],
-  [
-    usageSetting.key,
-    z.object({ retentionDays: limitText.pipe(z.int().min(retentionDays.min).max(retentionDays.max)) }),
-  ],
+  [usageSetting.key, usagePolicySchema],
 ]);
 
 /** Parses the fields of a hash as gateways do. */

@@ -33,7 +33,7 @@ export interface PlansFileDiff {
 /**
  * Compares a file of plans with Redis. Changes nothing.
  * @param prune whether plans are removed that the file lacks
- * @throws InvalidOperation if a plan to remove is built in or has valid keys, or a hash in Redis is none any more
+ * @throws InvalidOperation if a plan to remove is built in or has valid keys, or the Redis key of a setting is not a hash any more
  */
 export async function diffPlansFile(
   session: Session,

@@ -2,10 +2,8 @@ import { z } from 'zod';
 import { maxLimit } from '../plans/limits.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { banPolicyBounds, isStrikesPerLimit } from '../quota/ban-policy.ts';
+import { maxRetentionDays } from '../quota/usage-policy.ts';
 import { planNamePattern } from './plan-name.ts';
-
-/** Days for which the usage of each key and day is kept. */
-export const retentionDays = { min: 1, max: 4000 };
 
 /*
  * Descriptions are shown by editors, and as comments of an exported file. Each message continues the name of its field.
@@ -65,7 +63,12 @@ export const banPolicyFileSchema = z
 
 export const usageFileSchema = z
   .strictObject(
-    { retentionDays: wholeNumber(retentionDays, 'days for which the usage of each key and day is kept') },
+    {
+      retentionDays: wholeNumber(
+        { min: 1, max: maxRetentionDays },
+        'days for which the usage of each key and day is kept',
+      ),
+    },
     mapping('the field retentionDays'),
   )
   .meta({ description: 'record of the usage of each key and UTC day' });

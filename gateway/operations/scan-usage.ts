@@ -1,8 +1,7 @@
-import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { parseUsageKey, redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyIndex } from './api-key-index.ts';
-
-const pageSize = 1000;
+import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /**
  * Finds keys with use in one of the months that the index lacks, such as those that were removed from it 90 days after
@@ -15,11 +14,11 @@ export async function* scanUsage(
   months: readonly string[],
 ): AsyncGenerator<string[]> {
   const found = new Set<string>();
-  for await (const page of scanKeys(redis, redisKeys.usageMonth('*', '*'))) {
+  for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('*', '*'))) {
     const recorded = page.filter((key) => months.includes(key.slice(-6)));
     const unindexed = await Promise.all(
       recorded.map(async (key) => {
-        const keyHash = keyHashOf(key);
+        const keyHash = parseUsageKey(key)?.keyHash;
         if (keyHash === undefined || found.has(keyHash)) return [];
         const id = await redis.hget(key, 'id').catch(() => null);
         if (id !== null && id !== '' && (await index.keyHashOf(id)) === keyHash) return [];
@@ -30,20 +29,4 @@ export async function* scanUsage(
     for (const keyHash of fresh) found.add(keyHash);
     if (fresh.size > 0) yield [...fresh];
   }
-}
-
-/** Scans the names of keys on all shards, in pages. A name may come more than once. */
-export async function* scanKeys(redis: RedisClient, pattern: string): AsyncGenerator<string[]> {
-  for (const master of mastersOf(redis)) {
-    let cursor = '0';
-    do {
-      const [next, keys] = await master.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize);
-      yield keys;
-      cursor = next;
-    } while (cursor !== '0');
-  }
-}
-
-function keyHashOf(key: string): string | undefined {
-  return /\{([\da-f]{64})\}/.exec(key)?.[1];
 }

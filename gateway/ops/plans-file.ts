@@ -24,7 +24,7 @@ const schemaFile = fileURLToPath(new URL('../operations/plans-file.schema.json',
 export function plansExportCommand(): Command {
   return new Command('export')
     .description('plans, limit of an address, ban policy and retention of usage as a YAML file')
-    .argument('[file]', 'file to write; standard output if there is none')
+    .argument('[file]', 'file to write; without it, standard output is written')
     .addOption(jsonOption())
     .action(async (file: string | undefined, { json }: JsonOption) => {
       const exported = await withRedis(exportPlansFile);

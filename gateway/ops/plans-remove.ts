@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { removePlan } from '../operations/remove-plan.ts';
-import { confirm } from './confirm.ts';
+import { confirm, yesOption } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printJson } from './output.ts';
 import { withChanges } from './redis-session.ts';
@@ -14,7 +14,7 @@ export function plansRemoveCommand(): Command {
   return new Command('remove')
     .description('remove a plan that no valid key is on')
     .argument('<name>')
-    .option('--yes', 'do not ask')
+    .addOption(yesOption())
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (name: string, { yes, as, json }: RemoveOptions) => {

@@ -1,11 +1,11 @@
 import { Command } from 'commander';
-import { adjustUsageExpiry, countKeys } from '../operations/adjust-usage-expiry.ts';
+import { adjustUsageExpiry } from '../operations/adjust-usage-expiry.ts';
 import { createUsageRetentionStore } from '../operations/usage-retention-store.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { asOption, countArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printFields, printJson } from './output.ts';
-import { withProgress } from './progress.ts';
+import { createProgressLine } from './progress-line.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 
 interface RetentionOptions extends ChangeOptions {
@@ -40,7 +40,10 @@ async function set(who: string, days: number) {
 
 /** Gives stored use the expiry of a new retention, with progress on a terminal. @returns number of Redis keys that changed */
 export async function adjustStoredUse(redis: RedisClient, days: number): Promise<number> {
-  return withProgress('Redis keys', await countKeys(redis), (onProgress) =>
-    adjustUsageExpiry(redis, days, onProgress),
-  );
+  const progress = createProgressLine('Redis keys');
+  try {
+    return await adjustUsageExpiry(redis, days, ({ scanned, total }) => progress.update(scanned, total));
+  } finally {
+    progress.clear();
+  }
 }

@@ -74,6 +74,26 @@ export function bannedKeyHashOf(key: string): string | undefined {
   return keyHash;
 }
 
+/** Pattern for SCAN: day counters and months of use of all keys, and the few other names that begin alike. */
+export const usagePattern = 'gw:[du]*:{*}:*';
+
+/** A part of the name of a Redis key that holds use: a month, or one day. Undefined for any other key. */
+export interface UsageKeyName {
+  keyHash: string;
+  year: number;
+  /** 1 to 12. */
+  month: number;
+  /** Of the month, from 1; undefined in the name of a month's record. */
+  day: number | undefined;
+}
+
+export function parseUsageKey(key: string): UsageKeyName | undefined {
+  const [, keyHash, year, month, day] =
+    /^gw:(?:usage|day):\{([\da-f]{64})\}:(\d{4})(\d\d)(\d\d)?$/.exec(key) ?? [];
+  if (keyHash === undefined) return undefined;
+  return { keyHash, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
+}
+
 /** The keys of consume.lua and read-usage-5.lua, in their order. */
 export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
 

@@ -6,6 +6,7 @@ import { barChart } from './chart.ts';
 import { baseline, contenders, excludedContenders } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop, fixedRate, openIdleConnections, type LoadResult } from './load.ts';
+import { positiveInteger } from './options.ts';
 import {
   environmentLine,
   latencyTable,
@@ -32,21 +33,14 @@ const { values: options } = parseArgs({
     baseline: { type: 'string' },
   },
 });
-const rounds = positiveInteger('rounds');
-const seconds = positiveInteger('seconds');
+const rounds = positiveInteger('rounds', options.rounds);
+const seconds = positiveInteger('seconds', options.seconds);
 const allContenders = [
   ...contenders,
   ...(options.baseline === undefined ? [] : [baseline(resolve(options.baseline))]),
 ];
 assertKnown('scenario', scenarios);
 assertKnown('contender', allContenders);
-
-function positiveInteger(name: 'rounds' | 'seconds'): number {
-  const value = Number(options[name]);
-  if (!Number.isInteger(value) || value < 1)
-    throw new Error(`--${name} must be a positive integer, not ${options[name]}`);
-  return value;
-}
 
 function assertKnown(name: 'scenario' | 'contender', known: readonly { name: string }[]): void {
   const unknown = options[name].find((wanted) => !known.some((each) => each.name === wanted));

@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { startCalibration, type Calibration } from './calibration.ts';
 import { checkOut } from './checkout.ts';
 import { baseline, contenders, type Contender } from './contenders.ts';
 import { busySecondsOf, cpuTimeOf } from './cpu-time.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop } from './load.ts';
+import { positiveInteger } from './options.ts';
 import { cores } from './pinned-process.ts';
 import { ratioOf, type ProcessSamples } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
@@ -31,20 +33,14 @@ const { values: options, positionals } = parseArgs({
 const [commit] = positionals;
 if (commit === undefined || positionals.length > 1)
   throw new Error('usage: npm run bench:compare -- <commit>');
-const rounds = positiveInteger('rounds');
-const seconds = positiveInteger('seconds');
-const processes = positiveInteger('processes');
+const rounds = positiveInteger('rounds', options.rounds);
+const seconds = positiveInteger('seconds', options.seconds);
+const processes = positiveInteger('processes', options.processes);
 const selected = options.scenario.map((name) => {
   const scenario = scenarios.find((each) => each.name === name);
   if (scenario === undefined) throw new Error(`unknown scenario ${name}`);
   return scenario;
 });
-
-function positiveInteger(name: 'rounds' | 'seconds' | 'processes'): number {
-  const value = Number(options[name]);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a positive integer`);
-  return value;
-}
 
 /** As in bench.ts; V8 compiles on the only core. */
 const jitWarmUpSeconds = 20;
@@ -147,7 +143,8 @@ async function compare(
   const { ratio, low, high } = ratioOf(
     values('this', 'relative'),
     values('other', 'relative'),
-    seededRandom(),
+    // The same samples have the same interval in every run.
+    seededRandom(1),
   );
   return [
     scenario.name,
@@ -158,17 +155,6 @@ async function compare(
     `${(100 * all('other', 'systemShare')).toFixed(0)} %`,
     String(disturbed),
   ];
-}
-
-/** The same numbers in every run (mulberry32), so that the same samples have the same interval. */
-function seededRandom(): () => number {
-  let state = 1;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 async function main(other: string): Promise<void> {

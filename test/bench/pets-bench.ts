@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { positiveInteger } from './options.ts';
 import {
   startPrisma,
   startService,
@@ -40,11 +41,8 @@ const { values: options } = parseArgs({
     baseline: { type: 'string' },
   },
 });
-const [rounds, seconds] = [Number(options.rounds), Number(options.seconds)];
-for (const value of [rounds, seconds]) {
-  if (!Number.isInteger(value) || value < 1)
-    throw new Error('--rounds and --seconds must be positive integers');
-}
+const rounds = positiveInteger('rounds', options.rounds);
+const seconds = positiveInteger('seconds', options.seconds);
 
 const few = 1000;
 const many = 1_000_000;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { canConnect } from '../support/http/can-connect.ts';
+import { cpuTimeOf } from './cpu-time.ts';
 
 /** The contender has a core of its own. Load generator, Redis and upstream share the other one. */
 export const cores = { contender: 0, support: 1 } as const;
@@ -56,7 +57,7 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
     lastOutput: async () => (await readFile(join(directory, `output-${port}.log`), 'utf8')).slice(-2000),
     cpuSeconds: async () => {
       const pids = await processTree(child.pid ?? 0);
-      const seconds = await Promise.all(pids.map(cpuSecondsOf));
+      const seconds = await Promise.all(pids.map(tickSecondsOf));
       return seconds.reduce((sum, part) => sum + part, 0);
     },
     pause: () => signal('SIGSTOP'),
@@ -89,11 +90,8 @@ async function processTree(pid: number): Promise<number[]> {
   return [pid, ...(await Promise.all(pids.map(processTree))).flat()];
 }
 
-const ticksPerSecond = 100;
-
-/** Fields 14 and 15 in proc(5): user and system time in ticks. The process name before them may contain spaces. */
-async function cpuSecondsOf(pid: number): Promise<number> {
-  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+/** Also of threads that have ended. A process that has ended itself counts as 0. */
+async function tickSecondsOf(pid: number): Promise<number> {
+  const time = await cpuTimeOf(pid).catch(() => undefined);
+  return time === undefined ? 0 : time.user + time.system;
 }

@@ -5,9 +5,10 @@ import { send, type ClientResponse } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { seededRandom } from '../support/seeded-random.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
-import { seededRandom, startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
+import { startBreakingRelay, type BreakingRelay } from '../support/upstreams/breaking-relay.ts';
 
 const creates = 1000;
 const concurrentClients = 20;
@@ -29,6 +30,7 @@ describe('connections that break at random', { tags: ['postgresql'] }, () => {
     async () => {
       const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
       console.info(`connections break at random; repeat with TEST_SEED=${seed}`);
+      // The run is not reproducible, because it depends on timing as well.
       const random = seededRandom(seed);
       await using stack = new AsyncDisposableStack();
       const directory = stack.use(await temporaryDirectory());

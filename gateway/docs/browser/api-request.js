@@ -5,7 +5,7 @@ import { element } from './elements.js';
  * Sends a request with the tab's key to this origin.
  * @param {string} path with query
  * @param {{ method?: string, headers?: Record<string, string>, body?: string }} [init]
- * @returns the response, or a text that says why there is none
+ * @returns the response, or a text that says why the request could not be sent
  */
 export async function apiRequest(path, { headers = {}, ...init } = {}) {
   const key = currentKey();

@@ -1,13 +1,4 @@
-/** Random numbers from 0 to 1, determined by the seed (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import { seededRandom } from '../seeded-random.ts';
 
 /** Tokens that often break parsers of HTTP and JSON. */
 const tokens = [
@@ -79,7 +70,7 @@ const tokens = [
  * @returns a function that returns the next mutation; the seed determines the sequence
  */
 export function createMutations(seed: number, corpus: readonly string[]): () => string {
-  const random = createRandom(seed);
+  const random = seededRandom(seed);
   const randomBelow = (limit: number) => Math.floor(random() * limit);
   const pick = (list: readonly string[]) => list[randomBelow(list.length)] ?? '';
   const randomByte = () => String.fromCharCode(randomBelow(256));

@@ -19,17 +19,6 @@ interface BreakingRelayOptions {
   random: () => number;
 }
 
-/** Random numbers from a seed (mulberry32). The run is not reproducible, because it depends on timing as well. */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Relays bytes to a local port and back, and breaks both ends of connections at random. */
 export async function startBreakingRelay({
   port,
