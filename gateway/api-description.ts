@@ -35,6 +35,7 @@ export interface ApiDescription {
 const maxCachedTexts = 20;
 
 const documentSchema = z.looseObject({
+  info: z.looseObject({ contact: z.looseObject({ name: z.string() }) }),
   servers: z.array(z.looseObject({ url: z.string() })).min(1),
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
 });
@@ -45,13 +46,16 @@ const descriptionRoute: ApiRoute = { pattern: '/openapi.json', allow: ['GET', 'H
 /**
  * Loads openapi.yaml. Only documented routes are proxied: the gateway has no other list of routes, and knows nothing of
  * pets beyond the document.
+ * @param supportUrl where clients find help: a page, or a `mailto:` URL. Without it, no address of the file is given to them.
  */
-export function loadApiDescription(): ApiDescription {
+export function loadApiDescription(supportUrl?: string): ApiDescription {
   const text = readFileSync(new URL('openapi.yaml', import.meta.url), 'utf8');
   // Limits of 64-bit integers are beyond the exact range of numbers.
   const source = z.looseObject({}).parse(parse(text, { intAsBigInt: true }));
   // In the order of the source: zod begins with the keys of its schema.
-  const document = { ...source, ...documentSchema.parse(source) };
+  const { info, ...parsed } = documentSchema.parse(source);
+  const contact = { name: info.contact.name, ...addressOf(supportUrl) };
+  const document = { ...source, ...parsed, info: { ...z.looseObject({}).parse(source['info']), contact } };
   const basePath = document.servers[0]?.url ?? '';
   const texts = new LRUCache<string, string>({ max: maxCachedTexts });
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
@@ -75,6 +79,12 @@ export function loadApiDescription(): ApiDescription {
       return routes.find(({ expression }) => expression.test(path))?.route;
     },
   };
+}
+
+function addressOf(supportUrl: string | undefined): { url?: string; email?: string } {
+  if (supportUrl === undefined) return {};
+  const { protocol, pathname } = new URL(supportUrl);
+  return protocol === 'mailto:' ? { email: decodeURIComponent(pathname) } : { url: supportUrl };
 }
 
 /** JSON text, in which integers of any size are exact. */

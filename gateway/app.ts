@@ -52,6 +52,7 @@ export interface GatewayDependencies extends RedisState {
   trustProxy: string[];
   /** Where clients see the gateway; undefined: the scheme and Host of each request. */
   publicUrl: string | undefined;
+  supportUrl: string | undefined;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -78,7 +79,7 @@ export interface Gateway {
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, invalidValues, log, metrics, now } = dependencies;
-  const api = loadApiDescription();
+  const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
   const docs = loadDocs(api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });

@@ -33,7 +33,7 @@ interface InstanceDependencies {
 /** A process that serves requests: connections to Redis and the pets service, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, createCounter, log, logRequest, metrics } = dependencies;
-  const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl } = config;
+  const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate } = config;
   const state = createRedisState({ url, isPrivate, log, metrics, now });
   const dispatcher = createUpstreamDispatcher(config.upstreamConnections);
@@ -53,6 +53,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     privateKey,
     trustProxy,
     publicUrl,
+    supportUrl,
     createCounter,
     log,
     logRequest,

@@ -12,7 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../runtime/environment.ts';
-import { hostNameList, originList, proxyList, publicUrl, redisUrl } from './env-schemas.ts';
+import { hostNameList, originList, proxyList, publicUrl, redisUrl, supportUrl } from './env-schemas.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {
@@ -23,6 +23,8 @@ export interface Config {
   adminPort: number;
   /** Where clients see the gateway, without a slash at the end; undefined: each request's own scheme and Host. */
   publicUrl: string | undefined;
+  /** Where clients find help. */
+  supportUrl: string | undefined;
   /** Host names of the admin port other than localhost, in lower case. */
   adminHosts: string[];
   /** Processes that serve requests. */
@@ -71,6 +73,7 @@ const schema = z.object({
   GATEWAY_HOST: host.optional(),
   GATEWAY_PORT: port.default(8080),
   PUBLIC_URL: publicUrl.optional(),
+  SUPPORT_URL: supportUrl.optional(),
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
   ADMIN_HOSTS: hostNameList,
@@ -115,6 +118,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     adminHost: values.GATEWAY_ADMIN_HOST,
     adminPort: values.GATEWAY_ADMIN_PORT,
     publicUrl: values.PUBLIC_URL,
+    supportUrl: values.SUPPORT_URL,
     adminHosts: values.ADMIN_HOSTS,
     workers: values.GATEWAY_WORKERS,
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],

@@ -28,6 +28,16 @@ export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
   .refine((text) => !/\/v1\/*$/i.test(text), 'ends in /v1, which the gateway adds itself: leave it out')
   .transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
+/** Where clients find help: a page, or an address for mail. */
+export const supportUrl = z
+  .string()
+  .refine((text) => /^(?:https?:\/\/[^/\s]|mailto:[^\s@?]+@[^\s@?]+$)/i.test(text) && URL.canParse(text), {
+    error: 'is not a URL such as https://example.com/support or mailto:support@example.com',
+    abort: true,
+  })
+  .refine((text) => !/^https?:\/\/[^/]*@/i.test(text), 'has a user or a password, which clients would see')
+  .transform((text) => new URL(text).href);
+
 /** Origins, separated by commas. An issue names the position of the bad address and not the address itself. */
 export const originList = z.string().transform((text, context) => {
   const parts = text.split(',').map((part) => part.trim());

@@ -32,6 +32,9 @@ const schemaShape = z.object({
   get items() {
     return schemaShape.optional();
   },
+  get anyOf() {
+    return z.array(schemaShape).optional();
+  },
 });
 
 const contentShape = z.record(
@@ -73,7 +76,12 @@ const operationShape = z.object({
 const requestBodyShape = z.object({ content: contentShape });
 
 const documentShape = z.object({
-  info: z.object({ title: z.string(), version: z.string(), description: z.string().default('') }),
+  info: z.object({
+    title: z.string(),
+    version: z.string(),
+    description: z.string().default(''),
+    contact: z.object({ url: z.string().optional(), email: z.string().optional() }).optional(),
+  }),
   paths: z.record(z.string(), z.record(z.string(), z.unknown())),
   components: z
     .looseObject({ schemas: z.record(z.string(), schemaShape).default({}) })
@@ -105,6 +113,8 @@ export interface ApiDocument {
   title: string;
   version: string;
   description: string;
+  /** Where clients find help: a page, or a `mailto:` URL. */
+  supportUrl: string | undefined;
   operations: Operation[];
   schemas: { name: string; schema: Schema }[];
 }
@@ -127,7 +137,9 @@ export function readApiDocument(json: string, basePath: string): ApiDocument {
       .map((method) => readOperation(root, { method, path: basePath + path, shared, value: item[method] }));
   });
   const schemas = Object.entries(components.schemas).map(([name, schema]) => ({ name, schema }));
-  return { ...info, operations, schemas };
+  const { contact, ...texts } = info;
+  const supportUrl = contact?.url ?? (contact?.email && `mailto:${contact.email}`);
+  return { ...texts, supportUrl, operations, schemas };
 }
 
 interface OperationInput {

@@ -69,7 +69,8 @@ export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'base
   const document = readApiDocument(json, basePath);
   const assets = loadAssets();
   const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
-  const site = { name: document.title, asset: (file: string) => `/docs/assets/${version}/${file}` };
+  const { title: name, supportUrl } = document;
+  const site = { name, supportUrl, asset: (file: string) => `/docs/assets/${version}/${file}` };
   const pages = new Map(
     [
       markdownPage('/docs', 'Guide', read('guide.md'), ['guide.js']),

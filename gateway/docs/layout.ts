@@ -15,6 +15,8 @@ export interface Page {
 interface Site {
   /** Name of the API. */
   name: string;
+  /** Where clients find help. */
+  supportUrl: string | undefined;
   /** Address of a file under assets/. */
   asset: (file: string) => string;
 }
@@ -27,7 +29,7 @@ const pages = [
 ];
 
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, asset }: Site): string {
+export function renderPage(page: Page, { name, supportUrl, asset }: Site): string {
   const links = pages.map(
     ({ path, label }) =>
       html`<li>
@@ -61,6 +63,13 @@ export function renderPage(page: Page, { name, asset }: Site): string {
           ${tableOfContents(page)}
           <main id="main" tabindex="-1">${page.body}</main>
         </div>
+        ${
+          supportUrl === undefined
+            ? undefined
+            : html`<footer>
+                <p><a href="${supportUrl}">Support</a></p>
+              </footer>`
+        }
       </body>
     </html> `.text;
 }

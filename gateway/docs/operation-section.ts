@@ -1,9 +1,9 @@
 import type { Operation, Parameter } from './api-document.ts';
+import { fieldList } from './field-list.ts';
 import { html, type Html } from './html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
-import { describeType, descriptionOf } from './schema-table.ts';
-import { scrollTable } from './scroll-table.ts';
+import { describeType } from './schema-type.ts';
 
 /** Section of the reference about one operation. */
 export function operationSection(operation: Operation): Html {
@@ -25,21 +25,14 @@ export function operationSection(operation: Operation): Html {
   </section> `;
 }
 
-function parameters({ parameters, summary }: Operation): Html | undefined {
+function parameters({ parameters }: Operation): Html | undefined {
   if (parameters.length === 0) return undefined;
-  const rows = parameters.map(
-    (parameter) =>
-      html`<tr>
-        <th scope="row">
-          <code>${parameter.name}</code>
-          <small>${parameter.in}${parameter.required ? ', required' : ''}</small>
-        </th>
-        <td>${describeType(parameter.schema)}</td>
-        <td>${descriptionOf(parameter)}</td>
-      </tr>`,
-  );
+  const fields = parameters.map((parameter) => ({
+    ...parameter,
+    note: `${parameter.in}${parameter.required ? ', required' : ''}`,
+  }));
   return html`<h3>Parameters</h3>
-    ${scrollTable(`Parameters: ${summary}`, ['name', 'type', 'description'], rows)}`;
+    ${fieldList(fields)}`;
 }
 
 function requestBody({ requestBody }: Operation): Html | undefined {
@@ -50,23 +43,21 @@ function requestBody({ requestBody }: Operation): Html | undefined {
         <p>JSON: ${describeType(schema)}</p>`;
 }
 
-function responses({ responses, summary }: Operation): Html {
-  const rows = responses.map(({ status, response }) => {
+function responses({ responses }: Operation): Html {
+  const parts = responses.map(({ status, response }) => {
     const schema = response.content['application/json']?.schema;
-    return html`<tr>
-      <th scope="row">${status}</th>
-      <td>
+    return html`<dt>${status}</dt>
+      <dd>
         ${renderMarkdown(response.description).body}${
           schema === undefined ? undefined : html`<p>Body: ${describeType(schema)}</p>`
         }
-      </td>
-    </tr>`;
+      </dd>`;
   });
   const succeeds = responses.map(({ status }) => status).filter((status) => status.startsWith('2'));
   return html`<h3>Responses</h3>
     <details>
       <summary>${succeeds.join(', ')} and ${responses.length - succeeds.length} others</summary>
-      ${scrollTable(`Responses: ${summary}`, ['status', 'meaning'], rows)}
+      <dl class="statuses">${parts}</dl>
     </details>`;
 }
 

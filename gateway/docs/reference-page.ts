@@ -1,10 +1,11 @@
-import type { ApiDocument } from './api-document.ts';
-import { html } from './html.ts';
+import type { ApiDocument, Schema } from './api-document.ts';
+import { fieldList } from './field-list.ts';
+import { html, type Html } from './html.ts';
 import { keyForm } from './key-form.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { operationSection } from './operation-section.ts';
-import { schemaTable } from './schema-table.ts';
+import { describeType, descriptionOf } from './schema-type.ts';
 
 /** Page about every operation and schema of the description. */
 export function referencePage({ title, version, description, operations, schemas }: ApiDocument): Page {
@@ -23,7 +24,7 @@ export function referencePage({ title, version, description, operations, schemas
       ({ name, schema }) =>
         html`<section aria-labelledby="schema-${name}">
           <h3 id="schema-${name}"><a class="anchor" href="#schema-${name}">${name}</a></h3>
-          ${schemaTable({ name, schema })}
+          ${schemaBody(schema)}
         </section>`,
     )}`;
   const contents = [
@@ -31,4 +32,19 @@ export function referencePage({ title, version, description, operations, schemas
     { id: 'schemas', text: 'Schemas' },
   ];
   return { path: '/docs/reference', title: 'Reference', contents, body, scripts: ['reference.js'] };
+}
+
+/** The properties of an object; for any other schema, its type. */
+function schemaBody(schema: Schema): Html {
+  const { properties, required = [] } = schema;
+  if (properties === undefined)
+    return html`<p>${describeType(schema)}</p>
+      ${descriptionOf(schema)}`;
+  const fields = Object.entries(properties).map(([name, property]) => ({
+    name,
+    note: required.includes(name) ? '' : 'optional',
+    schema: property,
+    description: property.description,
+  }));
+  return html`${descriptionOf(schema)} ${fieldList(fields)}`;
 }

@@ -1,10 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectClean, seriousBarriers } from '../support/kits/browser.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
-import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'];
 const appearances = [
@@ -40,28 +36,5 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
         await page.context().close();
       },
     );
-  });
-
-  describe('the samples of the reference', { tags: ['curl'] }, () => {
-    test('run as they are in curl and TypeScript', async () => {
-      await using directory = await temporaryDirectory();
-      const { page } = await kit.browser.open(`${kit.services.gateway.url}/docs/reference`);
-      const env = { PATH: process.env['PATH'], ANIMAL_STORE_KEY: kit.services.key };
-      const codes = async (language: string) =>
-        page.locator(`[data-panel="${language}"] code`).allTextContents();
-      const statuses = [];
-      for (const code of await codes('curl')) {
-        const { stdout } = spawnSync('sh', ['-c', code], { env, encoding: 'utf8' });
-        statuses.push(/^HTTP\/1\.1 (\d+)/.exec(stdout)?.[1]);
-      }
-      const file = join(directory.path, 'sample.mts');
-      for (const code of await codes('TypeScript')) {
-        await writeFile(file, code);
-        const { stdout } = spawnSync(process.execPath, [file], { env, encoding: 'utf8' });
-        statuses.push(/^\d+/.exec(stdout)?.[0]);
-      }
-      const each = ['200', '201', '200', '200'];
-      expect(statuses).toEqual([...each, ...each]);
-    });
   });
 });

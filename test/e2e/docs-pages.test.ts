@@ -1,8 +1,11 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayMs } from '../../gateway/quota/utc-day.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, seriousBarriers, type TestBrowser } from '../support/kits/browser.ts';
 import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 
 /** The operation with this id in the reference. */
 const operation = (page: Page, id: string) => page.locator(`section[aria-labelledby="${id}"]`);
@@ -129,33 +132,56 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await page.getByText('The request could not be sent').waitFor();
   });
 
+  /** A key with 0, 10, 20, … and 280 served requests on the 29 days before today. */
+  async function usedKey(): Promise<{ key: string; days: string[] }> {
+    const redis = await connectRedis(kit.services.redisUrl);
+    try {
+      const { key, keyHash } = await keyIssuer(redis).issue();
+      const days = Array.from({ length: 29 }, (_, index) =>
+        new Date(Date.now() - (29 - index) * dayMs).toISOString().slice(0, 10),
+      );
+      for (const [index, date] of days.entries()) {
+        const [year, month, day] = date.split('-');
+        await redis.hset(redisKeys.usageMonth(keyHash, `${year}${month}`), {
+          [`${day}`]: index * 10,
+          [`p${day}`]: 'free',
+          ...(index === 28 ? { [`r${day}`]: 30, [`b${day}`]: 60 } : {}),
+        });
+      }
+      return { key, days };
+    } finally {
+      redis.disconnect();
+    }
+  }
+
+  test('your usage of a new key says that there is none', async () => {
+    const { page } = await open('/docs/usage');
+    const redis = await connectRedis(kit.services.redisUrl);
+    const { key } = await keyIssuer(redis).issue();
+    redis.disconnect();
+    await enterKey(page, key);
+    await page.getByText('No requests on these days.').waitFor();
+    expect(await page.locator('svg').count()).toBe(0);
+  });
+
   test('your usage draws a bar a day, with the figures as a table', async () => {
     const { page } = await open('/docs/usage');
-    const days = Array.from({ length: 30 }, (_, index) => ({
-      date: new Date(Date.UTC(2026, 9, 24 + index)).toISOString().slice(0, 10),
-      plan: index === 0 ? null : 'free',
-      served: index * 10,
-      refused: index === 29 ? 30 : 0,
-      bannedSeconds: index === 29 ? 60 : 0,
-    }));
-    await page.route('**/v1/usage?days=30', async (route) => {
-      const response = await route.fetch();
-      await route.fulfill({ response, json: { ...((await response.json()) as object), days } });
-    });
-    await enterKey(page, kit.services.key);
-    await page.getByRole('img', { name: '4,350 served and 30 refused requests in 30 days' }).waitFor();
+    const { key, days } = await usedKey();
+    await enterKey(page, key);
+    await page.getByRole('img', { name: '4,060 served and 30 refused requests in 30 days' }).waitFor();
     const heights = await page
       .locator('rect.served')
       .evaluateAll((bars) => bars.map((bar) => Number(bar.getAttribute('height'))));
     expect(heights).toHaveLength(30);
-    expect(heights[0]).toBe(0);
-    // 290 of 320 requests, the highest bar, which is 160 high.
-    expect(heights[29]).toBe(145);
+    // 280 of 310 requests, the highest bar, which is 160 high.
+    expect(Math.max(...heights)).toBeCloseTo((280 / 310) * 160);
     await page.getByText('The same as a table').click();
-    expect(await page.locator('.usage-days tbody tr').first().locator('th,td').allTextContents()).toEqual([
-      '2026-11-22',
+    const rows = page.locator('.usage-days tbody tr');
+    const yesterday = days.at(-1) ?? '';
+    expect(await rows.filter({ hasText: yesterday }).locator('th,td').allTextContents()).toEqual([
+      yesterday,
       'free',
-      '290',
+      '280',
       '30',
       '60 s',
     ]);

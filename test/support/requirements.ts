@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { hasApiTools } from '../contract/tools/tools.ts';
 import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
+import { pythonPath } from './kits/python.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { oldNode } from './old-node.ts';
 import { hasPgBouncer } from './stores/pgbouncer.ts';
@@ -50,6 +51,11 @@ export const requirements: readonly Requirement[] = [
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),
+  requirement(
+    'python-requests',
+    pythonPath !== undefined,
+    'Python with its package requests (Debian: python3-requests)',
+  ),
   requirement('script', isInstalled('script', '--version'), 'script (Debian: bsdutils)'),
   requirement('zsh', isInstalled('zsh', '--version'), 'zsh (Debian: zsh)'),
   requirement('fish', isInstalled('fish', '--version'), 'fish (Debian: fish)'),

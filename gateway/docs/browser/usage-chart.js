@@ -11,7 +11,10 @@ const gap = 4;
  * @param {UsageDay[]} days ascending, today last
  */
 export function usageChart(days) {
-  const highest = Math.max(1, ...days.map(({ served, refused }) => served + refused));
+  const heading = element('h2', {}, `The last ${days.length} days`);
+  const highest = Math.max(...days.map(({ served, refused }) => served + refused));
+  if (highest === 0)
+    return element('div', { class: 'usage-days' }, heading, element('p', {}, 'No requests on these days.'));
   const served = days.reduce((sum, day) => sum + day.served, 0);
   const refused = days.reduce((sum, day) => sum + day.refused, 0);
   const summary = `${count(served)} served and ${count(refused)} refused requests in ${days.length} days`;
@@ -38,8 +41,8 @@ export function usageChart(days) {
   return element(
     'div',
     { class: 'usage-days' },
-    element('h2', {}, `The last ${days.length} days`),
-    element('p', {}, `${summary}. The highest bar is ${count(highest)} requests.`),
+    heading,
+    element('p', {}, `${summary}. The busiest day had ${count(highest)}.`),
     svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': summary }, ...bars),
     element(
       'p',

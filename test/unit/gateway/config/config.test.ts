@@ -83,6 +83,7 @@ describe('settings', () => {
         DATA_DIR: '/var/lib/gateway',
         LOG_LEVEL: 'debug',
         PUBLIC_URL: 'https://API.example.com/animals/',
+        SUPPORT_URL: 'HTTPS://help.example.com/animals?from=api#top',
         TRUST_PROXY: 'loopback, 10.0.0.0/8,2001:db8::1',
         INTERNAL_TOKEN_PRIVATE_KEY_FILE: '/run/secrets/private.pem',
         INTERNAL_TOKEN_PUBLIC_KEY_OUTPUT: '/run/public/gateway.pem',
@@ -106,6 +107,7 @@ describe('settings', () => {
       adminHost: '::1',
       adminPort: 65_535,
       publicUrl: 'https://api.example.com/animals',
+      supportUrl: 'https://help.example.com/animals?from=api#top',
       adminHosts: ['gateway', 'gateway.internal'],
       workers: 256,
       petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
@@ -232,6 +234,19 @@ describe('an invalid setting is reported with the reason', () => {
     ['https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
   ])('PUBLIC_URL=%s', (value, reason) => {
     expect(issuesOf({ PUBLIC_URL: value })).toEqual([`PUBLIC_URL ${reason}`]);
+  });
+
+  test.each([
+    ['help.example.com', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    ['javascript:alert(1)', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    ['mailto:', 'is not a URL such as https://example.com/support or mailto:support@example.com'],
+    [
+      'mailto:a@example.com?cc=b@example.com',
+      'is not a URL such as https://example.com/support or mailto:support@example.com',
+    ],
+    ['https://user:secret@example.com/', 'has a user or a password, which clients would see'],
+  ])('SUPPORT_URL=%s', (value, reason) => {
+    expect(issuesOf({ SUPPORT_URL: value })).toEqual([`SUPPORT_URL ${reason}`]);
   });
 
   test('for each address of a list, with its position', () => {

@@ -22,6 +22,24 @@ test('the guide has an anchor for every error code, and for no other', () => {
   ).toEqual([...new Set([...gatewayCodes, ...petsCodes])].toSorted());
 });
 
+test('support is where the operator says, and nowhere else', () => {
+  const contactAt = (supportUrl?: string) => {
+    const described = loadApiDescription(supportUrl);
+    const { info } = JSON.parse(described.json) as { info: { contact: object } };
+    return { contact: info.contact, page: loadDocs(described).find('/docs/usage')?.text ?? '' };
+  };
+  const name = 'Support of the Animal Store API';
+  const mail = contactAt('mailto:help@example.org');
+  expect(mail.contact).toEqual({ name, email: 'help@example.org' });
+  expect(mail.page).toContain('<a href="mailto:help@example.org">Support</a>');
+  const page = contactAt('https://example.org/help?a=1&b=2');
+  expect(page.contact).toEqual({ name, url: 'https://example.org/help?a=1&b=2' });
+  expect(page.page).toContain('<a href="https://example.org/help?a=1&amp;b=2">Support</a>');
+  const none = contactAt();
+  expect(none.contact).toEqual({ name });
+  expect(none.page).not.toContain('Support');
+});
+
 test('the status in the heading of a code is that of the description', () => {
   const table = readFileSync(new URL('../../../../gateway/API.md', import.meta.url), 'utf8');
   const documented = Array.from(

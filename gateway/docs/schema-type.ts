@@ -1,27 +1,6 @@
 import type { Schema } from './api-document.ts';
 import { html, type Html } from './html.ts';
 import { renderMarkdown } from './markdown.ts';
-import { scrollTable } from './scroll-table.ts';
-
-/** Table of the properties of an object; for any other schema, its type. */
-export function schemaTable({ name, schema }: { name: string; schema: Schema }): Html {
-  if (schema.properties === undefined)
-    return html`<p>${describeType(schema)}</p>
-      ${descriptionOf(schema)}`;
-  const required = new Set(schema.required);
-  const rows = Object.entries(schema.properties).map(
-    ([property, value]) =>
-      html`<tr>
-        <th scope="row">
-          <code>${property}</code>${required.has(property) ? undefined : html` <small>optional</small>`}
-        </th>
-        <td>${describeType(value)}</td>
-        <td>${descriptionOf(value)}</td>
-      </tr>`,
-  );
-  return html`${descriptionOf(schema)}
-  ${scrollTable(`Fields of ${name}`, ['field', 'type', 'description'], rows)}`;
-}
 
 /** Type of a value with its limits, in words; the name of a schema is a link. */
 export function describeType(schema: Schema): Html {
@@ -32,6 +11,8 @@ export function describeType(schema: Schema): Html {
   if (schema.items !== undefined) return html`array of ${describeType(schema.items)}${limitsOf(schema)}`;
   if (schema.enum !== undefined)
     return html`one of ${schema.enum.map((value) => html`<code>${value}</code> `)}`;
+  if (schema.anyOf !== undefined)
+    return html`${schema.anyOf.map((part, index) => html`${index === 0 ? '' : ' or '}${describeType(part)}`)}`;
   const types = [schema.type ?? 'any'].flat().join(' or ');
   return html`${types}${schema.format === undefined ? undefined : ` (${schema.format})`}${limitsOf(schema)}`;
 }

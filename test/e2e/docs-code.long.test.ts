@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startDocsKit, type DocsKit } from '../support/kits/docs-kit.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { pythonPath } from '../support/kits/python.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+/** The code of the documentation, as somebody copies it from a browser, runs. */
+describe('code that the documentation shows', { tags: ['chromium'] }, () => {
+  let kit: DocsKit;
+
+  beforeAll(async () => {
+    kit = await startDocsKit();
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  /** @returns what the code prints */
+  async function run(command: string, args: string[], key = kit.services.key): Promise<string> {
+    const env = { PATH: process.env['PATH'], ANIMAL_STORE_KEY: key };
+    const child = spawn(command, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+    const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    return output;
+  }
+
+  // Without the progress that curl shows.
+  const runShell = (code: string) => run('sh', ['-c', `(${code}) 2>/dev/null`]);
+
+  async function runFile(command: string, name: string, code: string, key?: string): Promise<string> {
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, name);
+    await writeFile(file, code);
+    return await run(command, [file], key);
+  }
+
+  const runTypeScript = (code: string, key?: string) => runFile(process.execPath, 'sample.mts', code, key);
+  const runPython = (code: string, key?: string) => runFile(pythonPath ?? '', 'sample.py', code, key);
+
+  const open = async (path: string): Promise<Page> =>
+    (await kit.browser.open(kit.services.gateway.url + path)).page;
+
+  /** The only block of code on a page that contains a text. */
+  async function codeWith(path: string, part: string): Promise<string> {
+    const page = await open(path);
+    const blocks = await page.locator('pre').allTextContents();
+    const found = blocks.filter((code) => code.includes(part));
+    expect(found).toHaveLength(1);
+    return found[0] ?? '';
+  }
+
+  describe('in the reference', () => {
+    const each = ['200', '201', '200', '200'];
+    const samples = async (language: string) =>
+      (await open('/docs/reference')).locator(`[data-panel="${language}"] code`).allTextContents();
+
+    test('runs in curl', { tags: ['curl'] }, async () => {
+      const outputs = await Promise.all((await samples('curl')).map(runShell));
+      expect(outputs.map((output) => /^HTTP\/1\.1 (\d+)/.exec(output)?.[1])).toEqual(each);
+    });
+
+    test('runs in TypeScript', async () => {
+      const outputs = await Promise.all((await samples('TypeScript')).map((code) => runTypeScript(code)));
+      expect(outputs.map((output) => /^\d+/.exec(output)?.[0])).toEqual(each);
+    });
+
+    test('runs in Python', { tags: ['python-requests'] }, async () => {
+      const outputs = await Promise.all((await samples('Python')).map((code) => runPython(code)));
+      expect(outputs.map((output) => /^\d+/.exec(output)?.[0])).toEqual(each);
+    });
+  });
+
+  describe('in the guide', () => {
+    test('lists and creates in curl', { tags: ['curl'] }, async () => {
+      expect(await runShell(await codeWith('/docs', 'limit=2'))).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      const create = await codeWith('/docs', 'Idempotency-Key:');
+      const [first, again] = [await runShell(create), await runShell(create)];
+      expect(first).toMatch(/^HTTP\/1\.1 201 Created\r\n/);
+      expect(again).toMatch(/^Idempotency-Replayed: true\r$/im);
+      expect(again.split('\r\n\r\n')[1]).toBe(first.split('\r\n\r\n')[1]);
+    });
+
+    test('goes through all pages in TypeScript', async () => {
+      const code = await codeWith('/docs', 'rel="next"');
+      const small = code.replace('limit=100', 'limit=2').replace('console.log(', 'report(');
+      const output = await runTypeScript(`${small}
+        function report(pets: { id: number }[]) {
+          console.log(pets.map(({ id }) => id).join('\\n'));
+        }`);
+      const ids = output.trim().split('\n').map(Number);
+      expect(ids.length).toBeGreaterThan(4);
+      expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
+    });
+
+    /** A key that has used up its minute, of which a second is left. */
+    async function exhaustedKey(): Promise<string> {
+      const redis = await connectRedis(kit.services.redisUrl);
+      try {
+        const { key, keyHash } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 1000 });
+        await fetch(`${kit.services.gateway.url}/v1/pets`, { headers: { Authorization: `Bearer ${key}` } });
+        expect(await redis.pexpire(redisKeys.minute(keyHash), 1000)).toBe(1);
+        return key;
+      } finally {
+        redis.disconnect();
+      }
+    }
+
+    test('waits for Retry-After in TypeScript', async () => {
+      const code = await codeWith('/docs', 'async function request(');
+      const key = await exhaustedKey();
+      const statuses = await runTypeScript(
+        `${code}
+        const fetchOnce = globalThis.fetch;
+        globalThis.fetch = async (...args) => {
+          const response = await fetchOnce(...args);
+          console.log(response.status);
+          return response;
+        };
+        await request('${kit.services.gateway.url}/v1/pets', { headers: { Authorization: 'Bearer ${key}' } });`,
+        key,
+      );
+      expect(statuses).toBe('429\n200\n');
+    });
+
+    test('waits for Retry-After in Python', { tags: ['python-requests'] }, async () => {
+      const code = await codeWith('/docs', 'def request(');
+      const key = await exhaustedKey();
+      const statuses = await runPython(
+        `${code}
+def report(response, *args, **options):
+    print(response.status_code)
+
+request(
+    "GET",
+    "${kit.services.gateway.url}/v1/pets",
+    headers={"Authorization": "Bearer ${key}"},
+    hooks={"response": report},
+)
+`,
+        key,
+      );
+      expect(statuses).toBe('429\n200\n');
+    });
+  });
+});
