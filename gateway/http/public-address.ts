@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { holdsApiKey } from './holds-api-key.ts';
 import { peerAddress, type FromPeer } from './peer-address.ts';
 
 type AddressedRequest = FromPeer & { headers: IncomingHttpHeaders };
@@ -56,5 +57,5 @@ const maxHostLength = 253 + 6;
 const usableHost = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function isUsableHost(host: string): boolean {
-  return host.length <= maxHostLength && usableHost.test(host);
+  return host.length <= maxHostLength && usableHost.test(host) && !holdsApiKey(host);
 }

@@ -118,7 +118,7 @@ describe('the circuit breaker', () => {
       const before = kit.upstream.seen.length;
       const socket = connect(kit.gateway.port, '127.0.0.1');
       socket.write(`GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-      await expect.poll(() => kit.upstream.seen.length - before).toBe(1);
+      await expect.poll(() => kit.upstream.seen.length - before).toBeGreaterThan(0);
       socket.destroy();
     }
     const megabytes = Buffer.alloc(2_000_000, ' ');

@@ -56,6 +56,8 @@ describe('without PUBLIC_URL', () => {
     'ä.example',
     'a\r\nLocation: x',
     'a'.repeat(260),
+    // An API key in the wrong header.
+    `pets_${'aB3'.repeat(12)}aB`,
   ])('addresses stay relative for the Host %j', (host) => {
     expect(baseUrl(request({ host }))).toBe('');
   });
