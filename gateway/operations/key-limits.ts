@@ -4,7 +4,9 @@ import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { readPlanNames } from './plan-names.ts';
 import { readPlanLimits } from './plan-store.ts';
+import { unknownPlan } from './unknown-plan.ts';
 
 type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 
@@ -26,7 +28,7 @@ export async function assertLimits(redis: RedisClient, { plan, minute, day }: Ke
         `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
       );
     }
-    throw new InvalidOperation(`there is no plan named ${JSON.stringify(plan)}; see: ops plans list`);
+    throw unknownPlan(plan, await readPlanNames(redis));
   }
 }
 

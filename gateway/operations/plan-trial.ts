@@ -4,9 +4,9 @@ import { formatTrial, parseTrial, trialFields, type SomeLimits, type Trial } fro
 import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { nearestName } from './nearest-name.ts';
 import type { Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
+import { unknownPlan } from './unknown-plan.ts';
 
 /** A plan with the limits in force and those on trial. */
 export interface PlanOnTrial {
@@ -52,11 +52,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
   async function assertListed(name: string): Promise<void> {
     const names = [...Object.keys(builtInLimits), ...(await redis.smembers(redisKeys.planNames))];
-    if (names.includes(name)) return;
-    const near = nearestName(name, names);
-    throw new InvalidOperation(
-      `there is no plan named ${JSON.stringify(name)}${near === undefined ? '' : `; did you mean "${near}"?`}`,
-    );
+    if (!names.includes(name)) throw unknownPlan(name, names);
   }
 
   /** @param edit returns the plan as it should be */

@@ -6,9 +6,9 @@ import { oneMinute, tenSeconds, type TrafficResolution } from '../traffic/traffi
 import { parseField, type TrafficCounts } from '../traffic/traffic-fields.ts';
 import { maxReportDelayMs, reportMs } from '../traffic/traffic-reporter.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { nearestName } from './nearest-name.ts';
 import type { Session } from './session.ts';
 import { summarizeTraffic, type TrafficSummary } from './traffic-summary.ts';
+import { unknownPlan } from './unknown-plan.ts';
 
 export interface TrafficRange {
   /** Unix milliseconds by Redis' clock. The first point begins at a multiple of the step, mostly the one at or before it. */
@@ -129,10 +129,7 @@ function resolutionFor({ fromMs, toMs, stepMs }: TrafficRange, nowMs: number): T
 async function assertPlan(redis: RedisClient, plan: string, withTraffic: readonly string[]): Promise<void> {
   const stored = await redis.smembers(redisKeys.planNames).catch(() => []);
   const names = ['none', ...Object.keys(builtInLimits), enterprisePlan, ...stored, ...withTraffic];
-  if (names.includes(plan)) return;
-  const near = nearestName(plan, names);
-  const hint = near === undefined ? 'see: ops plans list' : `did you mean "${near}"?`;
-  throw new InvalidOperation(`there is no plan named "${plan}"; ${hint}`);
+  if (!names.includes(plan)) throw unknownPlan(plan, names);
 }
 
 /** Checks each field once: 7 days have hundreds of thousands, of which less than a hundred are different. */

@@ -1,9 +1,14 @@
 import { InvalidOperation } from './invalid-operation.ts';
 import { nearestName } from './nearest-name.ts';
 
-/** @returns the error for a plan that does not exist, with the name of the nearest one that does */
-export function unknownPlan(name: string, names: readonly string[], advice: string): InvalidOperation {
+/**
+ * @param names names of plans that exist
+ * @param advice what to do if the nearest of them was not meant
+ * @returns the error for a plan that does not exist
+ */
+export function unknownPlan(name: string, names: readonly string[], advice?: string): InvalidOperation {
   const near = nearestName(name, names);
-  const hint = near === undefined ? '' : ` did you mean "${near}"?`;
-  return new InvalidOperation(`there is no plan named ${JSON.stringify(name)};${hint} ${advice}`);
+  const question = near === undefined ? [] : [`did you mean "${near}"?`];
+  const hints = [...question, advice ?? (near === undefined ? 'see: ops plans list' : '')];
+  return new InvalidOperation(`there is no plan named ${JSON.stringify(name)}; ${hints.join(' ').trim()}`);
 }

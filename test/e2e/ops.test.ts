@@ -188,7 +188,14 @@ describe('the ops command', () => {
           /'soon' is invalid.*ISO 8601/,
         ],
         [['keys', 'issue', '--plan', 'free', '--name', 'x', '--expires', '2099-02-30'], /ISO 8601/],
-        [['keys', 'issue', '--plan', 'nope', '--name', 'x'], /there is no plan named "nope"/],
+        [
+          ['keys', 'issue', '--plan', 'nope', '--name', 'x'],
+          /there is no plan named "nope"; see: ops plans list/,
+        ],
+        [
+          ['keys', 'issue', '--plan', 'por', '--name', 'x'],
+          /there is no plan named "por"; did you mean "pro"\?/,
+        ],
         [['keys', 'issue', '--plan', 'anonymous', '--name', 'x'], /there is no plan named "anonymous"/],
         [['keys', 'issue', '--plan', 'enterprise', '--name', 'x'], /an enterprise key needs limits/],
         [

@@ -105,7 +105,7 @@ function cleanEnvironment(): NodeJS.ProcessEnv {
     ...(TMPDIR === undefined ? {} : { TMPDIR }),
     ...(NODE_V8_COVERAGE === undefined
       ? { NODE_COMPILE_CACHE: join(inject('evidenceDirectory'), 'compiled') }
-      : { NODE_V8_COVERAGE }),
+      : { NODE_V8_COVERAGE, NODE_DISABLE_COMPILE_CACHE: '1' }),
   };
 }
 
