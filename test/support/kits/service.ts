@@ -35,7 +35,7 @@ export interface Ended {
 export async function runProgram(
   args: string[],
   env: Record<string, string> = {},
-  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks'> = {},
+  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory'> = {},
 ): Promise<Ended> {
   const child = spawnNode(args, env, limits);
   let stdout = '';
