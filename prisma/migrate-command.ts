@@ -46,7 +46,8 @@ function describeError(error: unknown): string {
 function parseRequest(args: readonly string[]): Request {
   const { status, resolve, applied, 'rolled-back': rolledBack } = parseOptions(args);
   if (resolve === undefined) {
-    if (applied || rolledBack) throw new UsageError(`--applied and --rolled-back belong to --resolve; ${usage}`);
+    if (applied || rolledBack)
+      throw new UsageError(`--applied and --rolled-back belong to --resolve; ${usage}`);
     return { action: status ? 'status' : 'migrate' };
   }
   if (status) throw new UsageError(`--status and --resolve exclude each other; ${usage}`);

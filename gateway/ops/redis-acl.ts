@@ -46,7 +46,10 @@ export function redisAclCommand(): Command {
         .default('setuser'),
     )
     .addOption(
-      new Option('--redis-version <version>', 'version of Redis: a later command would make it refuse the rules')
+      new Option(
+        '--redis-version <version>',
+        'version of Redis: a later command would make it refuse the rules',
+      )
         .argParser(versionArgument)
         .default({ major: 7, minor: 2 }, '7.2'),
     )
@@ -68,10 +71,17 @@ async function runRedisAcl(options: AclCommandOptions, command: Command): Promis
     const name = named[role];
     const password = passwords[role];
     const passwordHash = password === undefined ? undefined : hashPassword(password);
-    return { user: name, password, acl: formatAclUser({ role, name, passwordHash }, { target, format, version }) };
+    return {
+      user: name,
+      password,
+      acl: formatAclUser({ role, name, passwordHash }, { target, format, version }),
+    };
   });
   const generated = options.passwords === 'generate';
-  if (json) return printJson(users.map(({ user, password, acl }) => ({ user, acl, ...(generated ? { password } : {}) })));
+  if (json)
+    return printJson(
+      users.map(({ user, password, acl }) => ({ user, acl, ...(generated ? { password } : {}) })),
+    );
   await print(users.map(({ acl }) => `${acl}\n`).join(''));
   if (!generated) return;
   for (const { user, password } of users) printError(`password of ${user}, shown this once: ${password}`);
@@ -120,7 +130,9 @@ function userArgument(text: string): string {
     throw new InvalidArgumentError('It has to be 1 to 64 letters, digits, dots, hyphens or underscores.');
   }
   if (text === 'default') {
-    throw new InvalidArgumentError('That user is for whoever logs in without a name, such as administrators.');
+    throw new InvalidArgumentError(
+      'That user is for whoever logs in without a name, such as administrators.',
+    );
   }
   return text;
 }

@@ -44,7 +44,11 @@ export async function copyRelease(): Promise<ReleaseCopy> {
       if (status !== 0) throw new Error(`prisma generate failed: ${stderr}`);
     },
     migrate: (databaseUrl, ...args) =>
-      runProgram(['prisma/migrate.ts', ...args], { DATABASE_URL: databaseUrl }, { directory: directory.path }),
+      runProgram(
+        ['prisma/migrate.ts', ...args],
+        { DATABASE_URL: databaseUrl },
+        { directory: directory.path },
+      ),
     start: (env) => startPetsService(env, { directory: directory.path }),
     [Symbol.asyncDispose]: () => directory[Symbol.asyncDispose](),
   };
