@@ -17,7 +17,7 @@ export interface MigrationStatus {
   name: string;
   state: MigrationState;
   /** Of a failed migration: the error of PostgreSQL; undefined if its process ended without one. */
-  error?: string | undefined;
+  error: string | undefined;
 }
 
 /** Number of the advisory lock that Prisma's engines hold while they migrate. */
@@ -44,7 +44,7 @@ export async function readMigrationStatus(databaseUrl: string): Promise<Migratio
   return [...new Set([...checksums.keys(), ...recorded.keys()])].toSorted().map((name) => {
     const row = recorded.get(name);
     const state = stateOf(row, checksums.get(name), locked);
-    return { name, state, ...(state === 'failed' ? { error: databaseError(row?.logs) } : {}) };
+    return { name, state, error: state === 'failed' ? databaseError(row?.logs) : undefined };
   });
 }
 

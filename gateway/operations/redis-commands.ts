@@ -16,6 +16,8 @@ const shared = [
   'hdel',
   'hget',
   'hgetall',
+  'hincrby',
+  'hlen',
   'hmget',
   'hset',
   'mget',
@@ -39,24 +41,10 @@ const shared = [
  * that may do no more, and checks that each command is sent.
  */
 export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
-  gateway: [
-    ...shared,
-    'exec',
-    'expire',
-    'hincrby',
-    'hlen',
-    'incr',
-    'incrby',
-    'multi',
-    'ping',
-    'zcount',
-    'zincrby',
-  ],
+  gateway: [...shared, 'exec', 'expire', 'hexists', 'incr', 'incrby', 'multi', 'ping', 'zcount', 'zincrby'],
   ops: [
     ...shared,
     'dbsize',
-    'hexists',
-    'hlen',
     'hscan',
     'persist',
     'scan',

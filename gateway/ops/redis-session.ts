@@ -96,6 +96,11 @@ async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
   return new Set(risks);
 }
 
+const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
+/** Rules that were made for a Redis before 7.2, for example. */
+const waitAofRefused =
+  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl';
+
 /**
  * @param warned warnings that were printed; an operation may wait for the disk several times
  * @throws OpsFailure if Redis does not confirm that the changes are on its disk
@@ -110,10 +115,12 @@ async function assertDurable(
     case 'unknown':
       return;
     case 'memory_only':
-      if (!warned.has(appendOnlyOff)) {
-        printError('warning: this Redis has no append-only file, so a restart loses the change');
-      }
+      if (!warned.has(appendOnlyOff)) printError(`warning: ${memoryOnly}`);
       warned.add(appendOnlyOff);
+      return;
+    case 'not_permitted':
+      if (!warned.has(waitAofRefused)) printError(`warning: ${waitAofRefused}`);
+      warned.add(waitAofRefused);
       return;
     case 'unconfirmed':
       throw new OpsFailure(

@@ -1,25 +1,36 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { aclCommands } from '../../gateway/operations/redis-acl.ts';
 import type { RedisUser } from '../../gateway/operations/redis-commands.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { groupByKey } from '../../gateway/traffic/traffic-buckets.ts';
+import { maxFields } from '../../gateway/traffic/traffic-fields.ts';
 import { send } from '../support/http/http.ts';
-import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { logIn, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
+import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
-/** A version without WAITAOF, so that the rules suit every server that tests run on. */
-const version = { major: 7, minor: 0 };
-const passwords = { gateway: 'a-gateway-password', ops: 'an-ops-password-too' };
-/** Sent by this test, and commands that need no permission. */
-const ownCommands = new Set(['acl|log', 'acl|setuser', 'auth', 'config|resetstat', 'hello', 'keys', 'ping']);
+/** What this test and a replica send themselves, and what needs no permission. */
+const unlisted = new Set([
+  'acl|log',
+  'acl|setuser',
+  'auth',
+  'config|resetstat',
+  'hello',
+  'psync',
+  'replconf',
+]);
+const yesterday = () => new Date(Date.now() - 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
 
-describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 120_000 }, () => {
+describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 180_000 }, () => {
   let stack: AsyncDisposableStack;
   let server: RedisServer;
   let upstream: Upstream;
@@ -33,29 +44,134 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     directory = starting.use(await temporaryDirectory());
     redis = await connectRedis(`${server.url}/2`);
     starting.defer(() => redis.disconnect());
+    for (const rules of await redisAcl()) await server.redis.call('ACL', ...rules);
     stack = starting.move();
   });
   afterAll(() => stack.disposeAsync());
 
-  const urlOf = (role: RedisUser) => `redis://${role}:${passwords[role]}@127.0.0.1:${server.port}/2`;
+  // With a database, so that SELECT is sent, too.
+  const urlOf = (role: RedisUser) => `${logIn(role, server.url)}/2`;
   const ops = (...args: string[]) =>
     runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: urlOf('ops') });
   const issue = (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) =>
     keyIssuer(redis).issue(wanted);
+  /** What a role was denied and, since `resetCommandUse`, has sent. */
+  async function commandUse(...ignored: string[]) {
+    const used = (await readCommandUse(server.redis)).filter((command) => !ignored.includes(command));
+    const denied = (await server.redis.acl('LOG')) as unknown[][];
+    // `object` is the command that was denied.
+    const names = denied.map((entry) => entry[entry.indexOf('object') + 1]);
+    return { denied: names, used: used.filter((command) => !unlisted.has(command)) };
+  }
+  /** Everything that a role may send, and nothing denied. */
+  const exactly = (role: RedisUser) => ({ denied: [], used: aclCommands(role, 'server', usersVersion) });
 
-  test('placeholder', async () => {
-    expect(await readFile('/dev/null', 'utf8')).toBe('');
-    const { stdout } = await runProgram(['gateway/ops/main.ts', 'redis-acl', '--redis-version', '7.0', '--passwords', 'generate']);
-    console.log(stdout);
-    for (const line of stdout.trim().split('\n')) await server.redis.call('ACL', ...line.split(' ').slice(1));
-    await server.redis.acl('SETUSER', 'gateway', `>${passwords.gateway}`);
-    await server.redis.acl('SETUSER', 'ops', `>${passwords.ops}`);
+  test('the gateway is denied nothing that it does, and sends every command that it may send', async () => {
+    // The gateway seeds what else it needs. The policy bans at once.
+    await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
+    const keys = await Promise.all([issue({ minute: 2 }), issue({ minute: 2 }), issue()]);
+    const [banned, trial, old] = keys;
+    await redis.hset(redisKeys.banPolicy, {
+      enabled: 'true',
+      graceSeconds: '0',
+      strikes: '1',
+      strikesPerLimit: '0',
+      windowSeconds: '60',
+      banSeconds: '1',
+      maxBanSeconds: '60',
+      resetSeconds: '3600',
+    });
+    await redis.hset(redisKeys.apiKey(trial.keyHash), {
+      trialMinute: '1',
+      trialDay: '5',
+      trialSince: String(Date.now()),
+    });
+    // A record of traffic with as many fields as it may have.
+    const manyFields = Object.fromEntries(Array.from({ length: maxFields }, (_, index) => [`s${index}`, 1]));
+    for (let startMs = Date.now() - 60_000; startMs < Date.now() + 60_000; startMs += 10_000) {
+      for (const { key } of groupByKey([{ startMs, counts: new Map() }])) await redis.hset(key, manyFields);
+    }
+    // A day with use before the record was kept.
+    await redis.set(redisKeys.day(old.keyHash, yesterday()), '7');
     await resetCommandUse(server.redis);
+
     await using gateway = await startGateway({ REDIS_URL: urlOf('gateway'), PETS_SERVICE_URL: upstream.url });
-    const use1 = await readCommandUse(server.redis);
-    console.log(use1, gateway.output(), await server.redis.acl('LOG'));
-    void [join, writeFile, aclCommands, redisKeys, send, ownCommands, version, ops, issue];
-    const x: IssuedKey | undefined = undefined;
-    expect(x).toBe(undefined);
+    const pets = async (key?: string, method = 'GET') =>
+      (await send(`${gateway.url}/v1/pets`, { method, ...(key === undefined ? {} : { key }) })).status;
+    for (const { key } of keys) expect(await pets(key)).toBe(200);
+    expect([await pets(banned.key), await pets(banned.key), await pets(banned.key)]).toEqual([200, 429, 429]);
+    expect((await send(`${gateway.url}/v1/usage?days=30`, { key: old.key })).status).toBe(200);
+    expect([await pets(), await pets(undefined, 'OPTIONS')]).toEqual([401, 204]);
+    // Busy keys are reported every two seconds, traffic every five.
+    await expect.poll(() => readCommandUse(server.redis)).toContain('zincrby');
+    await expect.poll(() => readCommandUse(server.redis)).toContain('expireat');
+    await gateway.stop();
+    expect(gateway.output()).not.toMatch(/"level":50|permission|INFO/);
+    expect(await commandUse()).toEqual(exactly('gateway'));
+  });
+
+  test('the ops command is denied nothing that it does, and sends every command that it may send', async () => {
+    // Nothing is set yet, as before the first gateway runs; a replica has to confirm the changes.
+    await redis.flushdb();
+    await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
+    await using _replica = await startRedisProcess(() => ['--replicaof', `127.0.0.1 ${server.port}`]);
+    await expect.poll(() => server.redis.info('replication')).toContain('state=online');
+    const { id } = await issue();
+    const file = join(directory.path, 'keys.jsonl');
+    const plans = join(directory.path, 'plans.yaml');
+    const commands = [
+      ['keys', 'issue', '--plan', 'free', '--name', 'New'],
+      ['keys', 'list'],
+      ['keys', 'show', id],
+      ['keys', 'find', 'New'],
+      ['keys', 'set', id, '--minute', '5', '--expires', '2099-01-01'],
+      ['keys', 'set', id, '--expires', 'never'],
+      ['keys', 'rotate', id],
+      ['keys', 'revoke', '--yes', id],
+      ['keys', 'export'],
+      ['keys', 'import', file],
+      ['keys', 'reindex'],
+      ['usage', id],
+      ['usage', id, '--days', '30'],
+      ['usage', 'export', '--from', '2026-11-01'],
+      ['usage', 'retention', '--days', '500'],
+      ['top'],
+      ['traffic'],
+      ['bans', 'add', id, '--for', '1h', '--reason', 'flood'],
+      ['bans', 'list'],
+      ['bans', 'lift', id],
+      ['plans', 'list'],
+      ['plans', 'set', 'gold', '--create', '--minute', '5', '--day', '50'],
+      ['plans', 'trial', 'gold', '--minute', '4'],
+      ['plans', 'trial', 'gold'],
+      ['plans', 'trial', 'gold', '--apply'],
+      ['keys', 'trial', id],
+      ['plans', 'export', plans],
+      ['plans', 'diff', plans],
+      ['plans', 'remove', 'gold', '--yes'],
+      ['plans', 'apply', plans],
+      ['policy', 'set', '--ban-seconds', '30'],
+      ['policy', 'reset'],
+      ['policy', 'show'],
+      ['audit'],
+      ['audit', '--since', '1h'],
+      ['__complete', '--', 'keys', 'show', id.slice(0, 8)],
+    ];
+    await server.redis.acl('LOG', 'RESET');
+    await resetCommandUse(server.redis);
+    await writeFile(file, (await ops('keys', 'export')).stdout);
+    const following = spawn(process.execPath, ['gateway/ops/main.ts', 'audit', '--follow'], {
+      env: { ...process.env, REDIS_URL: urlOf('ops') },
+      stdio: 'ignore',
+    });
+    await expect.poll(() => readCommandUse(server.redis)).toContain('xread');
+    following.kill();
+    const failed: unknown[] = [];
+    for (const args of commands) {
+      const { code, stderr } = await ops(...args);
+      if (code !== 0 || stderr !== '') failed.push({ args, code, stderr });
+    }
+    // A replica pings its master.
+    expect({ failed, ...(await commandUse('ping')) }).toEqual({ failed: [], ...exactly('ops') });
   });
 });
