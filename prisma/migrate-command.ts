@@ -38,6 +38,9 @@ export async function runMigrateCommand(
 
 function describeError(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
+  if (message.includes('unsupported startup parameter')) {
+    return 'DATABASE_URL leads to PgBouncer, where a migration is not safe: use the address of PostgreSQL itself';
+  }
   // The engine says that the server timed out.
   if (!message.includes('advisory lock')) return message;
   return 'another migration is running; see npm run migrate -- --status, and run this again when it has ended';

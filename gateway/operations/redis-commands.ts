@@ -61,8 +61,11 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
   ],
 };
 
-/** In a Redis Cluster, in addition: the map of its slots, its health, and keys that move to another node. */
-export const clusterCommands: readonly string[] = ['asking', 'cluster|info', 'cluster|slots'];
+/**
+ * In a Redis Cluster, in addition: the map of its slots, its health, keys that move to another node, and READONLY, which
+ * ioredis sends on the connection that it reads the map from.
+ */
+export const clusterCommands: readonly string[] = ['asking', 'cluster|info', 'cluster|slots', 'readonly'];
 
 /** On Sentinels, for both users: where the master is, which Sentinels there are, and to learn of a failover. */
 export const sentinelCommands: readonly string[] = [

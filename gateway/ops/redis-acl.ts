@@ -68,23 +68,21 @@ async function runRedisAcl(options: AclCommandOptions, command: Command): Promis
   const passwords = await readPasswords(options.passwords);
   const named = { gateway: gatewayUser, ops: opsUser };
   const users = (['gateway', 'ops'] as const).map((role) => {
-    const name = named[role];
-    const password = passwords[role];
+    const [name, password] = [named[role], passwords[role]];
     const passwordHash = password === undefined ? undefined : hashPassword(password);
-    return {
-      user: name,
-      password,
-      acl: formatAclUser({ role, name, passwordHash }, { target, format, version }),
-    };
+    return { name, password, acl: formatAclUser({ role, name, passwordHash }, { target, format, version }) };
   });
   const generated = options.passwords === 'generate';
-  if (json)
+  if (json) {
     return printJson(
-      users.map(({ user, password, acl }) => ({ user, acl, ...(generated ? { password } : {}) })),
+      users.map(({ name, acl, password }) =>
+        generated ? { user: name, acl, password } : { user: name, acl },
+      ),
     );
+  }
   await print(users.map(({ acl }) => `${acl}\n`).join(''));
   if (!generated) return;
-  for (const { user, password } of users) printError(`password of ${user}, shown this once: ${password}`);
+  for (const { name, password } of users) printError(`password of ${name}, shown this once: ${password}`);
 }
 
 async function readPasswords(source: PasswordSource): Promise<Passwords> {
@@ -104,6 +102,9 @@ const maxInputCharacters = 10_000;
 
 /** @throws InvalidOperation, which never repeats the input */
 async function readPasswordLines(): Promise<Passwords> {
+  if (process.stdin.isTTY) {
+    throw new InvalidOperation('passwords are read from a file or a pipe: a terminal would show them');
+  }
   let text = '';
   for await (const chunk of process.stdin.setEncoding('utf8')) {
     text += String(chunk);

@@ -66,7 +66,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], { REDIS_URL: logIn('ops', cluster.url) });
 
     const used = await Promise.all(cluster.nodes.map(({ redis }) => readCommandUse(redis)));
-    expect(new Set(used.flat())).toEqual(new Set([...used.flat(), ...clusterCommands]));
+    expect(used.flat()).toEqual(expect.arrayContaining([...clusterCommands]));
     expect(await deniedOn(cluster.nodes)).toEqual([]);
     await gateway.stop();
   });

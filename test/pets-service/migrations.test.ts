@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
@@ -103,7 +104,9 @@ describe('migrations', { tags: ['postgresql'], timeout: 60_000 }, () => {
     await once(child, 'exit');
     expect(await state()).toBe('running  another process applies it now');
     const ended = await client.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objid = 72707369`,
+      // Only in this database: others are on the same server.
+      `SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_database ON pg_database.oid = database
+       WHERE locktype = 'advisory' AND objid = 72707369 AND datname = current_database()`,
     );
     expect(ended.rowCount).toBe(1);
     await expect.poll(state).toBe(`failed   its process ended early; ${wayOut}`);
@@ -131,6 +134,17 @@ describe('migrations', { tags: ['postgresql'], timeout: 60_000 }, () => {
     await release.edit(`prisma/migrations/${name}/migration.sql`, 'TEXT', 'CHAR');
     expect(await state()).toBe('edited   its file has changed since it was applied');
   });
+});
+
+test('one that fails in the embedded database is named with its error, and the service does not start', async () => {
+  await using release = await copyRelease();
+  await release.addMigration(
+    name,
+    'CREATE TABLE "notes" (id INT);\nALTER TABLE "nothing" ADD COLUMN "note" TEXT;\n',
+  );
+  await expect(release.start({ DATA_DIR: join(release.directory, '.data') })).rejects.toThrow(
+    `DATA_DIR: the database can't be prepared: relation "nothing" does not exist`,
+  );
 });
 
 test.each([
