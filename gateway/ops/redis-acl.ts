@@ -34,8 +34,8 @@ export function redisAclCommand(): Command {
     .addOption(
       new Option(
         '--passwords <source>',
-        'printed as hashes only: a placeholder to replace, generated and shown once on standard error, or two lines of ' +
-          "standard input, the gateway's and that of ops",
+        'source of the passwords, which are printed as hashes: placeholders to replace, generated and shown once on ' +
+          "standard error, or two lines of standard input, the gateway's and that of ops",
       )
         .choices(passwordSources)
         .default('placeholder'),
