@@ -27,7 +27,7 @@ export async function withSchemaEngine<T>(
     return await runEngine(bound, use);
   } catch (error) {
     // The engine refers to errors of JavaScript, such as of a missing certificate, by a number.
-    const [, id] = /^External error id#(\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
+    const [, id] = /External error id#(\d+)/.exec(error instanceof Error ? error.message : '') ?? [];
     throw bound.errorRegistry.consumeError(Number(id))?.error ?? error;
   } finally {
     // The engine holds its lock against other migrations until its connection ends, and never ends it.
