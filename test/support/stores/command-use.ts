@@ -8,5 +8,8 @@ export async function resetCommandUse(redis: Redis): Promise<void> {
 /** Names of the commands that a server has executed since, also in scripts; subcommands after a bar as in ACL rules. */
 export async function readCommandUse(redis: Redis): Promise<string[]> {
   const stats = await redis.info('commandstats');
-  return Array.from(stats.matchAll(/^cmdstat_([^:]+):calls=([1-9]\d*)/gm), ([, name = '']) => name).toSorted();
+  return Array.from(
+    stats.matchAll(/^cmdstat_([^:]+):calls=([1-9]\d*)/gm),
+    ([, name = '']) => name,
+  ).toSorted();
 }
