@@ -11,8 +11,9 @@ const maxAttempts = 4;
  * - unconfirmed: Redis did not confirm it in time
  * - memory_only: Redis keeps no append-only file
  * - unknown: Redis is older than 7.2 and has no WAITAOF
+ * - not_permitted: the Redis user may not run WAITAOF
  */
-export type Durability = 'durable' | 'unconfirmed' | 'memory_only' | 'unknown';
+export type Durability = 'durable' | 'unconfirmed' | 'memory_only' | 'unknown' | 'not_permitted';
 
 /** Waits until all previous writes are in the append-only file on disk. */
 export async function waitForDisk(redis: RedisClient): Promise<Durability> {
@@ -28,6 +29,7 @@ export async function waitForDisk(redis: RedisClient): Promise<Durability> {
     const message = errorMessage(error);
     if (/unknown command/i.test(message)) return 'unknown';
     if (/appendonly is disabled/i.test(message)) return 'memory_only';
+    if (message.startsWith('NOPERM')) return 'not_permitted';
     throw error;
   }
 }

@@ -14,6 +14,7 @@ import { keysCommand } from './keys.ts';
 import { printError } from './output.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
+import { redisAclCommand } from './redis-acl.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
@@ -38,6 +39,7 @@ const program = new Command('ops')
   .addCommand(policyCommand())
   .addCommand(auditCommand())
   .addCommand(tokensCommand())
+  .addCommand(redisAclCommand())
   .addCommand(completionCommand())
   .addCommand(completeCommand(), { hidden: true })
   .version(readVersion(), '--version', 'print the version')

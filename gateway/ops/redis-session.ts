@@ -12,6 +12,7 @@ import { findWrongTypes } from '../redis/key-types.ts';
 import { createAuditLog, type RecordChange } from '../redis/record-change.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
+import { appendOnlyOff, findRiskySettings } from '../redis/risky-settings.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
 /** The command can't be executed here and now, although its input is valid. */
@@ -66,7 +67,8 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
       return recordChange(change);
     };
     await convertFirstBanPolicy(redis, audit);
-    const waitUntilDurable = () => assertDurable(redis, changed);
+    const warned = await warnOfRiskySettings(redis);
+    const waitUntilDurable = () => assertDurable(redis, changed, warned);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();
     await warnUnlessReplicated(redis, changed);
@@ -84,14 +86,41 @@ async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promis
   }
 }
 
-/** @throws OpsFailure if Redis does not confirm that the changes are on its disk */
-async function assertDurable(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
+/**
+ * Warns if Redis may lose the change later, on standard error only: it concerns Redis and not this change.
+ * @returns the warnings; empty also if the Redis user may not run INFO
+ */
+async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
+  const risks = await findRiskySettings(redis).catch((): string[] => []);
+  for (const risk of risks) printError(`warning: Redis: ${risk}`);
+  return new Set(risks);
+}
+
+const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
+/** Rules that were made for a Redis before 7.2, for example. */
+const waitAofRefused =
+  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl';
+
+/**
+ * @param warned warnings that were printed; an operation may wait for the disk several times
+ * @throws OpsFailure if Redis does not confirm that the changes are on its disk
+ */
+async function assertDurable(
+  redis: RedisClient,
+  changed: ReadonlySet<string>,
+  warned: Set<string>,
+): Promise<void> {
   switch (await waitForDisk(redis)) {
     case 'durable':
     case 'unknown':
       return;
     case 'memory_only':
-      printError('warning: this Redis has no append-only file, so a restart loses the change');
+      if (!warned.has(appendOnlyOff)) printError(`warning: ${memoryOnly}`);
+      warned.add(appendOnlyOff);
+      return;
+    case 'not_permitted':
+      if (!warned.has(waitAofRefused)) printError(`warning: ${waitAofRefused}`);
+      warned.add(waitAofRefused);
       return;
     case 'unconfirmed':
       throw new OpsFailure(

@@ -1,5 +1,9 @@
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
+/** The risk of a Redis that keeps no append-only file. */
+export const appendOnlyOff =
+  'appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes';
+
 /**
  * Settings of Redis under which it may silently lose API keys, counters or bans. Empty if Redis does not tell, which some
  * managed ones do not.
@@ -17,9 +21,7 @@ export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
           `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
         );
       }
-      if (read('aof_enabled') === '0') {
-        risks.push('appendonly is off, so a restart of Redis may lose API keys and counters: set it to yes');
-      }
+      if (read('aof_enabled') === '0') risks.push(appendOnlyOff);
       return risks;
     }),
   );

@@ -23,7 +23,7 @@ const messages = {
 };
 
 interface DatabaseHealthDependencies {
-  store: Pick<PetStore, 'ping' | 'assertSchema'>;
+  store: Pick<PetStore, 'ping' | 'assertSchema' | 'unfinishedMigration'>;
   log: Logger;
 }
 
@@ -31,6 +31,7 @@ interface DatabaseHealthDependencies {
 export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies): DatabaseHealth {
   let pending: Promise<DatabaseState> | undefined;
   let last: DatabaseState = 'ok';
+  let lastMessage = '';
   let everHealthy = false;
 
   async function ping(): Promise<DatabaseState> {
@@ -39,12 +40,20 @@ export function createDatabaseHealth({ store, log }: DatabaseHealthDependencies)
       everHealthy = true;
       if (last !== 'ok') log.warn('database is available again');
       last = 'ok';
+      lastMessage = '';
     } catch (error) {
-      const state = isSchemaError(error) ? 'unusable' : 'unavailable';
-      if (last !== state) log.error({ err: error }, messages[state]);
-      last = state;
+      last = isSchemaError(error) ? 'unusable' : 'unavailable';
+      const message = await describe(last);
+      if (lastMessage !== message) log.error({ err: error }, message);
+      lastMessage = message;
     }
     return last;
+  }
+
+  async function describe(state: 'unavailable' | 'unusable'): Promise<string> {
+    const migration = state === 'unusable' ? await store.unfinishedMigration() : undefined;
+    if (migration === undefined) return messages[state];
+    return `database migration ${migration} has not finished; run npm run migrate -- --status`;
   }
 
   function check(): Promise<DatabaseState> {

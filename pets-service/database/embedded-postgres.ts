@@ -27,7 +27,7 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
   try {
     const client = await openFiles(durable, directory);
     return {
-      adapter: new PrismaPGlite(client),
+      adapter: awaitScripts(new PrismaPGlite(client), client),
       description: `embedded PostgreSQL, data kept in ${directory}, synced to disk at each commit`,
       async close() {
         await client.close();
@@ -38,6 +38,19 @@ export async function openEmbedded(dataDirectory: string): Promise<EmbeddedPostg
     unlock();
     throw dataDirectoryError(directory, error);
   }
+}
+
+/** By itself, the adapter does not wait for a script, so a migration that fails would end the process without a message. */
+function awaitScripts(adapter: PrismaPGlite, client: PGlite): PrismaPGlite {
+  const connect = adapter.connect.bind(adapter);
+  adapter.connect = async () => {
+    const connection = await connect();
+    connection.executeScript = async (script) => {
+      await client.exec(script);
+    };
+    return connection;
+  };
+  return adapter;
 }
 
 /**

@@ -16,6 +16,8 @@ export interface PetStore extends IdempotentCreate {
   ping(): Promise<void>;
   /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
   assertSchema(): Promise<void>;
+  /** Name of a migration that failed or is under way; undefined if there is none, or it is unknown. Never rejects. */
+  unfinishedMigration(): Promise<string | undefined>;
   pools(): PoolState[];
   close(): Promise<void>;
 }
@@ -50,6 +52,9 @@ export function createPetStore(
         await reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`);
       }),
     assertSchema: () => reads.slots.run(() => assertSchema(reads.prisma)),
+    unfinishedMigration: () =>
+      // The table may not exist, and the role may not be allowed to read it.
+      reads.slots.run(() => findUnfinishedMigration(reads.prisma)).catch(() => undefined),
     pools() {
       const state = [{ name: 'reads', ...reads.slots.state }];
       return writes === reads ? state : [...state, { name: 'writes', ...writes.slots.state }];
@@ -81,6 +86,13 @@ async function assertPrivileges(prisma: PrismaClient): Promise<void> {
     SELECT 'USAGE on pets_id_seq' WHERE NOT has_sequence_privilege('pets_id_seq', 'USAGE')`;
   if (lacking.length === 0) return;
   throw new SchemaError(`the role lacks ${lacking.map((row) => row.lacking).join(', ')}`);
+}
+
+async function findUnfinishedMigration(prisma: PrismaClient): Promise<string | undefined> {
+  const rows = await prisma.$queryRaw<{ name: string }[]>`
+    SELECT migration_name AS name FROM _prisma_migrations
+    WHERE finished_at IS NULL AND rolled_back_at IS NULL ORDER BY started_at LIMIT 1`;
+  return rows[0]?.name;
 }
 
 const retryAfter = { 'Retry-After': '1' };

@@ -461,6 +461,13 @@ describe('a change is confirmed on disk before the command succeeds', { tags: ['
       stderr: /^ops: warning: this Redis has no append-only file, so a restart loses the change\n$/,
     },
     {
+      name: 'a user that may not run WAITAOF',
+      replies: ["-NOPERM User ops has no permissions to run the 'waitaof' command\r\n"],
+      code: 0,
+      stderr:
+        /^ops: warning: the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl\n$/,
+    },
+    {
       name: 'an old server without WAITAOF',
       replies: ["-ERR unknown command 'WAITAOF'\r\n"],
       code: 0,

@@ -67,6 +67,15 @@ describe('behind PgBouncer in transaction mode', { tags: ['postgresql', 'pgbounc
     expect((await list()).json).toEqual(before);
   });
 
+  test('a migration is refused there, and told where to run', async () => {
+    expect(await runProgram(['prisma/migrate.ts'], { DATABASE_URL: bouncedUrl })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'migrate: DATABASE_URL leads to PgBouncer, where a migration is not safe: use the address of PostgreSQL itself\n',
+    });
+  });
+
   test('no connection of PgBouncer keeps the limits of this service', async () => {
     await list();
     const other = new pg.Client(bouncedUrl);

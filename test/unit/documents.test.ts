@@ -20,6 +20,7 @@ const documents = {
   'gateway/OPERATIONS.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
+  'gateway/ops/REDIS-USERS.md': maxLines,
   'gateway/ops/RUNBOOK.md': maxLines,
   'pets-service/README.md': maxLines,
   'prisma/README.md': maxLines,

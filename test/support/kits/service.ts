@@ -35,9 +35,10 @@ export interface Ended {
 export async function runProgram(
   args: string[],
   env: Record<string, string> = {},
-  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks'> = {},
+  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory' | 'input'> = {},
 ): Promise<Ended> {
   const child = spawnNode(args, env, limits);
+  child.stdin?.end(limits.input);
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk: Buffer) => {
@@ -63,6 +64,8 @@ interface SpawnOptions {
   log?: number | undefined;
   /** Directory of the sources; undefined for this checkout. */
   directory?: string | undefined;
+  /** Text for standard input, which is empty otherwise. */
+  input?: string | undefined;
   /** Whether it leads its own process group, as under a shell. */
   ownGroup?: boolean | undefined;
 }
@@ -70,7 +73,7 @@ interface SpawnOptions {
 function spawnNode(
   args: string[],
   env: Record<string, string>,
-  { ipc = false, openFiles, fileBlocks, log, directory = root, ownGroup = false }: SpawnOptions = {},
+  { ipc = false, openFiles, fileBlocks, log, directory = root, ownGroup = false, input }: SpawnOptions = {},
 ): ChildProcess {
   const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
   const limits = Object.entries({ n: openFiles, f: fileBlocks })
@@ -88,7 +91,12 @@ function spawnNode(
       LOG_LEVEL: 'debug',
       ...env,
     },
-    stdio: ['ignore', log ?? 'pipe', 'pipe', ...(ipc ? (['ipc'] as const) : [])],
+    stdio: [
+      input === undefined ? 'ignore' : 'pipe',
+      log ?? 'pipe',
+      'pipe',
+      ...(ipc ? (['ipc'] as const) : []),
+    ],
     detached: ownGroup,
   });
 }

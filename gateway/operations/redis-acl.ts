@@ -1,0 +1,74 @@
+import { hash, randomBytes } from 'node:crypto';
+import { clusterCommands, commandsOf, sentinelCommands, type RedisUser } from './redis-commands.ts';
+
+/** What the lines are for: a server, a node of a Redis Cluster, or a Sentinel. */
+export type AclTarget = 'server' | 'cluster' | 'sentinel';
+
+/** `setuser`: commands for redis-cli; `aclfile`: lines of the file that the setting `aclfile` names. */
+export type AclFormat = 'setuser' | 'aclfile';
+
+export interface AclUser {
+  role: RedisUser;
+  name: string;
+  /** Hexadecimal SHA-256 of its password; undefined for a placeholder, which Redis refuses. */
+  passwordHash: string | undefined;
+}
+
+export interface AclOptions {
+  target: AclTarget;
+  format: AclFormat;
+  /** Of Redis, such as `7.2`: later commands are left out, because it would refuse the whole line. */
+  version: RedisVersion;
+}
+
+export interface RedisVersion {
+  major: number;
+  minor: number;
+}
+
+/** ioredis subscribes to it at each Sentinel, to notice a failover at once. */
+const failoverChannel = '+switch-master';
+
+/**
+ * The rules of one user, which replace all that it had: a password, the keys of the gateway, no channels, and exactly the
+ * commands that are used (redis-commands.ts).
+ */
+export function formatAclUser({ role, name, passwordHash }: AclUser, options: AclOptions): string {
+  const { target, format, version } = options;
+  const password = `#${passwordHash ?? `<SHA-256 of the password of ${name}>`}`;
+  const access = target === 'sentinel' ? [`&${failoverChannel}`] : ['~gw:*'];
+  const commands = aclCommands(role, target, version).map((command) => `+${command}`);
+  const rules = ['on', password, 'resetchannels', ...access, '-@all', ...commands].join(' ');
+  // A file defines users from nothing, and has no word for a reset.
+  return format === 'aclfile' ? `user ${name} ${rules}` : `ACL SETUSER ${name} reset ${rules}`;
+}
+
+/** Commands of a user by name, subcommands after a bar as in ACL rules. */
+export function aclCommands(role: RedisUser, target: AclTarget, version: RedisVersion): string[] {
+  const commands = target === 'sentinel' ? sentinelCommands : commandsOf[role];
+  return [...commands, ...(target === 'cluster' ? clusterCommands : [])]
+    .filter((command) => isKnown(command, version))
+    .toSorted();
+}
+
+/** First versions of commands that are later than the oldest supported Redis. */
+const sinceVersion = new Map<string, RedisVersion>([
+  ['client|setinfo', { major: 7, minor: 2 }],
+  ['waitaof', { major: 7, minor: 2 }],
+]);
+
+function isKnown(command: string, version: RedisVersion): boolean {
+  const since = sinceVersion.get(command);
+  if (since === undefined) return true;
+  return version.major > since.major || (version.major === since.major && version.minor >= since.minor);
+}
+
+/** 192 random bits. Letters and digits only, so that it can be part of an address. */
+export function generatePassword(): string {
+  return randomBytes(24).toString('hex');
+}
+
+/** The form in which Redis stores passwords. It is not salted: a password must be random, not memorable. */
+export function hashPassword(password: string): string {
+  return hash('sha256', password, 'hex');
+}

@@ -1,0 +1,76 @@
+/** Who logs in to Redis. */
+export type RedisUser = 'gateway' | 'ops';
+
+/** Sent by the client when it connects, and to check the settings of Redis. HELLO and AUTH need no permission. */
+const connecting = ['client|setinfo', 'client|setname', 'info', 'select'];
+
+/** Sent by both, and by the scripts that both run. A script needs the permissions of what it calls. */
+const shared = [
+  ...connecting,
+  'del',
+  'eval',
+  'evalsha',
+  'exists',
+  'expireat',
+  'get',
+  'hdel',
+  'hget',
+  'hgetall',
+  'hincrby',
+  'hlen',
+  'hmget',
+  'hset',
+  'mget',
+  'pexpire',
+  'pttl',
+  'sadd',
+  'set',
+  'smembers',
+  'time',
+  'type',
+  'xadd',
+  'zadd',
+  'zcard',
+  'zrangebyscore',
+  'zrem',
+  'zremrangebyscore',
+];
+
+/**
+ * The Redis commands of the gateway and of the ops command, on keys that begin with `gw:`. A test runs both under users
+ * that may do no more, and checks that each command is sent.
+ */
+export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
+  gateway: [...shared, 'exec', 'expire', 'hexists', 'incr', 'incrby', 'multi', 'ping', 'zcount', 'zincrby'],
+  ops: [
+    ...shared,
+    'dbsize',
+    'hscan',
+    'persist',
+    'scan',
+    'srem',
+    'wait',
+    'waitaof',
+    'xrange',
+    'xread',
+    'xrevrange',
+    'zrange',
+    'zrank',
+    'zscore',
+    'zunion',
+  ],
+};
+
+/**
+ * In a Redis Cluster, in addition: the map of its slots, its health, keys that move to another node, and READONLY, which
+ * ioredis sends on the connection that it reads the map from.
+ */
+export const clusterCommands: readonly string[] = ['asking', 'cluster|info', 'cluster|slots', 'readonly'];
+
+/** On Sentinels, for both users: where the master is, which Sentinels there are, and to learn of a failover. */
+export const sentinelCommands: readonly string[] = [
+  'client|setinfo',
+  'sentinel|get-master-addr-by-name',
+  'sentinel|sentinels',
+  'subscribe',
+];

@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { aclCommands } from '../../gateway/operations/redis-acl.ts';
+import { clusterCommands, sentinelCommands } from '../../gateway/operations/redis-commands.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { logIn, logInToSentinels, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
+import { startRedisCluster } from '../support/stores/redis-cluster.ts';
+import type { RedisProcess } from '../support/stores/redis-process.ts';
+import { startRedisSentinels } from '../support/stores/redis-sentinel.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
+
+/** Gives each server the users of `ops redis-acl`. */
+async function setUsers(servers: readonly RedisProcess[], ...options: string[]): Promise<void> {
+  const users = await redisAcl(...options);
+  for (const { redis } of servers) for (const rules of users) await redis.call('ACL', ...rules);
+}
+
+async function deniedOn(servers: readonly RedisProcess[]): Promise<unknown[]> {
+  return (await Promise.all(servers.map(({ redis }) => redis.acl('LOG')))).flat();
+}
+
+const pets = async ({ url }: Service, key: string) => (await send(`${url}/v1/pets`, { key })).status;
+
+/** Runs commands that read and change, and ask all servers. */
+async function expectOpsWorks(url: string, id: string): Promise<void> {
+  for (const args of [
+    ['keys', 'set', id, '--minute', '50'],
+    ['keys', 'reindex'],
+    ['plans', 'list'],
+  ]) {
+    const { code, stderr } = await runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
+  }
+}
+
+describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 120_000 }, () => {
+  test('--cluster: nothing is denied, not even while a slot moves, and each further command is sent', async () => {
+    await using cluster = await startRedisCluster();
+    await using upstream = await startUpstream();
+    await setUsers(cluster.nodes, '--cluster');
+    await using gateway = await startGateway({
+      REDIS_URL: logIn('gateway', cluster.url),
+      PETS_SERVICE_URL: upstream.url,
+    });
+    const admin = await connectRedis(cluster.url);
+    const { key, id, keyHash } = await keyIssuer(admin).issue();
+    admin.disconnect();
+    for (const { redis } of cluster.nodes) await resetCommandUse(redis);
+    expect(await pets(gateway, key)).toBe(200);
+    await expectOpsWorks(logIn('ops', cluster.url), id);
+
+    // The slot is about to move, and its keys are at the new node already: the old one replies ASK.
+    const record = redisKeys.apiKey(keyHash);
+    const from = await cluster.masterOf(record);
+    const [to] = await cluster.otherMasters(from);
+    if (to === undefined) throw new Error('there is one master only');
+    const slot = await from.redis.cluster('KEYSLOT', record);
+    const [fromId, toId] = [await from.redis.cluster('MYID'), await to.redis.cluster('MYID')];
+    await to.redis.cluster('SETSLOT', slot, 'IMPORTING', fromId);
+    await from.redis.cluster('SETSLOT', slot, 'MIGRATING', toId);
+    const keys = await from.redis.cluster('GETKEYSINSLOT', slot, 100);
+    await from.redis.call('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys);
+    await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], { REDIS_URL: logIn('ops', cluster.url) });
+
+    const used = await Promise.all(cluster.nodes.map(({ redis }) => readCommandUse(redis)));
+    expect(used.flat()).toEqual(expect.arrayContaining([...clusterCommands]));
+    expect(await deniedOn(cluster.nodes)).toEqual([]);
+    await gateway.stop();
+  });
+
+  test('--sentinel: a failover is followed, nothing is denied, and without any one command something is', async () => {
+    await using stores = await startRedisSentinels();
+    await using upstream = await startUpstream();
+    await setUsers(stores.servers);
+    await setUsers(stores.sentinels, '--sentinel');
+    const all = [...stores.servers, ...stores.sentinels];
+    const url = logInToSentinels('gateway', stores.url);
+    await using gateway = await startGateway({ REDIS_URL: url, PETS_SERVICE_URL: upstream.url });
+    const admin = await connectRedis(stores.url);
+    const { key, id } = await keyIssuer(admin).issue();
+    admin.disconnect();
+    expect(await pets(gateway, key)).toBe(200);
+    await expectOpsWorks(logInToSentinels('ops', stores.url), id);
+    const master = await stores.master();
+    await master.kill();
+    await expect.poll(() => stores.master(), { timeout: 30_000 }).not.toBe(master);
+    const redisState = async () =>
+      ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+    await expect.poll(redisState, { timeout: 30_000 }).toBe('ok');
+    expect(await pets(gateway, key)).toBe(200);
+    expect(await deniedOn(all.filter((server) => server !== master))).toEqual([]);
+    await gateway.stop();
+
+    const listed = aclCommands('gateway', 'sentinel', usersVersion);
+    expect(listed).toEqual(sentinelCommands.filter((command) => listed.includes(command)));
+    for (const command of listed) {
+      for (const { redis } of stores.sentinels) {
+        await redis.acl('SETUSER', 'gateway', `-${command}`);
+        await redis.acl('LOG', 'RESET');
+      }
+      const lacking = startGateway({ REDIS_URL: url, PETS_SERVICE_URL: upstream.url });
+      await expect.poll(() => deniedOn(stores.sentinels), { message: command }).not.toEqual([]);
+      await (await lacking).stop();
+      for (const { redis } of stores.sentinels) await redis.acl('SETUSER', 'gateway', `+${command}`);
+    }
+  });
+});
