@@ -9,6 +9,8 @@ import {
   type SqlMigrationAwareDriverAdapterFactory,
 } from '@prisma/driver-adapter-utils';
 import { SchemaEngine } from '@prisma/schema-engine-wasm';
+import { readDatabaseUrl } from './database-url.ts';
+import { grantToServiceRole } from './service-role.ts';
 
 const directory = fileURLToPath(new URL('.', import.meta.url));
 
@@ -90,25 +92,30 @@ function readText(name: string): Promise<string> {
 }
 
 if (import.meta.main) {
-  const url = process.env['DATABASE_URL'];
-  if (!url) {
-    process.stderr.write(
-      'migrate: DATABASE_URL is not set; the embedded database migrates itself at start\n',
-    );
-    process.exit(1);
-  }
-  if (URL.parse(url)?.searchParams.has('schema')) {
-    process.stderr.write(
-      'migrate: DATABASE_URL has the parameter schema, which is not supported: use a database for each environment\n',
-    );
-    process.exit(1);
-  }
   try {
-    const applied = await migrate(new PrismaPg({ connectionString: url, connectionTimeoutMillis: 5000 }));
-    process.stdout.write(applied.length === 0 ? 'no new migrations\n' : `applied ${applied.join(', ')}\n`);
+    process.stdout.write(await migrateFromEnvironment(process.env));
     process.exit(0);
   } catch (error) {
     process.stderr.write(`migrate: ${error instanceof Error ? error.message : String(error)}\n`);
     process.exit(1);
   }
+}
+
+/** @returns what was done, for people */
+async function migrateFromEnvironment(env: NodeJS.ProcessEnv): Promise<string> {
+  const url = readDatabaseUrl(env);
+  if (url === undefined)
+    throw new Error('DATABASE_URL is not set; the embedded database migrates itself at start');
+  if (URL.parse(url)?.searchParams.has('schema')) {
+    throw new Error(
+      'DATABASE_URL has the parameter schema, which is not supported: use a database for each environment',
+    );
+  }
+  const adapter = new PrismaPg({ connectionString: url, connectionTimeoutMillis: 5000 });
+  const applied = await migrate(adapter);
+  const done = applied.length === 0 ? 'no new migrations\n' : `applied ${applied.join(', ')}\n`;
+  const role = env['DATABASE_SERVICE_ROLE'];
+  if (!role) return done;
+  await grantToServiceRole(adapter, role);
+  return `${done}granted the role ${role} what the pets service needs\n`;
 }

@@ -1,10 +1,11 @@
 import { defineConfig } from 'prisma/config';
+import { readDatabaseUrl } from './database-url.ts';
 
 // `prisma generate` downloads the native schema engine, although it never runs it. Setting this to any executable
 // prevents the download, so that the command works offline.
 process.env['PRISMA_SCHEMA_ENGINE_BINARY'] ??= process.execPath;
 
-const databaseUrl = process.env['DATABASE_URL'];
+const databaseUrl = readDatabaseUrl(process.env);
 
 export default defineConfig({
   schema: 'schema.prisma',
