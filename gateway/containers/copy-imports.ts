@@ -15,20 +15,36 @@ import { z } from 'zod';
 /**
  * Finds the sources, the files of packages and the data files that are loaded, from the imports and from paths such as
  * `new URL('openapi.yaml', import.meta.url)`.
- * @param programs entry points, relative to the working directory, as all paths of the result
- * @throws Error if an import leads nowhere
+ * @param programs entry points, relative to the working directory, as all paths of the result; and data files that are
+ *   read by a computed path
+ * @throws Error if an import of the project's own sources leads nowhere
  */
 export async function traceImports(programs: readonly string[]): Promise<string[]> {
   const omitted = await omittedPackages();
-  const { fileList, warnings } = await nodeFileTrace([...programs], {
+  const isProgram = (path: string) => path.endsWith('.ts');
+  const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
     ignore: (path) => omitted.some((folder) => path.startsWith(folder)),
-    async readFile(path) {
-      const text = await readFile(path, 'utf8');
-      return path.endsWith('.ts') && !path.includes('/node_modules/') ? stripTypeScriptTypes(text) : text;
-    },
+    readFile: readSource,
   });
-  console.log([...warnings].map(String));
-  return ['package.json', ...fileList].toSorted();
+  // Packages try modules that are not there, such as pg-native; the project's own sources do not.
+  const missing = Array.from(warnings, ({ message }) => message).filter((message) =>
+    /loaded from (?!.*[/]node_modules[/])/.test(message),
+  );
+  if (missing.length > 0) throw new Error(missing.join('\n'));
+  const others = programs.filter((path) => !isProgram(path));
+  return ['package.json', ...others, ...fileList].toSorted();
+}
+
+/** @returns null, which @vercel/nft expects, if there is no such file */
+async function readSource(path: string): Promise<string | null> {
+  try {
+    const text = await readFile(path, 'utf8');
+    return path.endsWith('.ts') && !path.includes('/node_modules/') ? stripTypeScriptTypes(text) : text;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && ['ENOENT', 'EISDIR'].includes(String(error.code)))
+      return null;
+    throw error;
+  }
 }
 
 const flag = z.boolean().optional();

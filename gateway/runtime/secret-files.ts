@@ -19,7 +19,8 @@ export function readSecretFiles(env: NodeJS.ProcessEnv, names: readonly string[]
   for (const name of names) {
     const path = env[`${name}_FILE`];
     if (path === undefined) continue;
-    const issue = env[name] === undefined ? readInto(values, name, path) : `and ${name} are both set: set one`;
+    const issue =
+      env[name] === undefined ? readInto(values, name, path) : `and ${name} are both set: set one`;
     if (issue !== undefined) issues.push(`${name}_FILE${issue.startsWith('=') ? '' : ' '}${issue}`);
   }
   return { values, issues };
