@@ -75,12 +75,12 @@ export async function buildImage({ context, dockerfile, target }: Build): Promis
   return image;
 }
 
-/** Runs it with the Node of the tests first on the PATH, as in the base image. */
+/** Runs it with the Node of the tests first on the PATH, as in the base image, and with what npm needs here. */
 async function runCommand(command: string, directory: string): Promise<void> {
-  const { PATH = '', HOME = '' } = process.env;
+  const { NODE_ENV: _testing, PATH = '', ...env } = process.env;
   await run('sh', ['-c', command], {
     cwd: directory,
-    env: { PATH: `${dirname(process.execPath)}:${PATH}`, HOME },
+    env: { ...env, PATH: `${dirname(process.execPath)}:${PATH}` },
     maxBuffer: 100 * 1024 * 1024,
   });
 }

@@ -1,0 +1,45 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseAllDocuments } from 'yaml';
+
+/** An object of Kubernetes, as far as all kinds have the same fields. */
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+}
+
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+
+/** Whether kubectl knows the components and patches of the manifests: Kustomize 5, in kubectl 1.27 and later. */
+export const hasKustomize =
+  Number(/Kustomize Version: v(\d+)/.exec(run('version', '--client').stdout)?.[1]) >= 5;
+
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync('kubectl', args, { cwd: root, encoding: 'utf8' });
+  return { status, stdout: stdout ?? '', stderr };
+}
+
+/**
+ * Builds the objects of an overlay.
+ * @throws Error with what kubectl says, warnings of outdated fields included
+ */
+export function buildOverlay(path: string): Manifest[] {
+  const { status, stdout, stderr } = run('kustomize', join(root, path));
+  if (status !== 0 || stderr !== '') throw new Error(`kubectl kustomize ${path}: ${stderr}`);
+  return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+}
+
+/** Finds the object of a kind that an overlay has one of, or of which a name is given. */
+export function findManifest<T extends Manifest>(
+  objects: readonly Manifest[],
+  kind: string,
+  name?: string,
+): T {
+  const found = objects.filter(
+    (object) => object.kind === kind && (name ?? object.metadata.name) === object.metadata.name,
+  );
+  if (found.length !== 1) throw new Error(`there are ${found.length} objects of the kind ${kind}`);
+  return found[0] as T;
+}
