@@ -21,7 +21,6 @@ import { z } from 'zod';
  */
 export async function traceImports(programs: readonly string[]): Promise<string[]> {
   const omitted = await omittedPackages();
-  const isProgram = (path: string) => path.endsWith('.ts');
   const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
     ignore: (path) => omitted.some((folder) => path.startsWith(folder)),
     readFile: readSource,
@@ -34,6 +33,8 @@ export async function traceImports(programs: readonly string[]): Promise<string[
   const others = programs.filter((path) => !isProgram(path));
   return ['package.json', ...others, ...fileList].toSorted();
 }
+
+const isProgram = (path: string) => path.endsWith('.ts');
 
 /** @returns null, which @vercel/nft expects, if there is no such file */
 async function readSource(path: string): Promise<string | null> {

@@ -54,7 +54,7 @@ describe('docker-compose.yml', () => {
       const used = JSON.stringify([service.command, service.environment]).matchAll(
         /\/run\/secrets\/([\w.-]+)/g,
       );
-      expect(Array.from(used, ([, secret]) => secret).toSorted(), name).toEqual(
+      expect(Array.from(used, ([, secret = '']) => secret).toSorted(), name).toEqual(
         (service.secrets ?? []).toSorted(),
       );
     }
@@ -155,7 +155,7 @@ describe('docker-compose.yml', () => {
     });
     const unchecked = names.filter((name) => composeService(name).healthcheck === undefined);
     expect(unchecked).toEqual(['migration']);
-    // A check that starts Node costs a hundred times the CPU time.
+    // A check that starts Node costs fifty times the CPU time.
     expect(names.flatMap((name) => composeService(name).healthcheck?.test ?? [])).not.toContain('node');
   });
 

@@ -186,7 +186,12 @@ describe(
         program,
         [
           ...args.map((arg) => arg.replace('/run/secrets', secrets)),
-          ...['--port', String(redis), '--bind', '127.0.0.1', '--dir', directory.path],
+          '--port',
+          String(redis),
+          '--bind',
+          '127.0.0.1',
+          '--dir',
+          directory.path,
         ],
         { stdio: 'ignore' },
       );

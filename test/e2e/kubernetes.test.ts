@@ -80,7 +80,7 @@ function objectsOf(path: string): Manifest[] {
 }
 
 function workloadOf(path: string): Workload {
-  return findManifest(objectsOf(path), path.endsWith('migration') ? 'Job' : 'Deployment');
+  return findManifest(objectsOf(path), path.endsWith('migration') ? 'Job' : 'Deployment') as Workload;
 }
 
 function containerOf(path: string) {
@@ -176,8 +176,8 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   test('has settings that exist, with valid values', async () => {
     await using directory = await temporaryDirectory();
     const source = await read(`${name === 'gateway' ? 'gateway/config' : name}/config.ts`);
-    for (const setting of Object.keys(settings()))
-      if (setting !== 'NODE_ENV') expect(source, setting).toContain(`  ${setting}: `);
+    for (const setting of Object.keys(settings()).filter((other) => other !== 'NODE_ENV'))
+      expect(source, setting).toContain(`  ${setting}: `);
     const config = loadConfig(await withSecrets(directory.path));
     expect(JSON.stringify(config)).toMatch(/"(redis|database)Url":"/);
     expect(JSON.stringify(config)).not.toContain('/run/secrets');
@@ -197,7 +197,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
     const created = new RegExp(
       String.raw`create secret generic ${volume?.secret.secretName} \\\n +(--from-file=.+)`,
     ).exec(document);
-    const files = Array.from((created?.[1] ?? '').matchAll(/--from-file=(\S+)/g), ([, file]) => file);
+    const files = Array.from((created?.[1] ?? '').matchAll(/--from-file=(\S+)/g), ([, file = '']) => file);
     const named = Object.values(settings()).filter((value) => value.startsWith('/run/secrets/'));
     expect(named.map((path) => dirname(path))).toEqual(named.map(() => mount?.mountPath));
     expect(named.map((path) => basename(path)).toSorted()).toEqual(files.toSorted());
@@ -222,7 +222,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
       expect(labels).toMatchObject(spec.selector);
       for (const { targetPort } of spec.ports) expect(listens.has(targetPort)).toBe(true);
     }
-    const { spec } = findManifest<Policy>(objectsOf(overlay), 'NetworkPolicy', name);
+    const { spec } = findManifest(objectsOf(overlay), 'NetworkPolicy', name) as Policy;
     expect(labels).toMatchObject(spec.podSelector.matchLabels);
     for (const { ports: allowed } of spec.ingress ?? [])
       for (const { port } of allowed) expect(listens.has(String(port))).toBe(true);
@@ -231,14 +231,14 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   test('is scaled, disrupted and monitored as one', () => {
     const objects = objectsOf(overlay);
     const workload = workloadOf(overlay);
-    const scaler = findManifest<Selecting>(objects, 'HorizontalPodAutoscaler');
+    const scaler = findManifest(objects, 'HorizontalPodAutoscaler') as Selecting;
     expect(scaler.spec.scaleTargetRef).toMatchObject({ kind: 'Deployment', name: workload.metadata.name });
     // Each apply would set the replicas back.
     expect(workload.spec.replicas).toBeUndefined();
-    const budget = findManifest<Selecting>(objects, 'PodDisruptionBudget');
+    const budget = findManifest(objects, 'PodDisruptionBudget') as Selecting;
     expect(workload.spec.template.metadata.labels).toMatchObject(budget.spec.selector.matchLabels);
     expect(scaler.spec.minReplicas).toBeGreaterThan(budget.spec.maxUnavailable);
-    const monitor = findManifest<Selecting>(objects, 'ServiceMonitor');
+    const monitor = findManifest(objects, 'ServiceMonitor') as Selecting;
     const scraped = objects.filter(
       ({ kind, metadata }) =>
         kind === 'Service' &&
@@ -268,7 +268,7 @@ describe.each(services)('$name', { tags: ['kubectl'] }, ({ name }) => {
         : stack.use(await startPetsService({ ...shared, DEMO: 'false' }));
     const url = name === 'gateway' ? service.adminUrl : service.url;
     const { startupProbe, readinessProbe, livenessProbe } = containerOf(overlay);
-    const { endpoints } = findManifest<Selecting>(objectsOf(overlay), 'ServiceMonitor').spec;
+    const { endpoints } = (findManifest(objectsOf(overlay), 'ServiceMonitor') as Selecting).spec;
     const paths = [startupProbe, readinessProbe, livenessProbe].map(({ httpGet }) => httpGet.path);
     for (const path of [...paths, ...endpoints.map((endpoint) => endpoint.path)])
       await expect.poll(async () => (await send(url + path)).status, { message: path }).toBe(200);
@@ -279,13 +279,13 @@ describe('both services', { tags: ['kubectl'] }, () => {
   test.each(zones)('find each other in %s', (zone) => {
     const gateway = objectsOf(`gateway/kubernetes/${zone}`);
     const pets = objectsOf(`pets-service/kubernetes/${zone}`);
-    const service = findManifest<Selecting>(pets, 'Service', 'pets-service');
+    const service = findManifest(pets, 'Service', 'pets-service') as Selecting;
     const [port] = service.spec.ports;
     expect(settingsOf(`gateway/kubernetes/${zone}`)['PETS_SERVICE_URL']).toBe(
       `http://${service.metadata.name}:${port?.port}`,
     );
     const labels = workloadOf(`pets-service/kubernetes/${zone}`).spec.template.metadata.labels;
-    const { egress } = findManifest<Policy>(gateway, 'NetworkPolicy').spec;
+    const { egress } = (findManifest(gateway, 'NetworkPolicy') as Policy).spec;
     const toPets = egress.filter(({ to }) =>
       to.some(
         ({ podSelector }) =>
@@ -293,7 +293,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
       ),
     );
     expect(toPets.flatMap(({ ports }) => ports)).toEqual([{ port: port?.port }]);
-    const { ingress = [] } = findManifest<Policy>(pets, 'NetworkPolicy').spec;
+    const { ingress = [] } = (findManifest(pets, 'NetworkPolicy') as Policy).spec;
     expect(ingress.flatMap(({ from }) => from)).toContainEqual({
       podSelector: { matchLabels: { 'app.kubernetes.io/name': 'gateway' } },
     });
@@ -312,7 +312,7 @@ describe('both services', { tags: ['kubectl'] }, () => {
         'topology.kubernetes.io/zone',
       ]);
       const scaler = (zone: string) =>
-        findManifest<Selecting>(objectsOf(`${name}/kubernetes/${zone}`), 'HorizontalPodAutoscaler');
+        findManifest(objectsOf(`${name}/kubernetes/${zone}`), 'HorizontalPodAutoscaler') as Selecting;
       expect(scaler('three-zones').spec.minReplicas).toBe(3);
       const utilization = (zone: string) =>
         Number(/"averageUtilization":(\d+)/.exec(JSON.stringify(scaler(zone)))?.[1]);
@@ -328,8 +328,9 @@ describe('both services', { tags: ['kubectl'] }, () => {
     expect(migration.image).toMatch(/:\d+\.\d+\.\d+$/);
     expect(migration.command?.at(-1)).toBe('prisma/migrate.ts');
     const source = (await read('prisma/migrate.ts')) + (await read('prisma/database-url.ts'));
-    for (const { name } of migration.env ?? [])
-      if (name !== 'NODE_ENV') expect(source).toContain(`'${name}'`);
+    const settings = (migration.env ?? []).map((variable) => variable.name);
+    for (const setting of settings.filter((other) => other !== 'NODE_ENV'))
+      expect(source).toContain(`'${setting}'`);
     const secretOf = (overlay: string) =>
       workloadOf(overlay).spec.template.spec.volumes.map(({ secret }) => secret.secretName);
     expect(secretOf(path)).not.toEqual(secretOf('pets-service/kubernetes/one-zone'));

@@ -31,15 +31,12 @@ export function buildOverlay(path: string): Manifest[] {
   return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
 }
 
-/** Finds the object of a kind that an overlay has one of, or of which a name is given. */
-export function findManifest<T extends Manifest>(
-  objects: readonly Manifest[],
-  kind: string,
-  name?: string,
-): T {
-  const found = objects.filter(
+/** Finds the object of a kind that there is one of, or of which a name is given. */
+export function findManifest(objects: readonly Manifest[], kind: string, name?: string): Manifest {
+  const [found, ...others] = objects.filter(
     (object) => object.kind === kind && (name ?? object.metadata.name) === object.metadata.name,
   );
-  if (found.length !== 1) throw new Error(`there are ${found.length} objects of the kind ${kind}`);
-  return found[0] as T;
+  if (found === undefined || others.length > 0)
+    throw new Error(`there is not one object of the kind ${kind}`);
+  return found;
 }
