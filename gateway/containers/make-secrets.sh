@@ -33,4 +33,4 @@ echo "postgresql://pets:$service@postgres:5432/pets" > database-url
 
 openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out internal-token-private.pem
 openssl pkey -in internal-token-private.pem -pubout -out internal-token-public.pem
-chmod 444 ./*
+chmod 644 ./*
