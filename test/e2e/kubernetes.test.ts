@@ -320,6 +320,14 @@ describe('both services', { tags: ['kubectl'] }, () => {
     },
   );
 
+  test.each(zones)('leave PostgreSQL connections in %s, during a rollout too', (zone) => {
+    const objects = objectsOf(`pets-service/kubernetes/${zone}`);
+    const { maxReplicas } = (findManifest(objects, 'HorizontalPodAutoscaler') as Selecting).spec;
+    // The default of max_connections, less those that it reserves for superusers.
+    const connections = 100 - 3;
+    expect((maxReplicas + 1) * loadPetsConfig({}).databasePoolSize).toBeLessThanOrEqual(connections);
+  });
+
   test('the migration runs the image of the service, as another role, before it', async () => {
     const path = 'pets-service/kubernetes/migration';
     const migration = containerOf(path);
