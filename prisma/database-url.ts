@@ -20,5 +20,7 @@ export function readDatabaseUrl(env: NodeJS.ProcessEnv): string | undefined {
     throw new Error(`DATABASE_URL_FILE=${JSON.stringify(path)} can't be read (${cause})`, { cause: error });
   }
   if (content === '') throw new Error(`DATABASE_URL_FILE=${JSON.stringify(path)} is empty`);
+  if (/[\r\n]/.test(content))
+    throw new Error(`DATABASE_URL_FILE=${JSON.stringify(path)} has more than one line`);
   return content;
 }

@@ -17,29 +17,29 @@ export function readSecretFiles(env: NodeJS.ProcessEnv, names: readonly string[]
   const values: NodeJS.ProcessEnv = {};
   const issues: string[] = [];
   for (const name of names) {
-    const path = env[`${name}_FILE`];
+    const setting = `${name}_FILE`;
+    const path = env[setting];
     if (path === undefined) continue;
-    const issue =
-      env[name] === undefined ? readInto(values, name, path) : `and ${name} are both set: set one`;
-    if (issue !== undefined) issues.push(`${name}_FILE${issue.startsWith('=') ? '' : ' '}${issue}`);
+    if (env[name] !== undefined) issues.push(`${setting} and ${name} are both set: set one`);
+    // It may hold a password.
+    else if (path.includes('://'))
+      issues.push(`${setting} is a URL: set it to the name of a file that holds the URL`);
+    else {
+      const secret = readSecret(path);
+      if ('issue' in secret) issues.push(`${setting}=${JSON.stringify(path)} ${secret.issue}`);
+      else values[name] = secret.text;
+    }
   }
   return { values, issues };
 }
 
-/** @returns what is wrong */
-function readInto(values: NodeJS.ProcessEnv, name: string, path: string): string | undefined {
-  // It may hold a password.
-  if (path.includes('://')) return 'is a URL: set it to the name of a file that holds the URL';
-  const shown = `=${JSON.stringify(path)}`;
-  let content: string;
+function readSecret(path: string): { text: string } | { issue: string } {
   try {
-    content = readFileSync(path, 'utf8').trim();
+    const text = readFileSync(path, 'utf8').trim();
+    if (text === '') return { issue: 'is empty' };
+    return /[\r\n]/.test(text) ? { issue: 'has more than one line' } : { text };
   } catch (error) {
-    const cause = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    return `${shown} can't be read (${cause})`;
+    const cause = error instanceof Error && 'code' in error ? error.code : error;
+    return { issue: `can't be read (${String(cause)})` };
   }
-  if (content === '') return `${shown} is empty`;
-  if (/[\r\n]/.test(content)) return `${shown} has more than one line`;
-  values[name] = content;
-  return undefined;
 }

@@ -26,6 +26,10 @@ test('a file without the address of the database is named, and no password is sh
   expect(() => readDatabaseUrl({ DATABASE_URL_FILE: empty })).toThrow(
     `DATABASE_URL_FILE="${empty}" is empty`,
   );
+  writeFileSync(empty, `${url}\n${url}\n`);
+  expect(() => readDatabaseUrl({ DATABASE_URL_FILE: empty })).toThrow(
+    `DATABASE_URL_FILE="${empty}" has more than one line`,
+  );
   expect(() => readDatabaseUrl({ DATABASE_URL_FILE: '/missing' })).toThrow(
     `DATABASE_URL_FILE="/missing" can't be read (ENOENT)`,
   );
