@@ -10,6 +10,7 @@ import { send } from '../support/http/http.ts';
 import { startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
+import { createDatabase } from '../support/stores/stores.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFile(join(root, path), 'utf8');
@@ -252,7 +253,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   });
 });
 
-describe.each(services)('$name', { tags: ['kubectl'] }, ({ name }) => {
+describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 60_000 }, ({ name }) => {
   const overlay = `${name}/kubernetes/one-zone`;
 
   test('has probes and metrics where the service has them', async () => {
@@ -265,7 +266,7 @@ describe.each(services)('$name', { tags: ['kubectl'] }, ({ name }) => {
     const service =
       name === 'gateway'
         ? stack.use(await startGateway({ ...shared, REDIS_URL: stack.use(await startAnyRedis()).url }))
-        : stack.use(await startPetsService({ ...shared, DEMO: 'false' }));
+        : stack.use(await startPetsService({ ...shared, DATABASE_URL: await createDatabase() }));
     const url = name === 'gateway' ? service.adminUrl : service.url;
     const { startupProbe, readinessProbe, livenessProbe } = containerOf(overlay);
     const { endpoints } = (findManifest(objectsOf(overlay), 'ServiceMonitor') as Selecting).spec;
