@@ -59,6 +59,7 @@ const schema = z.object({
       error: 'has the parameter schema, which is not supported: use a database for each environment',
     })
     .optional(),
+  DATABASE_URL_FILE: text.optional(),
   // Fewer take more CPU for a page, 20 gain nothing, and more make PostgreSQL's processes compete (npm run bench:pets).
   DATABASE_POOL_SIZE: wholeNumber(1, 1000).default(10),
   DATA_DIR: text.default('.data'),

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
 import { PrismaPg } from '@prisma/adapter-pg';
 import { migrate } from './apply-migrations.ts';
+import { readDatabaseUrl } from './database-url.ts';
 import { readMigrationStatus, type MigrationState, type MigrationStatus } from './migration-status.ts';
 import { resolveMigration, type Resolution } from './resolve-migration.ts';
+import { grantToServiceRole } from './service-role.ts';
 
 const usage =
   'usage: npm run migrate, npm run migrate -- --status, or npm run migrate -- --resolve NAME --applied|--rolled-back';
@@ -15,16 +17,13 @@ class UsageError extends Error {
 type Request = { action: 'migrate' | 'status' } | { action: 'resolve'; name: string; resolution: Resolution };
 
 /** @returns the exit code: 0 done or up to date, 2 invalid input, 1 anything else */
-export async function runMigrateCommand(
-  args: readonly string[],
-  databaseUrl: string | undefined,
-): Promise<number> {
+export async function runMigrateCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   try {
     const request = parseRequest(args);
-    const url = parseUrl(databaseUrl);
+    const url = readUrl(env);
     switch (request.action) {
       case 'migrate':
-        return await applyPending(url);
+        return await applyPending(url, env['DATABASE_SERVICE_ROLE'] || undefined);
       case 'status':
         return await printStatus(url);
       case 'resolve':
@@ -70,8 +69,9 @@ function parseOptions(args: readonly string[]) {
   }
 }
 
-function parseUrl(databaseUrl: string | undefined): string {
-  if (!databaseUrl) {
+function readUrl(env: NodeJS.ProcessEnv): string {
+  const databaseUrl = readSetting(env);
+  if (databaseUrl === undefined) {
     throw new UsageError('DATABASE_URL is not set; the embedded database migrates itself at start');
   }
   if (URL.parse(databaseUrl)?.searchParams.has('schema')) {
@@ -80,6 +80,14 @@ function parseUrl(databaseUrl: string | undefined): string {
     );
   }
   return databaseUrl;
+}
+
+function readSetting(env: NodeJS.ProcessEnv): string | undefined {
+  try {
+    return readDatabaseUrl(env);
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 /**
@@ -92,10 +100,15 @@ function adapterFor(url: string): PrismaPg {
   return new PrismaPg({ connectionString: url, connectionTimeoutMillis: 5000, lock_timeout: lockTimeoutMs });
 }
 
-async function applyPending(url: string): Promise<number> {
+/** @param role role of the pets service, if it is another one than that of the migration */
+async function applyPending(url: string, role: string | undefined): Promise<number> {
   try {
-    const applied = await migrate(adapterFor(url));
+    const adapter = adapterFor(url);
+    const applied = await migrate(adapter);
     process.stdout.write(applied.length === 0 ? 'no new migrations\n' : `applied ${applied.join(', ')}\n`);
+    if (role === undefined) return 0;
+    await grantToServiceRole(adapter, role);
+    process.stdout.write(`granted the role ${role} what the pets service needs\n`);
     return 0;
   } catch (error) {
     const failed = (await readMigrationStatus(url).catch(() => [])).filter(({ state }) => state === 'failed');

@@ -1,4 +1,5 @@
 import { defineConfig } from 'prisma/config';
+import { readDatabaseUrl } from './database-url.ts';
 
 /** Commands that run Prisma's native schema engine, which Prisma downloads when it is first needed. */
 const needsEngine = process.argv.slice(2).some((word) => word === 'migrate' || word === 'db');
@@ -15,7 +16,7 @@ if (process.env['PRISMA_SCHEMA_ENGINE_BINARY'] === undefined) {
   }
 }
 
-const databaseUrl = process.env['DATABASE_URL'];
+const databaseUrl = readDatabaseUrl(process.env);
 
 export default defineConfig({
   schema: 'schema.prisma',

@@ -81,6 +81,7 @@ const schema = z.object({
   PETS_SERVICE_PORT: port.default(3001),
   PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: redisUrl.optional(),
+  REDIS_URL_FILE: text.optional(),
   DATA_DIR: text.default('.data'),
   LOG_LEVEL: logLevel.default('info'),
   TRUST_PROXY: proxyList,

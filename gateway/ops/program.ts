@@ -45,7 +45,7 @@ const program = new Command('ops')
   .version(readVersion(), '--version', 'print the version')
   .addHelpText(
     'after',
-    '\nUses REDIS_URL, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
+    '\nUses REDIS_URL or REDIS_URL_FILE, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
       'Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
       '1 anything else, such as Redis unavailable.',
   );

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { readSecretFiles } from './secret-files.ts';
 
 /** Settings that are invalid, each named with what is wrong with it. */
 export class ConfigError extends Error {
@@ -13,7 +14,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads settings from environment variables. An empty variable counts as unset, since compose files pass them on.
+ * Reads settings from environment variables. An empty variable counts as unset, since compose files pass them on. A setting
+ * whose name with `_FILE` is in the schema, too, may be in the file that this names.
  * @param defaults that depend on the environment; all others are in the schema
  * @throws ConfigError with every issue at once. It repeats no URL, which may hold a password, and no key.
  */
@@ -23,17 +25,19 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   defaults: NodeJS.ProcessEnv = {},
 ): z.infer<Schema> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const given: NodeJS.ProcessEnv = { ...defaults, ...set };
+  const inFiles = Object.keys(schema.shape).filter((name) => `${name}_FILE` in schema.shape);
+  const files = readSecretFiles(set, inFiles);
+  const given: NodeJS.ProcessEnv = { ...defaults, ...set, ...files.values };
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(
-    parsed.error.issues.map(({ path, message }) => {
-      const name = String(path[0]);
-      const value = given[name] ?? '';
-      const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
-      return `${name}${shown} ${message}`;
-    }),
-  );
+  if (parsed.success && files.issues.length === 0) return parsed.data;
+  const issues = (parsed.error?.issues ?? []).map(({ path, message }) => {
+    const name = String(path[0]);
+    const value = given[name] ?? '';
+    const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
+    const source = name in files.values ? ` in ${given[`${name}_FILE`]}` : '';
+    return `${name}${source}${shown} ${message}`;
+  });
+  throw new ConfigError([...files.issues, ...issues]);
 }
 
 /** Whether a text is a key, where the name of its file was expected. */

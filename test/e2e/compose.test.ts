@@ -1,129 +1,197 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
-import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
-import { freePort } from '../support/http/free-port.ts';
-import { postJson, send } from '../support/http/http.ts';
-import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
-import { createDatabase } from '../support/stores/stores.ts';
+import { describe, expect, test } from 'vitest';
+import { composeFile, composeService } from '../support/containers/compose-file.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+/*
+ * What can be checked of docker-compose.yml and the Dockerfiles without running them. images.long.test.ts runs them.
+ */
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
-
-interface ComposeService {
-  image?: string;
-  build?: { dockerfile: string };
-  command?: string[];
-  environment?: Record<string, string>;
-  ports?: string[];
-  depends_on?: Record<string, { condition: string }>;
-  healthcheck?: { test: string[] };
-}
-
 const read = (path: string) => readFile(join(root, path), 'utf8');
-const { services } = parse(await read('docker-compose.yml')) as { services: Record<string, ComposeService> };
+const { services, secrets, networks } = composeFile;
+const names = Object.keys(services);
 
-function service(name: string): ComposeService {
-  const found = services[name];
-  if (found === undefined) throw new Error(`docker-compose.yml has no service ${name}`);
-  return found;
+/** Everything that a service can be told, as its configuration knows it. */
+async function settingsOf(name: string): Promise<string[]> {
+  const sources: Record<string, string[]> = {
+    gateway: ['gateway/config/config.ts'],
+    'pets-service': ['pets-service/config.ts'],
+    migration: ['prisma/migrate.ts', 'prisma/database-url.ts'],
+    postgres: ['prisma/create-roles.sh'],
+  };
+  const texts = await Promise.all((sources[name] ?? []).map(read));
+  return Array.from(texts.join('\n').matchAll(/[A-Z][A-Z_]+[A-Z]/g), ([setting]) => setting);
 }
-
-const omit = (variables: Record<string, string>, name: string) =>
-  Object.fromEntries(Object.entries(variables).filter(([key]) => key !== name));
 
 describe('docker-compose.yml', () => {
-  const passwords = { POSTGRES_PASSWORD: 'one', REDIS_PASSWORD: 'two' };
-  /** @param variables content of the file .env */
-  async function checkWith(variables: Record<string, string>) {
-    await using directory = await temporaryDirectory();
-    const file = join(directory.path, '.env');
-    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
-    await writeFile(file, lines.join(''));
+  test('is accepted by docker-compose', { tags: ['docker-compose'] }, () => {
     const { HOME = '', PATH = '' } = process.env;
-    const { status, stderr } = spawnSync('docker-compose', ['--env-file', file, 'config', '--quiet'], {
+    const { status, stderr } = spawnSync('docker-compose', ['config', '--quiet'], {
       cwd: root,
       encoding: 'utf8',
       env: { HOME, PATH },
     });
-    return { status, stderr };
-  }
-
-  test('is accepted by docker-compose', { tags: ['docker-compose'] }, async () => {
-    expect(await checkWith(passwords)).toEqual({ status: 0, stderr: '' });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  test.each(['POSTGRES_PASSWORD', 'REDIS_PASSWORD'])(
-    'has no default for %s, and says where to find how to set it',
-    { tags: ['docker-compose'] },
-    async (name) => {
-      for (const variables of [{ ...passwords, [name]: '' }, omit(passwords, name)]) {
-        const { status, stderr } = await checkWith(variables);
-        expect(status).not.toBe(0);
-        expect(stderr).toContain(name);
-        expect(stderr).toContain('is not set, see Containers in gateway/OPERATIONS.md');
-      }
-    },
-  );
+  test('names only settings that exist', async () => {
+    for (const name of ['gateway', 'pets-service', 'migration', 'postgres']) {
+      const known = [...(await settingsOf(name)), 'POSTGRES_PASSWORD_FILE'];
+      for (const setting of Object.keys(composeService(name).environment ?? {}))
+        expect(known, `${name}: ${setting}`).toContain(setting);
+    }
+  });
+
+  test('holds no password, and gives each service only its own secrets', () => {
+    expect(JSON.stringify(services)).not.toMatch(/:\/\/[^/"]*@|PASSWORD"/);
+    for (const name of names) {
+      const service = composeService(name);
+      const used = JSON.stringify([service.command, service.environment]).matchAll(
+        /\/run\/secrets\/([\w.-]+)/g,
+      );
+      expect(Array.from(used, ([, secret = '']) => secret).toSorted(), name).toEqual(
+        (service.secrets ?? []).toSorted(),
+      );
+    }
+    expect(Object.keys(secrets).toSorted()).toEqual(
+      [...new Set(names.flatMap((name) => composeService(name).secrets ?? []))].toSorted(),
+    );
+  });
 
   test(
-    'gets passwords from the file that the command in OPERATIONS.md makes',
+    'finds its secrets where the script makes them, which neither git nor an image takes',
     { tags: ['openssl'] },
     async () => {
       await using directory = await temporaryDirectory();
-      const [command = ''] = /^ *\(umask .+ > \.env\)$/m.exec(await read('gateway/OPERATIONS.md')) ?? [];
-      expect(spawnSync('sh', ['-c', command], { cwd: directory.path }).status).toBe(0);
-      const file = join(directory.path, '.env');
-      expect(((await stat(file)).mode & 0o777).toString(8)).toBe('600');
-      const [, first, second] =
-        /^POSTGRES_PASSWORD=([\da-f]{48})\nREDIS_PASSWORD=([\da-f]{48})\n$/.exec(
-          await readFile(file, 'utf8'),
-        ) ?? [];
-      expect(first).toBeDefined();
-      expect(second).not.toBe(first);
+      const script = join(root, 'gateway/containers/make-secrets.sh');
+      const make = () => spawnSync('sh', [script], { cwd: directory.path, encoding: 'utf8' });
+      expect(make()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+      for (const [name, { file }] of Object.entries(secrets)) {
+        expect(file).toBe(`.secrets/${name}`);
+        expect((await readFile(join(directory.path, file), 'utf8')).trim()).not.toBe('');
+      }
+      const folder = join(directory.path, '.secrets');
+      expect(((await stat(folder)).mode & 0o777).toString(8)).toBe('700');
+      const passwords = ['postgres-password', 'pets-owner-password', 'pets-password'];
+      const texts = await Promise.all(passwords.map((name) => readFile(join(folder, name), 'utf8')));
+      expect(new Set(texts).size).toBe(passwords.length);
+      for (const text of texts) expect(text).toMatch(/^[\da-f]{48}\n$/);
+
+      const before = await readFile(join(folder, 'redis-url'), 'utf8');
+      expect(make()).toMatchObject({
+        status: 1,
+        stderr: '.secrets exists and is left as it is: the stores know its passwords\n',
+      });
+      expect(await readFile(join(folder, 'redis-url'), 'utf8')).toBe(before);
       for (const ignored of ['.gitignore', '.dockerignore'])
-        expect((await read(ignored)).split('\n')).toContain('.env');
+        expect((await read(ignored)).replaceAll('/', '').split('\n')).toContain('.secrets');
     },
   );
 
-  test('publishes only the gateway, and checks the health of every long-running service', () => {
-    expect(Object.keys(services).toSorted()).toEqual([
-      'gateway',
-      'migration',
-      'pets-service',
-      'postgres',
-      'redis',
-    ]);
-    const published = Object.entries(services).filter(([, { ports }]) => ports !== undefined);
-    expect(published.map(([name]) => name)).toEqual(['gateway']);
-    const unchecked = Object.entries(services).filter(([, { healthcheck }]) => healthcheck === undefined);
-    expect(unchecked.map(([name]) => name)).toEqual(['migration']);
-    expect(service('redis').command?.at(-1)).toMatch(/^appendonly yes$/m);
+  test('gives the Redis user what OPERATIONS.md says that it needs', async () => {
+    const [, documented = ''] =
+      /^ACL SETUSER gateway on >secret (.+)$/m.exec(await read('gateway/OPERATIONS.md')) ?? [];
+    expect(documented).toContain('~gw:*');
+    expect(await read('gateway/containers/make-secrets.sh')).toContain(
+      `user gateway on #$digest ${documented} +waitaof`,
+    );
   });
 
-  test.each(['gateway', 'pets-service'])(
-    'the image of %s is slim, runs as node and has no development dependencies',
-    async (name) => {
-      const dockerfile = await read(`${name}/Dockerfile`);
-      const final = dockerfile.slice(dockerfile.lastIndexOf('FROM '));
-      expect(final).toMatch(/^FROM node:24-slim$/m);
-      expect(final).toMatch(/^USER node$/m);
-      expect(final).toContain('COPY --from=dependencies /app/node_modules node_modules');
-      expect(dockerfile).toMatch(
-        /AS dependencies\n(?:.+\n)+?RUN npm ci --omit=dev --omit=optional --ignore-scripts\n/,
-      );
-      for (const [, sources = ''] of final.matchAll(/^COPY (?!--from)(.+) \S+$/gm)) {
-        for (const source of sources.split(' ')) expect(existsSync(join(root, source)), source).toBe(true);
-      }
-    },
-  );
+  test('grants the database role what OPERATIONS.md says that it needs', async () => {
+    const document = (await read('gateway/OPERATIONS.md')).replaceAll(/\s+/g, ' ');
+    const source = await read('prisma/service-role.ts');
+    expect(document).toContain(
+      'SELECT and INSERT on `pets`, SELECT, INSERT, UPDATE and DELETE on `idempotency_keys`, and USAGE on `pets_id_seq`',
+    );
+    expect(Array.from(source.matchAll(/^ {2}'(.+)',$/gm), ([, grant]) => grant)).toEqual([
+      'SELECT, INSERT ON pets',
+      'SELECT, INSERT, UPDATE, DELETE ON idempotency_keys',
+      'USAGE ON SEQUENCE pets_id_seq',
+    ]);
+  });
 
+  test.each(names)('%s cannot change its image, gain privileges or use up the machine', (name) => {
+    const service = composeService(name);
+    expect(service).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      logging: { options: { 'max-size': '10m', 'max-file': '5' } },
+      cpus: expect.any(Number),
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      pids_limit: expect.any(Number),
+    });
+    // An image that is built here says so itself.
+    expect(service.build ?? service.user).toBeDefined();
+  });
+
+  test('publishes only the gateway, and lets each store be reached by its own services', () => {
+    const published = names.filter((name) => composeService(name).ports !== undefined);
+    expect(published).toEqual(['gateway']);
+    const members = (network: string) =>
+      names.filter((name) => composeService(name).networks.includes(network)).toSorted();
+    expect(Object.fromEntries(Object.keys(networks).map((name) => [name, members(name)]))).toEqual({
+      edge: ['gateway'],
+      redis: ['gateway', 'redis'],
+      pets: ['gateway', 'pets-service'],
+      database: ['migration', 'pets-service', 'postgres'],
+    });
+    const internal = Object.entries(networks).filter(([, network]) => network?.internal === true);
+    expect(internal.map(([name]) => name)).toEqual(['redis', 'pets', 'database']);
+  });
+
+  test('starts each service after what it needs, and checks the health of those that go on running', () => {
+    expect(Object.fromEntries(names.map((name) => [name, composeService(name).depends_on ?? {}]))).toEqual({
+      redis: {},
+      postgres: {},
+      migration: { postgres: { condition: 'service_healthy' } },
+      gateway: { redis: { condition: 'service_healthy' } },
+      'pets-service': { migration: { condition: 'service_completed_successfully' } },
+    });
+    const unchecked = names.filter((name) => composeService(name).healthcheck === undefined);
+    expect(unchecked).toEqual(['migration']);
+    // A check that starts Node costs fifty times the CPU time.
+    expect(names.flatMap((name) => composeService(name).healthcheck?.test ?? [])).not.toContain('node');
+  });
+
+  test('lets a service finish its requests before it is killed', async () => {
+    for (const [name, path] of [
+      ['gateway', 'gateway/config/config.ts'],
+      ['pets-service', 'pets-service/config.ts'],
+    ] as const) {
+      const source = await read(path);
+      const [, delay = ''] = /SHUTDOWN_DELAY_MS: .+\.default\((\d+)\)/.exec(source) ?? [];
+      const [, timeout = ''] = /SHUTDOWN_TIMEOUT_MS: .+\.default\(([\d_]+)\)/.exec(source) ?? [];
+      const drainMs = Number(delay) + Number(timeout.replace('_', ''));
+      expect(drainMs).toBe(32_000);
+      expect(Number.parseInt(composeService(name).stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(
+        drainMs,
+      );
+    }
+  });
+
+  test('names exact versions of all images, of Node the one that the project has', async () => {
+    const { devDependencies } = JSON.parse(await read('package.json')) as {
+      devDependencies: Record<string, string>;
+    };
+    const node = `node:${devDependencies['node']}-bookworm-slim`;
+    for (const name of ['gateway', 'pets-service']) {
+      const dockerfile = await read(`${name}/Dockerfile`);
+      expect(dockerfile).toContain(`ARG NODE_IMAGE=${node}\n`);
+      expect(dockerfile.match(/^FROM .+$/gm)).toEqual(['FROM ${NODE_IMAGE} AS files', 'FROM ${NODE_IMAGE}']);
+      expect(composeService(name).build?.args['NODE_IMAGE']).toBe(`\${NODE_IMAGE:-${node}}`);
+    }
+    for (const name of ['redis', 'postgres'])
+      expect(composeService(name).image).toMatch(/^\$\{[A-Z]+_IMAGE:-\w+:\d+\.\d+[\d.]*-alpine\}$/);
+  });
+});
+
+describe('the images', () => {
   test('the code in the images imports no development dependency', async () => {
     const { dependencies } = JSON.parse(await read('package.json')) as {
       dependencies: Record<string, string>;
@@ -136,6 +204,8 @@ describe('docker-compose.yml', () => {
       for (const path of await readdir(join(root, folder), { recursive: true })) {
         // Only the prisma command, a development dependency, reads its configuration.
         if (!path.endsWith('.ts') || path === 'prisma.config.ts' || path.startsWith('generated')) continue;
+        // It makes the images.
+        if (path.startsWith('containers/')) continue;
         sources.set(join(folder, path), await read(`${folder}/${path}`));
       }
     }
@@ -163,150 +233,3 @@ describe('docker-compose.yml', () => {
     ]);
   });
 });
-
-describe(
-  'the commands of docker-compose.yml, run as local processes',
-  { tags: ['redis-server', 'postgresql'] },
-  () => {
-    let directory: TemporaryDirectory;
-    const running: ChildProcess[] = [];
-    /** Local values for the host names, ports and volumes of compose. */
-    let replacements: [from: string, to: string][];
-    const password = randomBytes(24).toString('hex');
-
-    const toLocal = (text: string) =>
-      replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
-
-    /** Runs the command of the service or of its image, with no other environment than theirs. */
-    async function launch(name: string): Promise<ChildProcess> {
-      const { command, build, environment = {} } = service(name);
-      const dockerfile = build === undefined ? '' : await read(build.dockerfile);
-      const [program = '', ...args] =
-        command ?? (JSON.parse(/^CMD (.+)$/m.exec(dockerfile)?.[1] ?? '[]') as string[]);
-      const imageVariables = (/^ENV (.*)$/m.exec(dockerfile)?.[1] ?? '').split(' ').filter(Boolean);
-      const imageEnvironment = Object.fromEntries(imageVariables.map((pair) => pair.split('='))) as Record<
-        string,
-        string
-      >;
-      const env = Object.fromEntries(
-        Object.entries({ ...imageEnvironment, ...environment }).map(([key, value]) => [key, toLocal(value)]),
-      );
-      const child = spawn(program === 'node' ? process.execPath : program, args.map(toLocal), {
-        cwd: root,
-        env: { PATH: process.env['PATH'], ...env },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      child.stdout?.on('data', (chunk: Buffer) => recordOutput(chunk.toString()));
-      running.push(child);
-      return child;
-    }
-
-    const exitOf = (child: ChildProcess) =>
-      new Promise<number | null>((resolve) => {
-        child.on('exit', resolve);
-      });
-
-    /** Runs the health check of the service until it succeeds. */
-    async function untilHealthy(name: string): Promise<void> {
-      const [kind, program = '', ...args] = service(name).healthcheck?.test ?? [];
-      expect(kind).toBe('CMD');
-      const check = async () => {
-        const extra = program === 'redis-cli' ? ['-p', toLocal('redis-port')] : [];
-        const child = spawn(
-          program === 'node' ? process.execPath : program,
-          [...extra, ...args.map(toLocal)],
-          {
-            stdio: 'ignore',
-            env: { PATH: process.env['PATH'], REDISCLI_AUTH: password },
-          },
-        );
-        return exitOf(child);
-      };
-      await expect.poll(check, { timeout: 15_000, interval: 200 }).toBe(0);
-    }
-
-    beforeAll(async () => {
-      directory = await temporaryDirectory();
-      const databaseUrl = new URL(await createDatabase());
-      const [redis, gateway, admin, pets] = await Promise.all([
-        freePort(),
-        freePort(),
-        freePort(),
-        freePort(),
-      ]);
-      replacements = [
-        ['@redis:6379', `@127.0.0.1:${redis}`],
-        ['redis-port', String(redis)],
-        [service('migration').environment?.['DATABASE_URL'] ?? '', databaseUrl.href],
-        [service('redis').environment?.['REDISCLI_AUTH'] ?? '', password],
-        ['${REDIS_PASSWORD}', password],
-        // What the image does, and the shell sees of what is doubled for compose.
-        ['docker-entrypoint.sh ', ''],
-        ['$$', '$'],
-        ['appendonly yes', `appendonly yes\nport ${redis}\nbind 127.0.0.1\ndir ${directory.path}`],
-        // Independent of the number of cores.
-        ['${GATEWAY_WORKERS:-}', '2'],
-        ['http://pets-service:3001', `http://127.0.0.1:${pets}`],
-        ['0.0.0.0', '127.0.0.1'],
-        ['8080', String(gateway)],
-        ['9090', String(admin)],
-        ['3001', String(pets)],
-        ['/data', directory.path],
-        ['/public', directory.path],
-      ];
-    });
-
-    afterAll(async () => {
-      for (const child of running.toReversed()) {
-        if (child.exitCode !== null || child.signalCode !== null) continue;
-        const exited = exitOf(child);
-        child.kill('SIGTERM');
-        await exited;
-      }
-      await directory[Symbol.asyncDispose]();
-    });
-
-    test('start in the order of depends_on, and serve requests', { timeout: 60_000 }, async () => {
-      const redis = await launch('redis');
-      await untilHealthy('redis');
-      expect(await readFile(`/proc/${redis.pid}/cmdline`, 'utf8')).not.toContain(password);
-      const unauthenticated = new Redis(Number(toLocal('redis-port')), '127.0.0.1', {
-        protocol: 2,
-        enableReadyCheck: false,
-      });
-      await expect(unauthenticated.ping()).rejects.toThrow('NOAUTH');
-      unauthenticated.disconnect();
-      expect(await exitOf(await launch('migration'))).toBe(0);
-
-      expect(service('gateway').depends_on).toEqual({ redis: { condition: 'service_healthy' } });
-      await launch('gateway');
-      await untilHealthy('gateway');
-
-      expect(service('pets-service').depends_on).toEqual({
-        migration: { condition: 'service_completed_successfully' },
-        gateway: { condition: 'service_healthy' },
-      });
-      await launch('pets-service');
-      await untilHealthy('pets-service');
-
-      const ops = spawnSync(
-        process.execPath,
-        ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'compose', '--json'],
-        {
-          cwd: root,
-          encoding: 'utf8',
-          env: {
-            REDIS_URL: toLocal(service('gateway').environment?.['REDIS_URL'] ?? ''),
-            DATA_DIR: directory.path,
-          },
-        },
-      );
-      recordSecrets(ops.stdout);
-      const { key } = JSON.parse(ops.stdout) as { key: string };
-      const pets = `http://127.0.0.1:${toLocal('8080')}/v1/pets`;
-      expect((await send(pets, { key })).json).toEqual([]);
-      expect((await postJson(pets, key, { name: 'Rex', categoryId: 1 })).status).toBe(201);
-      expect((await send(pets, { key })).json).toMatchObject([{ name: 'Rex' }]);
-    });
-  },
-);

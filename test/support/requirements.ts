@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { hasApiTools } from '../contract/tools/tools.ts';
+import { hasMountNamespaces } from './containers/container.ts';
+import { hasKustomize } from './containers/kustomize.ts';
 import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
 import { pythonPath } from './kits/python.ts';
@@ -66,5 +68,8 @@ export const requirements: readonly Requirement[] = [
     'the tools of test/contract/tools (npm ci --prefix test/contract/tools)',
   ),
   requirement('linux', process.platform === 'linux', 'Linux, for /proc and /dev/full'),
+  requirement('kubectl', hasKustomize, 'kubectl 1.27 or later (Debian 13: kubernetes-client)'),
+  requirement('systemd', isInstalled('systemd-analyze', '--version'), 'systemd-analyze (Debian: systemd)'),
+  requirement('mount-namespaces', hasMountNamespaces, 'root, to mount what a container has'),
   requirement('ipv6', hasIpv6(), 'IPv6 on the loopback interface'),
 ];

@@ -1,0 +1,36 @@
+#!/bin/sh
+# Makes the passwords, addresses and keys that docker-compose.yml passes to the containers as files, once.
+#
+#   sh gateway/containers/make-secrets.sh [directory, by default .secrets]
+set -eu
+directory=${1:-.secrets}
+if [ -e "$directory" ]; then
+  echo "$directory exists and is left as it is: the stores know its passwords" >&2
+  exit 1
+fi
+# Only the owner enters the directory. Its files are readable, since each container has a user of its own.
+mkdir -m 700 "$directory"
+cd "$directory"
+password() { openssl rand -hex 24; }
+
+redis=$(password)
+digest=$(printf %s "$redis" | openssl dgst -sha256 -r | cut -d ' ' -f 1)
+# The user of the gateway and the ops command: gateway/OPERATIONS.md, The Redis user. Another one only for the health check.
+cat > redis-users.acl <<END
+user default off
+user health on nopass -@all +ping
+user gateway on #$digest ~gw:* +@read +@write +@connection +eval +evalsha +time +wait -@dangerous +info +waitaof
+END
+echo "redis://gateway:$redis@redis:6379" > redis-url
+
+password > postgres-password
+owner=$(password)
+service=$(password)
+echo "$owner" > pets-owner-password
+echo "$service" > pets-password
+echo "postgresql://pets_owner:$owner@postgres:5432/pets" > database-owner-url
+echo "postgresql://pets:$service@postgres:5432/pets" > database-url
+
+openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out internal-token-private.pem
+openssl pkey -in internal-token-private.pem -pubout -out internal-token-public.pem
+chmod 644 ./*

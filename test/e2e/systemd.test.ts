@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const units = [
+  { path: 'gateway/systemd/animal-store-gateway.service', config: 'gateway/config/config.ts' },
+  { path: 'pets-service/systemd/animal-store-pets.service', config: 'pets-service/config.ts' },
+];
+
+const analyze = (...args: string[]) => spawnSync('systemd-analyze', args, { encoding: 'utf8' });
+
+/** Maximum exposure, of 100. systemd calls up to 20 `OK`, and an ordinary service of root, 96, `UNSAFE`. */
+const maxExposure = 20;
+
+describe.each(units)('$path', ({ path, config }) => {
+  const unit = () => readFile(join(root, path), 'utf8');
+  const values = async (key: string) =>
+    Array.from((await unit()).matchAll(new RegExp(`^${key}=(.*)$`, 'gm')), ([, value = '']) => value);
+
+  test('is accepted by systemd', { tags: ['systemd'] }, async () => {
+    await using directory = await temporaryDirectory();
+    const copy = join(directory.path, basename(path));
+    // The one thing that this machine has elsewhere.
+    await writeFile(copy, (await unit()).replace('/usr/bin/node', process.execPath));
+    const verify = () => {
+      const { status, stderr } = analyze('verify', '--man=no', copy);
+      return { status, stderr };
+    };
+    expect(verify()).toEqual({ status: 0, stderr: '' });
+    await writeFile(copy, (await unit()).replace('[Service]', '[Service]\nProtectEverything=yes'));
+    expect(verify().stderr).toContain('ProtectEverything');
+  });
+
+  test('leaves little of the machine to the service', { tags: ['systemd'] }, async () => {
+    const check = (file: string) => analyze('security', '--offline=true', `--threshold=${maxExposure}`, file);
+    expect(check(join(root, path))).toMatchObject({ status: 0, stdout: expect.stringContaining('OK') });
+    await using directory = await temporaryDirectory();
+    const open = join(directory.path, basename(path));
+    await writeFile(
+      open,
+      (await unit()).replaceAll(/^(Protect|Private|Restrict|Capability|System).*\n/gm, ''),
+    );
+    expect(check(open).status).not.toBe(0);
+  });
+
+  test('names settings that exist, and secrets in files that systemd passes on', async () => {
+    const source = await readFile(join(root, config), 'utf8');
+    const credentials = (await values('LoadCredential')).map((value) => value.split(':')[0] ?? '');
+    const passed: string[] = [];
+    for (const assignment of await values('Environment')) {
+      const [name = '', value = ''] = assignment.split('=');
+      expect(`${source}  NODE_ENV: `).toContain(`  ${name}: `);
+      if (value.startsWith('%d/')) passed.push(value.slice('%d/'.length));
+    }
+    expect(passed.toSorted()).toEqual(credentials.toSorted());
+    expect(passed).toHaveLength(2);
+    expect(await unit()).not.toMatch(/:\/\/[^/\s]*@/);
+  });
+
+  test('starts the service itself, and lets it finish its requests', async () => {
+    const [command = ''] = await values('ExecStart');
+    const script = command.split(' ').at(-1) ?? '';
+    expect(script).toBe(`${path.split('/')[0]}/server.ts`);
+    const source = await readFile(join(root, config), 'utf8');
+    const milliseconds = (setting: string) =>
+      Number(new RegExp(`${setting}: .+\\.default\\(([\\d_]+)\\)`).exec(source)?.[1]?.replaceAll('_', ''));
+    const drainMs = milliseconds('SHUTDOWN_DELAY_MS') + milliseconds('SHUTDOWN_TIMEOUT_MS');
+    expect(Number((await values('TimeoutStopSec'))[0]) * 1000).toBeGreaterThan(drainMs);
+  });
+});
