@@ -30,6 +30,8 @@ import type { Tracing } from './tracing.ts';
 /** How long the end of the process waits for the collector. */
 const flushTimeoutMs = 1000;
 
+const ignore = () => {};
+
 /** Only tracing.ts imports this file, on demand: it loads the packages of OpenTelemetry. */
 export async function createOtelTracing(
   settings: TracingSettings,
@@ -44,7 +46,6 @@ export async function createOtelTracing(
   // Other arguments may hold what was exported, or the collector's response.
   const diagnose = (...parts: unknown[]) =>
     report(parts.filter((part) => typeof part === 'string').join(': '));
-  const ignore = () => {};
   diag.setLogger(
     { error: diagnose, warn: diagnose, info: ignore, debug: ignore, verbose: ignore },
     DiagLogLevel.WARN,

@@ -48,11 +48,11 @@ const exportRequest = z.object({
 
 type Exported = z.infer<typeof exportRequest>['resourceSpans'][number];
 
-export interface CollectedSpan extends Omit<Exported['scopeSpans'][number]['spans'][number], never> {
+export type CollectedSpan = Exported['scopeSpans'][number]['spans'][number] & {
   service: string;
   /** Attributes of the process. */
   resource: Exported['resource']['attributes'];
-}
+};
 
 export interface TraceCollector extends AsyncDisposable {
   /** Settings with which a service exports its traces here at once, in JSON. */
@@ -62,8 +62,8 @@ export interface TraceCollector extends AsyncDisposable {
   bodies: { type: string; body: Buffer }[];
   /** Spans of a trace as lines, a child indented under its parent: `service: name`. */
   tree(traceId: string): string[];
-  /** Responds to exports. By default with 200. */
-  status: number;
+  /** Status of the responses to exports; undefined for none at all. */
+  status: number | undefined;
 }
 
 /** Starts a collector of OpenTelemetry's protocol over HTTP. */
@@ -79,6 +79,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
       bodies.push({ type, body });
       recordOutput(body.toString('latin1'));
       if (type === 'application/json') spans.push(...parseSpans(body));
+      if (collector.status === undefined) return;
       res.writeHead(collector.status, { 'content-type': type }).end(type === 'application/json' ? '{}' : '');
     });
   });
@@ -87,20 +88,16 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   });
   const { port } = server.address() as AddressInfo;
 
-  function linesUnder(
-    parent: CollectedSpan | undefined,
-    among: readonly CollectedSpan[],
-    depth: number,
-  ): string[] {
+  function treeOf(traceId: string): string[] {
+    const among = spans.filter((span) => span.traceId === traceId);
     const ids = new Set(among.map(({ spanId }) => spanId));
-    return among
-      .filter(({ parentSpanId = '' }) =>
-        parent === undefined ? !ids.has(parentSpanId) : parentSpanId === parent.spanId,
-      )
-      .flatMap((span) => [
-        `${'  '.repeat(depth)}${span.service}: ${span.name}`,
-        ...linesUnder(span, among, depth + 1),
-      ]);
+    const lines: string[] = [];
+    function add(span: CollectedSpan, depth: number): void {
+      lines.push(`${'  '.repeat(depth)}${span.service}: ${span.name}`);
+      for (const child of among) if (child.parentSpanId === span.spanId) add(child, depth + 1);
+    }
+    for (const span of among) if (!ids.has(span.parentSpanId ?? '')) add(span, 0);
+    return lines;
   }
 
   const collector: TraceCollector = {
@@ -111,12 +108,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
     },
     spans,
     bodies,
-    tree: (traceId) =>
-      linesUnder(
-        undefined,
-        spans.filter((span) => span.traceId === traceId),
-        0,
-      ),
+    tree: treeOf,
     status: 200,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
