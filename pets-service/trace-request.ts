@@ -30,7 +30,11 @@ export function traceRequest(tracing: Tracing | undefined): RequestHandler[] {
         path: req.path,
         route: route === 'unmatched' ? undefined : route,
         scheme: req.protocol,
-        attributes: { 'pets.request_id': requestId, 'pets.issuer': issuer, 'pets.caller': subject },
+        attributes: () => ({
+          'pets.request_id': requestId,
+          'pets.issuer': issuer,
+          'pets.caller': subject,
+        }),
         headers: req.headers,
       });
       res.locals.span = span;

@@ -23,7 +23,7 @@ export function traceRequest({ spans, isProxy }: TraceRequestDependencies): Requ
         route: route?.pattern,
         scheme: req.protocol,
         requestId,
-        clientAddress: addressGroup(clientAddress(req)),
+        clientAddress: () => addressGroup(clientAddress(req)),
         peerIsTrusted: isProxy(peerAddress(req)),
       });
       res.locals.span = span;

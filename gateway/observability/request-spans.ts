@@ -26,7 +26,7 @@ export interface TracedRequest {
   route: string | undefined;
   scheme: string;
   requestId: string;
-  clientAddress: string;
+  clientAddress: () => string;
   /** Whether the peer is a trusted proxy, whose trace is continued. */
   peerIsTrusted: boolean;
 }
@@ -59,10 +59,14 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
   return {
     startRequest({ peerIsTrusted, requestId, clientAddress, ...request }) {
       const headers: IncomingHttpHeaders | undefined = peerIsTrusted ? request.req.headers : undefined;
-      const attributes = { 'client.address': clientAddress, 'gateway.request_id': requestId };
+      const attributes = () => ({
+        'client.address': clientAddress(),
+        'gateway.request_id': requestId,
+      });
       return startServerSpan(tracing, { ...request, attributes, headers });
     },
     endRequest(span, res, { caller, decision, errorCode }) {
+      if (!span.isRecording()) return;
       setDefined(span, {
         'gateway.key_id': caller?.id,
         'gateway.plan': caller?.plan,
@@ -92,6 +96,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       };
     },
     startAttempt(parent, { method, path, route, target, resendCount }) {
+      if (!parent.isRecording()) return { headers: tracing.headersOf(parent), end() {} };
       const { origin, hostname, port } = target;
       const name = knownMethod(method);
       const attributes: Attributes = {

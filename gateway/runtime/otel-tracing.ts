@@ -66,18 +66,21 @@ export async function createOtelTracing(
   const propagator = new W3CTraceContextPropagator();
 
   return {
-    startServerSpan(name, attributes, headers) {
+    startServerSpan(name, headers) {
       const context =
         headers === undefined
           ? ROOT_CONTEXT
           : propagator.extract(ROOT_CONTEXT, headers, defaultTextMapGetter);
-      return tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, context);
+      return tracer.startSpan(name, { kind: SpanKind.SERVER }, context);
     },
-    startInternalSpan: (name, attributes, parent) =>
-      tracer.startSpan(name, { attributes }, trace.setSpan(ROOT_CONTEXT, parent)),
+    startInternalSpan(name, attributes, parent) {
+      // With every sampler, a child of a span that is not sampled would not be sampled either.
+      if (!parent.isRecording()) return parent;
+      return tracer.startSpan(name, { attributes }, trace.setSpan(ROOT_CONTEXT, parent));
+    },
     startClientSpan(name, attributes, callers) {
-      // A child of one that is not sampled would not be sampled either.
-      const parent = callers.find((caller) => caller.isRecording()) ?? callers[0];
+      const parent = callers.find((caller) => caller.isRecording());
+      if (parent === undefined) return callers[0];
       const others = callers.filter((caller) => caller !== parent && caller.isRecording());
       const links = others.map((caller) => ({ context: caller.spanContext() }));
       const options = { kind: SpanKind.CLIENT, attributes, links };

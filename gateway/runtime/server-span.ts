@@ -9,8 +9,8 @@ export interface ServedRequest {
   /** Pattern of the route; undefined for a path that the service does not have. */
   route: string | undefined;
   scheme: string;
-  /** Further attributes. */
-  attributes: Attributes;
+  /** Further attributes, if the request is sampled. */
+  attributes: () => Attributes;
   /** Headers of a trusted peer, whose trace is continued. */
   headers: IncomingHttpHeaders | undefined;
 }
@@ -21,8 +21,10 @@ export function startServerSpan(
   { req, path, route, scheme, attributes, headers }: ServedRequest,
 ): Span {
   const method = knownMethod(req.method);
+  const name = method === '_OTHER' ? 'HTTP' : method;
+  const span = tracing.startServerSpan(route === undefined ? name : `${name} ${route}`, headers);
+  if (!span.isRecording()) return span;
   const { localAddress, localPort } = req.socket;
-  const name = route === undefined ? method : `${method} ${route}`;
   const http: Attributes = {
     'http.request.method': method,
     'url.path': safePath(path, route),
@@ -33,7 +35,7 @@ export function startServerSpan(
   // Not the Host header, which holds whatever a client sends.
   if (localAddress !== undefined) http['server.address'] = localAddress;
   if (localPort !== undefined) http['server.port'] = localPort;
-  return tracing.startServerSpan(name === '_OTHER' ? 'HTTP' : name, { ...http, ...attributes }, headers);
+  return span.setAttributes({ ...http, ...attributes() });
 }
 
 /**
@@ -46,6 +48,7 @@ export function endServerSpan(
   res: ServerResponse,
   errorCode: string | undefined,
 ): void {
+  if (!span.isRecording()) return;
   const { statusCode: status, headersSent, writableFinished } = res;
   if (headersSent) span.setAttribute('http.response.status_code', status);
   if (writableFinished) {

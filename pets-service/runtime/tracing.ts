@@ -6,11 +6,12 @@ import type { TracingSettings } from './tracing-settings.ts';
 /** Spans of this process. They are exported in the background, and no request waits for that. */
 export interface Tracing {
   /**
-   * Starts the span of a request that this service serves.
+   * Starts the span of a request that this service serves. No sampler of the settings needs attributes, so they are set
+   * on what is sampled only.
    * @param headers of a trusted peer, whose trace is continued (W3C Trace Context); undefined begins a new trace
    */
-  startServerSpan(name: string, attributes: Attributes, headers?: IncomingHttpHeaders): Span;
-  /** Starts the span of a step inside this service. */
+  startServerSpan(name: string, headers?: IncomingHttpHeaders): Span;
+  /** Starts the span of a step inside this service. One that is not sampled is its parent itself, as of a call. */
   startInternalSpan(name: string, attributes: Attributes, parent: Span): Span;
   /**
    * Starts the span of a call of another system.
