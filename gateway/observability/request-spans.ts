@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
 import { endServerSpan, knownMethod, safePath, startServerSpan } from '../runtime/server-span.ts';
-import { errorTypeOf, type Tracing } from '../runtime/tracing.ts';
+import { errorTypeOf, isSampled, type Tracing } from '../runtime/tracing.ts';
 
 /** Ends a span. @param error if what it measured has failed */
 export type EndSpan = (error?: unknown) => void;
@@ -66,7 +66,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       return startServerSpan(tracing, { ...request, attributes, headers });
     },
     endRequest(span, res, { caller, decision, errorCode }) {
-      if (!span.isRecording()) return;
+      if (!isSampled(span)) return;
       setDefined(span, {
         'gateway.key_id': caller?.id,
         'gateway.plan': caller?.plan,
@@ -96,7 +96,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       };
     },
     startAttempt(parent, { method, path, route, target, resendCount }) {
-      if (!parent.isRecording()) return { headers: tracing.headersOf(parent), end() {} };
+      if (!isSampled(parent)) return { headers: tracing.headersOf(parent), end() {} };
       const { origin, hostname, port } = target;
       const name = knownMethod(method);
       const attributes: Attributes = {

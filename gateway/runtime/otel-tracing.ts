@@ -25,7 +25,7 @@ import type { Logger } from 'pino';
 import { errorMessage } from './error-message.ts';
 import { createLogThrottle } from './log-throttle.ts';
 import type { TracingSettings } from './tracing-settings.ts';
-import type { Tracing } from './tracing.ts';
+import { isSampled, type Tracing } from './tracing.ts';
 
 /** How long the end of the process waits for the collector. */
 const flushTimeoutMs = 1000;
@@ -75,17 +75,19 @@ export async function createOtelTracing(
     },
     startInternalSpan(name, attributes, parent) {
       // With every sampler, a child of a span that is not sampled would not be sampled either.
-      if (!parent.isRecording()) return parent;
+      if (!isSampled(parent)) return parent;
       return tracer.startSpan(name, { attributes }, trace.setSpan(ROOT_CONTEXT, parent));
     },
     startClientSpan(name, attributes, callers) {
-      const parent = callers.find((caller) => caller.isRecording());
+      const parent = callers.find(isSampled);
       if (parent === undefined) return callers[0];
-      const others = callers.filter((caller) => caller !== parent && caller.isRecording());
+      const others = callers.filter((caller) => caller !== parent && isSampled(caller));
       const links = others.map((caller) => ({ context: caller.spanContext() }));
       const options = { kind: SpanKind.CLIENT, attributes, links };
       const span = tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, parent));
-      for (const caller of others) caller.addLink({ context: span.spanContext() });
+      for (const caller of others) {
+        if (caller.isRecording()) caller.addLink({ context: span.spanContext() });
+      }
       return span;
     },
     fail(span, errorType) {

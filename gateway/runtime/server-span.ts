@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
-import type { Tracing } from './tracing.ts';
+import { isSampled, type Tracing } from './tracing.ts';
 
 export interface ServedRequest {
   req: IncomingMessage;
@@ -23,7 +23,7 @@ export function startServerSpan(
   const method = knownMethod(req.method);
   const name = method === '_OTHER' ? 'HTTP' : method;
   const span = tracing.startServerSpan(route === undefined ? name : `${name} ${route}`, headers);
-  if (!span.isRecording()) return span;
+  if (!isSampled(span)) return span;
   const { localAddress, localPort } = req.socket;
   const http: Attributes = {
     'http.request.method': method,
@@ -48,7 +48,7 @@ export function endServerSpan(
   res: ServerResponse,
   errorCode: string | undefined,
 ): void {
-  if (!span.isRecording()) return;
+  if (!isSampled(span)) return;
   const { statusCode: status, headersSent, writableFinished } = res;
   if (headersSent) span.setAttribute('http.response.status_code', status);
   if (writableFinished) {

@@ -46,6 +46,12 @@ export async function startTracing({
 }
 
 /**
+ * Whether a span is exported. Not isRecording, which is false once it has ended: a request may go on when its client has
+ * left. The flag is TraceFlags.SAMPLED, whose package is not loaded while traces are off.
+ */
+export const isSampled = (span: Span) => (span.spanContext().traceFlags & 1) === 1;
+
+/**
  * Value of `error.type`: the code of an error, or its class. Never its message, which may quote a request.
  * @param error an error, or such a value itself
  */

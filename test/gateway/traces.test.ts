@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
@@ -87,6 +88,25 @@ describe('trace context of clients', () => {
     await expect.poll(() => spans().length).toBe(4);
     expect(spans().find(({ name }) => name === 'GET /v1/pets')?.parentSpanId ?? '').toBe('');
   });
+});
+
+test('a client that leaves is no error, and what the request still does has spans', async () => {
+  await using collector = await startTraceCollector();
+  await using kit = await startGatewayKit(collector.env);
+  kit.upstream.response = () => {};
+  const { key } = await kit.issue();
+  const client = request(`${kit.gateway.url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
+  client.on('error', () => {}).end();
+  await expect.poll(() => kit.upstream.seen.length).toBe(1);
+  client.destroy();
+  await expect.poll(() => collector.spans.length).toBe(4);
+  for (const name of ['GET /v1/pets', 'GET']) {
+    const { attributes } = collector.spans.find((span) => span.name === name) ?? {};
+    expect(attributes, name).toMatchObject({ 'error.type': 'aborted' });
+    expect(attributes, name).not.toHaveProperty(['http.response.status_code']);
+  }
+  await kit.gateway.stop();
+  expect(kit.gateway.output()).not.toContain('traces are not exported completely');
 });
 
 describe('the export of traces', () => {
