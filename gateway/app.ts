@@ -26,9 +26,11 @@ import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
+import { traceRequest } from './journey/trace-request.ts';
 import { underPath } from './journey/under-path.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
+import type { RequestSpans } from './observability/request-spans.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
 import {
@@ -58,6 +60,8 @@ export interface GatewayDependencies extends RedisState {
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;
+  /** Undefined if no traces are exported. */
+  spans: RequestSpans | undefined;
   now: () => number;
 }
 
@@ -120,6 +124,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       assignRequestId(),
       setSecurityHeaders(),
       matchRoute(api, docs),
+      traceRequest({ ...dependencies, isProxy }),
       recordAccess(dependencies),
       serveDescription(api, publicAddress),
       serveDocs(docs, basePath),

@@ -7,9 +7,11 @@ import type { CreateCounter } from './http/in-use-counters.ts';
 import { createRefusedConnectionReport } from './http/refused-connections.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
+import { createRequestSpans } from './observability/request-spans.ts';
 import { createRedisState } from './redis-state.ts';
 import { createDrain } from './runtime/drain.ts';
 import { listen } from './runtime/listen.ts';
+import type { Tracing } from './runtime/tracing.ts';
 import type { Health, Service } from './service.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
 import { createUpstreamDispatcher } from './upstream/upstream-connections.ts';
@@ -28,11 +30,13 @@ interface InstanceDependencies {
   log: Logger;
   logRequest: LogRequest;
   metrics: Metrics;
+  /** Undefined if no traces are exported. It is closed with the instance. */
+  tracing: Tracing | undefined;
 }
 
 /** A process that serves requests: connections to Redis and the pets service, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, createCounter, log, logRequest, metrics } = dependencies;
+  const { config, privateKey, createCounter, log, logRequest, metrics, tracing } = dependencies;
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate } = config;
   const state = createRedisState({ url, isPrivate, log, metrics, now });
@@ -58,6 +62,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     log,
     logRequest,
     metrics,
+    spans: tracing === undefined ? undefined : createRequestSpans(tracing),
     now,
   });
   const server = createHttpServer({
@@ -100,7 +105,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     async close() {
       await upstreams.close();
       await dispatcher.destroy();
-      await state.close();
+      await Promise.all([state.close(), tracing?.close()]);
     },
   };
 }

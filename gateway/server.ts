@@ -15,6 +15,7 @@ import { logConsoleLines } from './runtime/console-lines.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
+import { startTracing } from './runtime/tracing.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
@@ -45,7 +46,12 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   // One worker is this process itself.
   const service =
     config.workers === 1
-      ? createInstance({ ...shared, createCounter, logRequest: createRequestLog(log, writer) })
+      ? createInstance({
+          ...shared,
+          createCounter,
+          logRequest: createRequestLog(log, writer),
+          tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
+        })
       : createPrimary(shared);
   cleanup.defer(() => service.close());
 

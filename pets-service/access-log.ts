@@ -11,7 +11,7 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
     const startedAt = performance.now();
     const { method, path } = req;
     res.once('close', () => {
-      const { requestId, tokenCaller, tokenRefusal } = res.locals;
+      const { requestId, span, tokenCaller, tokenRefusal } = res.locals;
       const durationMs = performance.now() - startedAt;
       const status = res.headersSent ? res.statusCode : clientClosedRequest;
       metrics.recordRequest({
@@ -24,6 +24,7 @@ export function recordAccess({ log, metrics }: { log: Logger; metrics: Metrics }
       log.info(
         {
           requestId,
+          trace_id: span?.spanContext().traceId,
           method,
           status,
           issuer: tokenCaller?.issuer,

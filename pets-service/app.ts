@@ -15,6 +15,8 @@ import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
 import type { Drain } from './runtime/drain.ts';
+import type { Tracing } from './runtime/tracing.ts';
+import { traceRequest } from './trace-request.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */
 const healthTimeoutMs = 500;
@@ -25,6 +27,8 @@ export interface PetsServiceDependencies {
   metrics: Metrics;
   verifyToken: VerifyToken;
   drain: Pick<Drain, 'draining'>;
+  /** Undefined if no traces are exported. */
+  tracing?: Tracing | undefined;
   log: Logger;
   now: () => number;
 }
@@ -55,7 +59,8 @@ export function createPetsService(): PetsService {
     res.status(status).set('Retry-After', '1').json(body);
   });
 
-  function open({ store, health, metrics, verifyToken, drain, log, now }: PetsServiceDependencies): void {
+  function open(dependencies: PetsServiceDependencies): void {
+    const { store, health, metrics, verifyToken, drain, tracing, log, now } = dependencies;
     // The database shows in the body, and not in the status once the service has started: an outage must not take every
     // instance out at once.
     app.get('/readyz', async (_req, res) => {
@@ -71,7 +76,7 @@ export function createPetsService(): PetsService {
     app.use(recordAccess({ log, metrics }));
     app.use(rejectMalformed());
     app.use(requireInternalToken(verifyToken));
-    app.use(petRoutes({ store, now }));
+    app.use(...traceRequest(tracing), petRoutes({ store, now }));
     app.use(function notFound() {
       throw new PetsError('not_found');
     });

@@ -11,6 +11,7 @@ import {
   text,
   wholeNumber,
 } from './runtime/environment.ts';
+import { tracingSettings, tracingVariables, type TracingSettings } from './runtime/tracing-settings.ts';
 
 /** Everything that can be set from outside. README.md says what each setting means. */
 export interface Config {
@@ -30,6 +31,8 @@ export interface Config {
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
+  /** Undefined: no traces are exported. */
+  tracing: TracingSettings | undefined;
 }
 
 export interface HttpTimeouts {
@@ -77,6 +80,7 @@ const schema = z.object({
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   DEMO: boolean.default(false),
+  ...tracingVariables,
 });
 
 /** @throws ConfigError with every invalid setting */
@@ -99,5 +103,6 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
+    tracing: tracingSettings(values),
   });
 }

@@ -10,6 +10,7 @@ export function renderError({ log }: { log: Logger }): ErrorRequestHandler {
   const logFailure = createFailureLog(log);
   return function renderError(thrown, _req, res, _next) {
     const error = toPetsError(thrown);
+    res.locals.sentCode = error.code;
     if (error.status >= 500) {
       const { requestId } = res.locals;
       if (unavailabilityOf(error.cause) !== undefined) logFailure({ requestId, error });

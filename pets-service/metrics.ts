@@ -75,7 +75,7 @@ export function createMetrics({ pools }: { pools: () => PoolState[] }): Metrics 
 /** Callers can invent methods, and a metric must not grow with them. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-function routeOf(path: string): string {
+export function routeOf(path: string): string {
   if (path === '/v1/pets') return path;
   return /^\/v1\/pets\/[^/]+$/.test(path) ? '/v1/pets/{petId}' : 'unmatched';
 }

@@ -6,6 +6,7 @@ import { createDatabaseHealth } from './database/database-health.ts';
 import { openDatabase } from './database/database.ts';
 import { deleteExpiredKeys } from './database/delete-expired-keys.ts';
 import { createPetStore } from './database/pet-store.ts';
+import { createStatementSpans } from './database/statement-spans.ts';
 import { addDemoPets } from './demo-pets.ts';
 import { createHttpServer } from './http/http-server.ts';
 import { loadCallerKeys, loadPublicKeys } from './internal-token-keys.ts';
@@ -17,6 +18,7 @@ import { errorMessage } from './runtime/error-message.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
+import { startTracing } from './runtime/tracing.ts';
 import { createTrustedKeys } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
@@ -50,7 +52,13 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
     const applied = await withDatabase(config, () => migrate(database.writes.adapter));
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
-  const store = createPetStore(database, (pool, seconds) => metrics.recordStatement(pool, seconds));
+  const tracing = await startTracing({ settings: config.tracing, serviceName: 'pets-service', log });
+  cleanup.defer(() => tracing?.close());
+  const store = createPetStore(
+    database,
+    (pool, seconds) => metrics.recordStatement(pool, seconds),
+    tracing && createStatementSpans(tracing, url),
+  );
   const metrics = createMetrics({ pools: () => store.pools() });
   cleanup.defer(() => store.close());
   if (config.demo) {
@@ -68,7 +76,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   await Promise.race([health.check(), sleep(databaseTimeoutMs, undefined, { ref: false })]);
 
   const verifyToken = createVerifyToken({ trustedKeys, now });
-  service.open({ store, health, metrics, verifyToken, drain, log, now });
+  service.open({ store, health, metrics, verifyToken, drain, tracing, log, now });
   cleanup.defer(() => drain.drain(shutdown()));
   log.info({ port }, `pets-service listens on ${config.host}:${port}`);
   return { port };

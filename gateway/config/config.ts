@@ -12,6 +12,7 @@ import {
   text,
   wholeNumber,
 } from '../runtime/environment.ts';
+import { tracingSettings, tracingVariables, type TracingSettings } from '../runtime/tracing-settings.ts';
 import { hostNameList, originList, proxyList, publicUrl, redisUrl, supportUrl } from './env-schemas.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
@@ -46,6 +47,8 @@ export interface Config {
   shutdownDelayMs: number;
   shutdownTimeoutMs: number;
   demo: boolean;
+  /** Undefined: no traces are exported. */
+  tracing: TracingSettings | undefined;
 }
 
 /** Limits of the HTTP server for one client. */
@@ -103,6 +106,7 @@ const schema = z.object({
   SHUTDOWN_DELAY_MS: milliseconds(0).default(2000),
   SHUTDOWN_TIMEOUT_MS: milliseconds().default(30_000),
   DEMO: boolean.default(false),
+  ...tracingVariables,
 });
 
 /** @throws ConfigError with every invalid setting */
@@ -144,6 +148,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     shutdownDelayMs: values.SHUTDOWN_DELAY_MS,
     shutdownTimeoutMs: values.SHUTDOWN_TIMEOUT_MS,
     demo: values.DEMO,
+    tracing: tracingSettings(values),
   });
 }
 

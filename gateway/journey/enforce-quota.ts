@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
@@ -29,16 +30,17 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   const { apiKeys, quota, refuseAnonymous, hotKeys, usageReports, metrics } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
-  async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
-    const decision = await quota.decide(caller);
+  async function decideOnCurrent(caller: Caller, span?: Span): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller, span);
     return decision.outcome === 'stale' ? undefined : decision;
   }
 
   return async function enforceQuota(req, res, next) {
     let caller = callerOf(res.locals);
-    let decision = await quota.decide(caller);
+    const { span } = res.locals;
+    let decision = await quota.decide(caller, span);
     if (decision.outcome === 'stale') {
-      const current = await withRereadRecord(apiKeys, caller, decideOnCurrent);
+      const current = await withRereadRecord(apiKeys, caller, (reread) => decideOnCurrent(reread, span));
       if (current.outcome === 'refused') {
         delete res.locals.caller;
         return refuseAnonymous(req, res, current.error);

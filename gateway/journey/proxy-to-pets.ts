@@ -7,9 +7,11 @@ import { peerAddress } from '../http/peer-address.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import { carriesBody } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import type { RequestSpans } from '../observability/request-spans.ts';
 import { statusesWithoutContent, type UpstreamHeaders } from '../upstream/buffered-response.ts';
 import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
 import type { Authorize } from '../upstream/internal-token.ts';
+import type { Target } from '../upstream/target.ts';
 import { placeholderTarget, undiciTransport } from '../upstream/undici-transport.ts';
 import type { Upstreams } from '../upstream/upstreams.ts';
 import { callerOf } from './request-context.ts';
@@ -22,11 +24,13 @@ interface ProxyToPetsDependencies {
   /** Whether an address belongs to a trusted proxy. */
   isProxy: (address: string) => boolean;
   publicAddress: PublicAddress;
+  /** Undefined if no traces are exported. */
+  spans: RequestSpans | undefined;
 }
 
 /** Sends the request to the pets service, on the same path, in the caller's name. */
 export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandler {
-  const { upstreamTimeoutMs: timeoutMs, authorize, isProxy, publicAddress } = dependencies;
+  const { upstreamTimeoutMs: timeoutMs, authorize, isProxy, publicAddress, spans } = dependencies;
   const proxy = createProxyMiddleware<Request, Response>({
     target: placeholderTarget,
     // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
@@ -42,6 +46,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
           res.locals.upstreamMs = ms;
           res.locals.upstreamStatus = status;
         },
+        startAttempt: spans === undefined ? undefined : createStartAttempt(spans),
         checkResponse,
       }),
     ],
@@ -60,6 +65,7 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
       authorization: authorize(callerOf(res.locals)),
       requestId: res.locals.requestId,
       hasBody: carriesBody(req),
+      isTraced: spans !== undefined,
     });
   }
 
@@ -75,6 +81,14 @@ export function proxyToPets(dependencies: ProxyToPetsDependencies): RequestHandl
 
   return function proxyToPets(req, res, next) {
     void proxy(req, res, next);
+  };
+}
+
+function createStartAttempt({ startAttempt }: RequestSpans) {
+  return ({ method, path }: Request, { locals }: Response, target: Target, resendCount: number) => {
+    const { span, route } = locals;
+    if (span === undefined) return undefined;
+    return startAttempt(span, { method, path, route: route?.pattern, target, resendCount });
   };
 }
 

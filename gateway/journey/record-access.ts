@@ -30,7 +30,7 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
 
       function record(): void {
         delete res.locals.onDecision;
-        const { requestId, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
+        const { requestId, span, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
         const route = res.locals.route?.pattern ?? 'unmatched';
         const countedMethod = knownMethods.has(method) ? method : 'other';
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
@@ -38,6 +38,7 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         logRequest({
           requestId,
+          trace_id: span?.spanContext().traceId,
           method,
           route,
           status,

@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
 import type { ApiRoute } from '../api-description.ts';
 import type { Caller } from '../api-keys/api-key-cache.ts';
@@ -14,6 +15,8 @@ declare module 'express-serve-static-core' {
     requestId: string;
     /** Headers of the response, whichever step sends it. */
     headers: ResponseHeaders;
+    /** Server span of the request, if traces are exported. Set by traceRequest. */
+    span?: Span;
     /** Set by authenticate. */
     caller?: Caller;
     /**

@@ -1,4 +1,6 @@
+import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
+import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
@@ -11,12 +13,14 @@ export interface QuotaBatch {
   /**
    * Runs consume.lua for one request.
    * @param parse converts the reply for that request
+   * @param span of the decision; undefined if no traces are exported
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
     args: QuotaArguments,
     parse: (reply: readonly number[]) => Result,
+    span?: Span,
   ): Promise<Result>;
 }
 
@@ -25,6 +29,7 @@ interface WaitingRequest {
   args: QuotaArguments;
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
+  span: Span | undefined;
   /** Number of outages of Redis when the request arrived. */
   outages: number;
 }
@@ -41,9 +46,11 @@ const maxInFlight = 4;
 export function createQuotaBatch({
   redis,
   gate,
+  spans,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
+  spans?: RequestSpans | undefined;
 }): QuotaBatch {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
@@ -73,17 +80,20 @@ export function createQuotaBatch({
 
   async function send(batch: readonly WaitingRequest[]): Promise<void> {
     inFlight += 1;
+    const endSpan = spans?.startQuotaCommand(batch.flatMap(({ span }) => span ?? []));
     try {
       const keysAndArgs: string[] = [];
       for (const { keys } of batch) keysAndArgs.push(...keys);
       for (const { args } of batch) keysAndArgs.push(...args);
       const replies = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
+      endSpan?.();
       for (const [index, { resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
         if (reply[0] === scriptOutcome.invalidRecord) reject(replyError(String(reply[1])));
         else resolve(reply);
       }
     } catch (error) {
+      endSpan?.(error);
       for (const { reject } of batch) reject(error instanceof Error ? error : new Error(String(error)));
     } finally {
       inFlight -= 1;
@@ -92,7 +102,7 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (keys, args, parse) =>
+    run: (keys, args, parse, span) =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({
@@ -106,6 +116,7 @@ export function createQuotaBatch({
             }
           },
           reject,
+          span,
           outages: gate.outages,
         });
         schedule();

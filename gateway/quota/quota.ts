@@ -1,7 +1,9 @@
+import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -17,15 +19,17 @@ import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
 import type { Ban, QuotaDecision, WindowName } from './quota-decision.ts';
 import { consumeQuota, type CountedTrial } from './redis-quota.ts';
+import { tracedQuota } from './traced-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
 
 export interface Quota {
   /**
    * Decides on one request of a caller, and counts it if it is allowed.
+   * @param span parent of the decision's spans; undefined if no traces are exported
    * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
-  decide(caller: Caller): Promise<QuotaDecision>;
+  decide(caller: Caller, span?: Span): Promise<QuotaDecision>;
 }
 
 interface QuotaDependencies {
@@ -38,6 +42,8 @@ interface QuotaDependencies {
   local: LocalQuota;
   usageReports: UsageReports;
   invalidValues: InvalidValues;
+  /** Undefined if no traces are exported. */
+  spans: RequestSpans | undefined;
   log: Logger;
   /** Called for each decision that was made without Redis. */
   onLocalDecision: (plan: string) => void;
@@ -47,8 +53,8 @@ interface QuotaDependencies {
 
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
-  const { redis, gate, plans, instances, local, usageReports, invalidValues, log } = dependencies;
-  const batch = createQuotaBatch({ redis, gate });
+  const { redis, gate, plans, instances, local, usageReports, invalidValues, spans, log } = dependencies;
+  const batch = createQuotaBatch({ redis, gate, spans });
   const policyArgument = createPolicyArgument(dependencies);
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
@@ -70,13 +76,13 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     return { limits: trial, onRefusal: (window) => dependencies.onTrialRefusal(caller.plan, window) };
   }
 
-  async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
+  async function decideInRedis(caller: Caller, span: Span | undefined): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
     const key = redisKeys.apiKey(caller.keyHash);
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, caller, limits, policyArgument(), trial);
+      const decision = await consumeQuota(batch, caller, limits, policyArgument(), trial, span);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;
@@ -96,13 +102,14 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
   }
 
-  return {
-    decide: (caller) =>
+  const quota: Quota = {
+    decide: (caller, span) =>
       bans.getOrDecide(
         caller.keyHash,
         gate.shutAtMs,
-        () => decideInRedis(caller),
+        () => decideInRedis(caller, span),
         (ban) => onBanObserved(caller, ban),
       ),
   };
+  return spans === undefined ? quota : tracedQuota(quota, spans);
 }

@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../plans/limits.ts';
 import type { TrialLimits } from '../plans/trial.ts';
@@ -17,6 +18,7 @@ export interface CountedTrial {
 /**
  * Decides in one Redis round trip, and counts an allowed request in both windows.
  * @param policyArgument both policies as formatScriptArgument returns them
+ * @param span of the decision, if traces are exported
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(
@@ -25,15 +27,17 @@ export function consumeQuota(
   limits: Limits,
   policyArgument: string,
   trial?: CountedTrial,
+  span?: Span,
 ): Promise<QuotaDecision> {
   const { rev, quotaKeys } = caller;
   const minute = trial === undefined ? String(limits.minute) : trialArgument(caller, limits, trial.limits);
   const args: QuotaArguments = [String(rev), minute, String(limits.day), policyArgument];
-  return batch.run(quotaKeys, args, (reply) => {
+  const parse = (reply: readonly number[]) => {
     const refusedBy = trialWindows[reply[5] ?? 0];
     if (refusedBy !== undefined) trial?.onRefusal(refusedBy);
     return parseReply(reply, limits);
-  });
+  };
+  return batch.run(quotaKeys, args, parse, span);
 }
 
 /** In place of the minute limit, so that a request of a key without a trial has no further argument. */

@@ -27,6 +27,12 @@ const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
 
 const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
 
+/** If the gateway exports traces, it sends its own trace context, and only trusted proxies may add baggage (W3C). */
+const notForwardedInTrace = {
+  ofProxy: new Set([...notForwarded, 'traceparent', 'tracestate']),
+  ofClient: new Set([...notForwarded, 'traceparent', 'tracestate', 'baggage']),
+};
+
 /**
  * Headers of a response that the client gets: those that describe the response and the resource, and nothing that
  * commands a browser or a proxy in front of the gateway, such as Set-Cookie or X-Accel-Redirect. The gateway sets all
@@ -60,12 +66,15 @@ export interface ForwardedRequest {
   authorization: string;
   requestId: string;
   hasBody: boolean;
+  /** Whether the gateway sends its own trace context. */
+  isTraced?: boolean;
 }
 
 /** @returns headers for the upstream, names and values in turn, without Host, which the transport sets */
 export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   const { rawHeaders, peerAddress, peerIsTrusted } = request;
   const named = namedInConnection(rawHeaders);
+  const dropped = droppedNames(request);
   const headers: string[] = [];
   let host = '';
   let forwardedFor = '';
@@ -82,7 +91,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
     }
     // Servers that pass headers on as variables, as CGI does, read an underscore as a hyphen.
     const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
-    if (notForwarded.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
+    if (dropped.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
     if (name !== meant && meant === 'content-length') continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
@@ -100,6 +109,11 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
     forwardedProto === '' ? 'http' : forwardedProto,
   );
   return headers;
+}
+
+function droppedNames({ isTraced = false, peerIsTrusted }: ForwardedRequest): ReadonlySet<string> {
+  if (!isTraced) return notForwarded;
+  return peerIsTrusted ? notForwardedInTrace.ofProxy : notForwardedInTrace.ofClient;
 }
 
 /**

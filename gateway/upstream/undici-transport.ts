@@ -32,8 +32,21 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
   onSettled: (res: Res, ms: number, status: number | undefined) => void;
+  /**
+   * Starts the span of an attempt to send the request. Absent if no traces are exported.
+   * @param timesSent how often the request was sent before
+   */
+  startAttempt?:
+    ((req: Req, res: Res, target: Target, timesSent: number) => UpstreamAttempt | undefined) | undefined;
   /** Throws if the upstream's response must not reach a client. */
   checkResponse: (status: number, headers: UpstreamHeaders) => void;
+}
+
+/** What the transport does with the span of an attempt. */
+interface UpstreamAttempt {
+  /** Further headers for the upstream: names and values in turn. */
+  headers: readonly string[];
+  end: (status: number | undefined, error?: unknown) => void;
 }
 
 /**
@@ -97,6 +110,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   #controller: Dispatcher.DispatchController | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
   #timesSent = 0;
+  #attempt: UpstreamAttempt | undefined;
   #settled = false;
   #firstSentAt: number | undefined;
   /** Time at which it was sent most recently. */
@@ -137,15 +151,16 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   #send(): void {
-    const { dispatcher, requestBody, timeoutMs } = this.#options;
+    const { dispatcher, requestBody, timeoutMs, startAttempt } = this.#options;
     clearTimeout(this.#queueTimer);
     this.#controller = undefined;
     this.#epoch = this.#target.epoch;
+    this.#attempt = startAttempt?.(this.#req, this.#res, this.#target, this.#timesSent);
     const request = {
       origin: this.#target.origin,
       path: this.#req.url ?? '/',
       method: this.#req.method ?? 'GET',
-      headers: this.#headers,
+      headers: this.#attempt === undefined ? this.#headers : [...this.#headers, ...this.#attempt.headers],
       body: requestBody(this.#res),
       // undici would close the connection after a HEAD, for servers that send a body with it.
       reset: false,
@@ -200,6 +215,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     if (this.#settled) return;
+    this.#endAttempt(error);
     const isFault = isUpstreamFault(error);
     // That a connection is dead says nothing about the target: new connections to it work.
     if (isFault && !(error instanceof DeadConnectionError)) {
@@ -268,8 +284,14 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   }
 
   #onClientGone(): void {
+    this.#endAttempt('aborted');
     this.#settle();
     this.#controller?.abort(new Error('the client closed the connection'));
+  }
+
+  #endAttempt(error: Error | 'aborted' | undefined): void {
+    this.#attempt?.end(this.#response.status, error);
+    this.#attempt = undefined;
   }
 
   #settle(error?: GatewayError): void {
@@ -277,6 +299,7 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     clearTimeout(this.#queueTimer);
     this.#timers.stop(this);
     this.#options.upstreams.release(this.#target);
+    this.#endAttempt(error);
     if (this.#firstSentAt !== undefined) {
       this.#options.onSettled(this.#res, performance.now() - this.#firstSentAt, this.#response.status);
     }

@@ -7,6 +7,7 @@ import { createRequestLog } from '../observability/request-log.ts';
 import { logConsoleLines } from '../runtime/console-lines.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { createLog, type Log } from '../runtime/log.ts';
+import { startTracing } from '../runtime/tracing.ts';
 import type { Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounters, type SharedCounters } from './shared-counters.ts';
@@ -51,6 +52,7 @@ async function start({ config, privateKeyPem }: StartMessage): Promise<Service> 
     log,
     logRequest: createRequestLog(log, logging.writer),
     metrics,
+    tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
   });
   const port = await service.listen();
   const reportHealth = () => void send({ type: 'alive', health: service.health() });

@@ -1,3 +1,4 @@
+import type { Span } from '@opentelemetry/api';
 import { maxWaiting, noFreeConnection, waitTimeoutMs, type ConnectionSlots } from './connection-slots.ts';
 import { unavailabilityOf } from './database-error.ts';
 
@@ -9,12 +10,18 @@ interface BatchLoaderOptions<Input, Output> {
   maxBatch?: number;
   /** Waiting calls with equal keys share an input. By default none do. */
   keyOf?: (input: Input) => unknown;
+  /**
+   * Starts the span of a batch, if traces are exported, from the spans of its calls.
+   * @returns a function that ends it, with the error if it has failed
+   */
+  startStatement?: ((callers: readonly Span[]) => (error?: unknown) => void) | undefined;
 }
 
 interface Call<Output> {
   resolve: (output: Output) => void;
   reject: (error: unknown) => void;
   timer: NodeJS.Timeout;
+  span: Span | undefined;
 }
 
 interface Entry<Input, Output> {
@@ -34,13 +41,14 @@ export function createBatchLoader<Input, Output>({
   load,
   maxBatch = maxWaiting,
   keyOf = () => Symbol(),
-}: BatchLoaderOptions<Input, Output>): (input: Input) => Promise<Output> {
+  startStatement,
+}: BatchLoaderOptions<Input, Output>): (input: Input, span?: Span) => Promise<Output> {
   const waiting = new Map<unknown, Entry<Input, Output>>();
   let waitingCalls = 0;
   /** Batches that will be sent. There are always enough for all entries. */
   let scheduled = 0;
 
-  function add(input: Input, { resolve, reject }: Omit<Call<Output>, 'timer'>): void {
+  function add(input: Input, { resolve, reject, span }: Omit<Call<Output>, 'timer'>): void {
     const key = keyOf(input);
     const entry = waiting.get(key) ?? { input, calls: new Set() };
     const timer = setTimeout(() => {
@@ -49,7 +57,7 @@ export function createBatchLoader<Input, Output>({
       if (entry.calls.size === 0) waiting.delete(key);
       reject(noFreeConnection());
     }, waitTimeoutMs);
-    const call = { resolve, reject, timer };
+    const call = { resolve, reject, timer, span };
     entry.calls.add(call);
     waiting.set(key, entry);
     waitingCalls += 1;
@@ -69,7 +77,7 @@ export function createBatchLoader<Input, Output>({
   async function loadBatch(entries: Entry<Input, Output>[]): Promise<void> {
     const inputs = entries.map(({ input }) => input);
     try {
-      const outputs = await load(inputs);
+      const outputs = await loadTraced(entries, inputs);
       const complete = outputs.length === inputs.length;
       for (const [index, entry] of entries.entries()) settle(entry, complete ? outputs[index] : undefined);
     } catch (error) {
@@ -78,6 +86,24 @@ export function createBatchLoader<Input, Output>({
       } else {
         for (const entry of entries) void loadAlone(entry);
       }
+      throw error;
+    }
+  }
+
+  async function loadTraced(
+    entries: readonly Entry<Input, Output>[],
+    inputs: readonly Input[],
+  ): Promise<readonly (Output | Error)[]> {
+    if (startStatement === undefined) return load(inputs);
+    const end = startStatement(
+      entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span ?? []).flat()),
+    );
+    try {
+      const outputs = await load(inputs);
+      end();
+      return outputs;
+    } catch (error) {
+      end(error);
       throw error;
     }
   }
@@ -96,17 +122,17 @@ export function createBatchLoader<Input, Output>({
 
   async function loadAlone(entry: Entry<Input, Output>): Promise<void> {
     try {
-      const [output] = await slots.run(() => load([entry.input]));
+      const [output] = await slots.run(() => loadTraced([entry], [entry.input]));
       settle(entry, output);
     } catch (error) {
       settle(entry, toError(error));
     }
   }
 
-  return async (input) => {
+  return async (input, span) => {
     slots.assertAvailable(waitingCalls);
     const { promise, resolve, reject } = Promise.withResolvers<Output>();
-    add(input, { resolve, reject });
+    add(input, { resolve, reject, span });
     return promise;
   };
 }

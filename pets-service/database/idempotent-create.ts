@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
+import type { Span } from '@opentelemetry/api';
 import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 import type { Connections } from './connections.ts';
+import type { Statement, StatementSpans } from './statement-spans.ts';
 
 /** An idempotency key belongs to its caller: nobody can use, or probe for, another caller's key. */
 export interface ScopedIdempotencyKey extends TokenCaller {
@@ -19,9 +21,10 @@ export interface CreateOutcome {
 export interface IdempotentCreate {
   /**
    * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
+   * @param span parent of the spans of its statements; undefined if no traces are exported
    * @throws PetsError idempotency_key_in_use, idempotency_key_reused
    */
-  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<CreateOutcome>;
+  createOnce(pet: NewPet, key: ScopedIdempotencyKey, span?: Span): Promise<CreateOutcome>;
   /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
   deleteExpiredKeys(limit: number): Promise<number>;
 }
@@ -33,20 +36,46 @@ const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable()
  * pet unique; the lock only avoids waiting for a concurrent request with the same key. The clock is the database's, which
  * all instances share.
  */
-export function createIdempotentCreate({ prisma, slots }: Connections): IdempotentCreate {
+export function createIdempotentCreate(
+  { prisma, slots }: Connections,
+  spans?: StatementSpans,
+): IdempotentCreate {
   /** Keys of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<string>();
+
+  /** Runs a statement of a request. */
+  async function run<T>(
+    operation: Statement['operation'],
+    span: Span | undefined,
+    statement: () => Promise<T>,
+  ): Promise<T> {
+    if (spans === undefined || span === undefined) return slots.run(statement);
+    return slots.run(async () => {
+      const end = spans.startStatement({ operation, table: 'idempotency_keys' }, [span]);
+      try {
+        const result = await statement();
+        end();
+        return result;
+      } catch (error) {
+        end(error);
+        throw error;
+      }
+    });
+  }
 
   async function claim(
     pet: NewPet,
     fingerprint: Uint8Array<ArrayBuffer>,
     scoped: ScopedIdempotencyKey,
     lockId: bigint,
+    span: Span | undefined,
   ) {
     const { issuer, subject, key } = scoped;
     // A retry draws an id that it does not need. Ids may have gaps.
     const [{ held, id }] = claimed.parse(
-      await slots.run(
+      await run(
+        'INSERT',
+        span,
         () => prisma.$queryRaw`
           WITH lock AS MATERIALIZED (
             SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
@@ -79,7 +108,7 @@ export function createIdempotentCreate({ prisma, slots }: Connections): Idempote
     ))`;
 
   return {
-    async createOnce(pet, scoped) {
+    async createOnce(pet, scoped, span) {
       const { issuer, subject, key } = scoped;
       const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
       const lockId = digest.readBigInt64BE();
@@ -88,9 +117,9 @@ export function createIdempotentCreate({ prisma, slots }: Connections): Idempote
       inFlight.add(name);
       try {
         const fingerprint = fingerprintOf(pet);
-        const id = await claim(pet, fingerprint, scoped, lockId);
+        const id = await claim(pet, fingerprint, scoped, lockId, span);
         if (id !== null) return { pet: { id, ...pet }, replayed: false };
-        const known = await slots.run(() =>
+        const known = await run('SELECT', span, () =>
           prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
         );
         // The key expired between the two statements.

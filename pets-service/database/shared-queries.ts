@@ -1,18 +1,20 @@
+import type { Span } from '@opentelemetry/api';
 import { Prisma } from '../generated/prisma/client.ts';
 import { maxLimit, type PetsQuery } from '../pets/pet-input.ts';
 import type { NewPet, Pet } from '../pets/pet.ts';
 import { createBatchLoader } from './batch-loader.ts';
 import type { Connections } from './connections.ts';
+import type { Statement, StatementSpans } from './statement-spans.ts';
 
 /**
  * Queries of requests that arrive together, or wait together for a connection, which share a statement: its cost hardly
- * depends on their number.
+ * depends on their number. The span is that of a request's step, if traces are exported.
  */
 export interface SharedQueries {
   /** Pets by id ascending, and one more than the limit if there is a next page. */
-  findPage(query: PetsQuery): Promise<Pet[]>;
-  find(id: bigint): Promise<Pet | null>;
-  create(pet: NewPet): Promise<Pet>;
+  findPage(query: PetsQuery, span?: Span): Promise<Pet[]>;
+  find(id: bigint, span?: Span): Promise<Pet | null>;
+  create(pet: NewPet, span?: Span): Promise<Pet>;
 }
 
 interface OrdinalPet extends Pet {
@@ -37,7 +39,14 @@ const byId = Prisma.sql`WHERE id > page.after_id ORDER BY id`;
 const byStatusAndId = Prisma.sql`
   WHERE status = ANY (ARRAY[page.status, page.status]::"PetStatus"[]) AND id > page.after_id ORDER BY status, id`;
 
-export function createSharedQueries(reads: Connections, writes: Connections): SharedQueries {
+export function createSharedQueries(
+  reads: Connections,
+  writes: Connections,
+  spans?: StatementSpans,
+): SharedQueries {
+  const traced = (operation: Statement['operation']) =>
+    spans && ((steps: readonly Span[]) => spans.startStatement({ operation, table: 'pets' }, steps));
+
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
     const afterIds = queries.map(({ afterId }) => afterId ?? beforeFirst);
@@ -62,6 +71,7 @@ export function createSharedQueries(reads: Connections, writes: Connections): Sh
       load: (queries) => findPages(queries, order),
       maxBatch: maxPages,
       keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
+      startStatement: traced('SELECT'),
     });
 
   /** Ids are drawn first, and identify the rows: SQL guarantees no order of what RETURNING returns. */
@@ -95,9 +105,18 @@ export function createSharedQueries(reads: Connections, writes: Connections): Sh
   const pagesOfStatus = pageLoader(byStatusAndId);
 
   return {
-    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus)(query),
-    find: createBatchLoader<bigint, Pet | null>({ slots: reads.slots, load: findMany, keyOf: (id) => id }),
-    create: createBatchLoader<NewPet, Pet>({ slots: writes.slots, load: insert }),
+    findPage: (query, span) => (query.status === undefined ? pages : pagesOfStatus)(query, span),
+    find: createBatchLoader<bigint, Pet | null>({
+      slots: reads.slots,
+      load: findMany,
+      keyOf: (id) => id,
+      startStatement: traced('SELECT'),
+    }),
+    create: createBatchLoader<NewPet, Pet>({
+      slots: writes.slots,
+      load: insert,
+      startStatement: traced('INSERT'),
+    }),
   };
 }
 

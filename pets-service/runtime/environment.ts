@@ -17,7 +17,7 @@ export class ConfigError extends Error {
  * Reads settings from environment variables. An empty variable counts as unset, since compose files pass them on. A setting
  * whose name with `_FILE` is in the schema, too, may be in the file that this names.
  * @param defaults that depend on the environment; all others are in the schema
- * @throws ConfigError with every issue at once. It repeats no URL, which may hold a password, and no key.
+ * @throws ConfigError with every issue at once. It repeats no URL and no headers, which may hold a password, and no key.
  */
 export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
@@ -33,12 +33,15 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   const issues = (parsed.error?.issues ?? []).map(({ path, message }) => {
     const name = String(path[0]);
     const value = given[name] ?? '';
-    const shown = name.endsWith('_URL') || isPem(value) ? '' : `=${JSON.stringify(value)}`;
+    const shown = mayHoldSecret.test(name) || isPem(value) ? '' : `=${JSON.stringify(value)}`;
     const source = name in files.values ? ` in ${given[`${name}_FILE`]}` : '';
     return `${name}${source}${shown} ${message}`;
   });
   throw new ConfigError([...files.issues, ...issues]);
 }
+
+/** Names of settings whose value may hold a password or a token. */
+const mayHoldSecret = /_(?:URL|ENDPOINT|HEADERS)$/;
 
 /** Whether a text is a key, where the name of its file was expected. */
 const isPem = (text: string) => text.includes('-----BEGIN');

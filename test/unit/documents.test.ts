@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { errorCodes as gatewayCodes } from '../../gateway/errors.ts';
 import { createMetrics } from '../../gateway/observability/metrics.ts';
+import { tracingVariables } from '../../gateway/runtime/tracing-settings.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { createMetrics as createPetsMetrics } from '../../pets-service/metrics.ts';
 
@@ -21,6 +22,7 @@ const documents = {
   'gateway/containers/README.md': maxLines,
   'gateway/kubernetes/README.md': maxLines,
   'gateway/systemd/README.md': maxLines,
+  'gateway/observability/TRACES.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
   'gateway/ops/REDIS-USERS.md': maxLines,
@@ -56,6 +58,14 @@ test('OPERATIONS.md lists every setting, and no other', () => {
   expect(firstCells(section('gateway/OPERATIONS.md', 'Settings')).toSorted()).toEqual(
     [...new Set(settings)].toSorted(),
   );
+});
+
+test('TRACES.md lists every setting of traces, and no other', () => {
+  const table = section('gateway/observability/TRACES.md', 'Settings');
+  const listed = Array.from(table.matchAll(/^\| (.+?) \|/gm)).flatMap(([, cell = '']) =>
+    Array.from(cell.matchAll(/`(OTEL_\w+)`/g), ([, name = '']) => name),
+  );
+  expect(listed.toSorted()).toEqual(Object.keys(tracingVariables).toSorted());
 });
 
 test('API.md lists every error code, and no other', () => {

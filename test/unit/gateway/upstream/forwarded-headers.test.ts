@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { upstreamRequestHeaders } from '../../../../gateway/upstream/forwarded-headers.ts';
+import {
+  upstreamRequestHeaders,
+  type ForwardedRequest,
+} from '../../../../gateway/upstream/forwarded-headers.ts';
 import { clientResponseHeaders } from '../../../support/http/client-response-headers.ts';
 
-const base = {
+const base: Omit<ForwardedRequest, 'rawHeaders'> = {
   peerAddress: '203.0.113.7',
   peerIsTrusted: false,
   authorization: 'Bearer internal',
@@ -43,6 +46,20 @@ describe('a request to the upstream', () => {
       ...asLists(gatewayHeaders),
     });
   });
+
+  test.each([
+    { isTraced: false, peerIsTrusted: false, kept: ['traceparent', 'tracestate', 'baggage'] },
+    { isTraced: false, peerIsTrusted: true, kept: ['traceparent', 'tracestate', 'baggage'] },
+    { isTraced: true, peerIsTrusted: false, kept: [] },
+    { isTraced: true, peerIsTrusted: true, kept: ['baggage'] },
+  ])(
+    'has of the trace context $kept if traced is $isTraced and the peer trusted is $peerIsTrusted',
+    (given) => {
+      const { kept, ...overrides } = given;
+      const sent = sentHeaders(['Traceparent', 'a', 'TraceState', 'b', 'Baggage', 'c'], overrides);
+      expect(Object.keys(sent).filter((name) => !(name in gatewayHeaders))).toEqual(kept);
+    },
+  );
 
   test.each([
     ['Connection', 'close'],

@@ -1,0 +1,128 @@
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Attributes, Span } from '@opentelemetry/api';
+import { endServerSpan, knownMethod, safePath, startServerSpan } from '../runtime/server-span.ts';
+import { errorTypeOf, isSampled, type Tracing } from '../runtime/tracing.ts';
+
+/** Ends a span. @param error if what it measured has failed */
+export type EndSpan = (error?: unknown) => void;
+
+/** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. TRACES.md lists them. */
+export interface RequestSpans {
+  startRequest(request: TracedRequest): Span;
+  endRequest(span: Span, res: ServerResponse, outcome: RequestOutcome): void;
+  /** @param parent span of the request */
+  startDecision(parent: Span): Span;
+  /** @param outcome the decision; undefined if an error was thrown in place of one */
+  endDecision(span: Span, outcome: string | undefined, error?: unknown): void;
+  /** @param decisions spans of the decisions that one command makes */
+  startQuotaCommand(decisions: readonly Span[]): EndSpan;
+  /** @param parent span of the request */
+  startAttempt(parent: Span, attempt: Attempt): UpstreamSpan;
+}
+
+export interface TracedRequest {
+  req: IncomingMessage;
+  path: string;
+  route: string | undefined;
+  scheme: string;
+  requestId: string;
+  clientAddress: () => string;
+  /** Whether the peer is a trusted proxy, whose trace is continued. */
+  peerIsTrusted: boolean;
+}
+
+/** What is known of a request when its response is complete or cut off. */
+export interface RequestOutcome {
+  caller: { id: string; plan: string } | undefined;
+  decision: string | undefined;
+  errorCode: string | undefined;
+}
+
+/** One attempt to send a request to an instance of the pets service. */
+export interface Attempt {
+  method: string | undefined;
+  path: string;
+  route: string | undefined;
+  target: { origin: string; hostname: string; port: string };
+  /** How often the request was sent before. */
+  resendCount: number;
+}
+
+export interface UpstreamSpan {
+  /** Headers that continue the trace: names and values in turn. */
+  headers: readonly string[];
+  /** @param status of the response, if it has begun */
+  end(status: number | undefined, error?: unknown): void;
+}
+
+export function createRequestSpans(tracing: Tracing): RequestSpans {
+  return {
+    startRequest({ peerIsTrusted, requestId, clientAddress, ...request }) {
+      const headers: IncomingHttpHeaders | undefined = peerIsTrusted ? request.req.headers : undefined;
+      const attributes = () => ({
+        'client.address': clientAddress(),
+        'gateway.request_id': requestId,
+      });
+      return startServerSpan(tracing, { ...request, attributes, headers });
+    },
+    endRequest(span, res, { caller, decision, errorCode }) {
+      if (!isSampled(span)) return;
+      setDefined(span, {
+        'gateway.key_id': caller?.id,
+        'gateway.plan': caller?.plan,
+        'gateway.decision': decision,
+        'gateway.error_code': errorCode,
+      });
+      endServerSpan(tracing, span, res, errorCode);
+    },
+    startDecision: (parent) => tracing.startInternalSpan('decide quota', {}, parent),
+    endDecision(span, outcome, error) {
+      if (outcome === undefined) tracing.fail(span, errorTypeOf(error));
+      else span.setAttribute('gateway.decision', outcome);
+      span.end();
+    },
+    startQuotaCommand([first, ...others]) {
+      if (first === undefined) return () => {};
+      const attributes: Attributes = {
+        'db.system.name': 'redis',
+        'db.operation.name': 'EVALSHA',
+        'db.stored_procedure.name': 'consume.lua',
+      };
+      if (others.length > 0) attributes['db.operation.batch.size'] = others.length + 1;
+      const span = tracing.startClientSpan('EVALSHA consume.lua', attributes, [first, ...others]);
+      return (error) => {
+        if (error !== undefined) tracing.fail(span, errorTypeOf(error));
+        span.end();
+      };
+    },
+    startAttempt(parent, { method, path, route, target, resendCount }) {
+      if (!isSampled(parent)) return { headers: tracing.headersOf(parent), end() {} };
+      const { origin, hostname, port } = target;
+      const name = knownMethod(method);
+      const attributes: Attributes = {
+        'http.request.method': name,
+        'url.full': origin + safePath(path, route),
+        'server.address': hostname,
+        'server.port': Number(port) || (origin.startsWith('https:') ? 443 : 80),
+      };
+      if (resendCount > 0) attributes['http.request.resend_count'] = resendCount;
+      const span = tracing.startClientSpan(name, attributes, [parent]);
+      return {
+        headers: tracing.headersOf(span),
+        end(status, error) {
+          if (status !== undefined) span.setAttribute('http.response.status_code', status);
+          if (error !== undefined) tracing.fail(span, errorTypeOf(error));
+          // For a client, every error status is an error.
+          else if (status !== undefined && status >= 400) tracing.fail(span, String(status));
+          span.end();
+        },
+      };
+    },
+  };
+}
+
+function setDefined(span: Span, attributes: Record<string, string | undefined>): void {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== undefined) span.setAttribute(name, value);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Span } from '@opentelemetry/api';
+import type { RequestHandler } from 'express';
+import { tokenCallerOf } from './internal-token.ts';
+import { routeOf } from './metrics.ts';
+import { endServerSpan, startServerSpan } from './runtime/server-span.ts';
+import type { Tracing } from './runtime/tracing.ts';
+
+declare module 'express-serve-static-core' {
+  interface Locals {
+    /** Server span of the request, if traces are exported. Set by traceRequest. */
+    span?: Span;
+    /** Code of the error that was sent. */
+    sentCode?: string;
+  }
+}
+
+/**
+ * Records the span of each request, and continues the trace of its caller. Comes after requireInternalToken, because only
+ * an authenticated caller may decide which traces are recorded. No step at all if no traces are exported.
+ */
+export function traceRequest(tracing: Tracing | undefined): RequestHandler[] {
+  if (tracing === undefined) return [];
+  return [
+    function traceRequest(req, res, next) {
+      const { requestId } = res.locals;
+      const { issuer, subject } = tokenCallerOf(res.locals);
+      const route = routeOf(req.path);
+      const span = startServerSpan(tracing, {
+        req,
+        path: req.path,
+        route: route === 'unmatched' ? undefined : route,
+        scheme: req.protocol,
+        attributes: () => ({
+          'pets.request_id': requestId,
+          'pets.issuer': issuer,
+          'pets.caller': subject,
+        }),
+        headers: req.headers,
+      });
+      res.locals.span = span;
+      res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
+      next();
+    },
+  ];
+}

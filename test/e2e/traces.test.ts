@@ -1,0 +1,273 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import type { Service } from '../support/kits/service.ts';
+import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
+import {
+  startTraceCollector,
+  type CollectedSpan,
+  type TraceCollector,
+} from '../support/stores/trace-collector.ts';
+import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
+
+const serverKind = 2;
+const errorStatus = 2;
+
+/** All services of a request, from the gateway to PostgreSQL, export their spans to one collector. */
+describe('a trace', { tags: ['postgresql'] }, () => {
+  let stack: AsyncDisposableStack;
+  let postgres: PostgresServer;
+  let collector: TraceCollector;
+  let both: BothServices;
+  /** A gateway whose connections to the pets service break when `breaks` has numbers. */
+  let gateway: Service;
+  /** What the relay's random numbers are. 1 breaks nothing. */
+  const breaks: number[] = [];
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    postgres = starting.use(await startPostgresServer());
+    collector = starting.use(await startTraceCollector());
+    const env = { ...collector.env, DATABASE_URL: await postgres.createDatabase('pets') };
+    both = starting.use(await startBothServices(env));
+    const { port } = both.petsService;
+    const relay = starting.use(
+      await startBreakingRelay({ port, odds: 0.5, random: () => breaks.shift() ?? 1 }),
+    );
+    gateway = await both.addGateway({ PETS_SERVICE_URL: `http://127.0.0.1:${relay.port}` });
+    stack = starting.move();
+  });
+
+  afterAll(() => stack.disposeAsync());
+
+  /** Server span of the gateway for a response. */
+  const rootOf = (response: ClientResponse) =>
+    collector.spans.find((span) => span.attributes['gateway.request_id'] === response.header('X-Request-Id'));
+
+  /** Spans of the trace of a response, once those of both services have arrived. */
+  async function traceOf(response: ClientResponse, size: number): Promise<CollectedSpan[]> {
+    const spans = () => collector.spans.filter(({ traceId }) => traceId === rootOf(response)?.traceId);
+    await expect.poll(() => spans().length, { timeout: 5000 }).toBe(size);
+    return spans();
+  }
+
+  function find(spans: readonly CollectedSpan[], name: string, service = 'gateway'): CollectedSpan {
+    const span = spans.find((candidate) => candidate.name === name && candidate.service === service);
+    if (span === undefined) throw new Error(`${service} has no span ${name}`);
+    return span;
+  }
+
+  const tree = (spans: readonly CollectedSpan[]) => collector.tree(spans[0]?.traceId ?? '');
+
+  /** Trace ids in the access logs of a request. */
+  const loggedTraceIds = (response: ClientResponse) =>
+    [gateway, both.petsService].map((service) => {
+      const id = response.header('X-Request-Id') ?? '';
+      const line = service
+        .output()
+        .split('\n')
+        .find((text) => text.includes(`"requestId":"${id}"`) && text.includes('"msg":"request"'));
+      return line === undefined ? undefined : (JSON.parse(line) as { trace_id?: string }).trace_id;
+    });
+
+  const served = [
+    'gateway: GET /v1/pets',
+    '  gateway: decide quota',
+    '    gateway: EVALSHA consume.lua',
+    '  gateway: GET',
+    '    pets-service: GET /v1/pets',
+    '      pets-service: list pets',
+    '        pets-service: SELECT pets',
+  ];
+
+  test('of a 200 leads from the gateway to PostgreSQL, and both access logs name it', async () => {
+    const response = await send(`${gateway.url}/v1/pets?limit=2`, { key: both.key });
+    expect(response.status).toBe(200);
+    const spans = await traceOf(response, served.length);
+    expect(tree(spans).toSorted()).toEqual(served.toSorted());
+    expect(find(spans, 'GET /v1/pets')).toMatchObject({
+      kind: serverKind,
+      status: { code: 0 },
+      attributes: {
+        'http.request.method': 'GET',
+        'http.route': '/v1/pets',
+        'url.path': '/v1/pets',
+        'url.scheme': 'http',
+        'http.response.status_code': 200,
+        'client.address': '127.0.0.1',
+        'server.port': gateway.port,
+        'gateway.plan': 'enterprise',
+        'gateway.decision': 'allowed',
+      },
+    });
+    expect(find(spans, 'EVALSHA consume.lua').attributes).toMatchObject({
+      'db.system.name': 'redis',
+      'db.operation.name': 'EVALSHA',
+    });
+    expect(find(spans, 'GET').attributes).toMatchObject({
+      'http.request.method': 'GET',
+      'server.address': '127.0.0.1',
+      'http.response.status_code': 200,
+    });
+    expect(find(spans, 'GET /v1/pets', 'pets-service').attributes).toMatchObject({
+      'http.route': '/v1/pets',
+      'http.response.status_code': 200,
+      'pets.issuer': 'gateway',
+      'pets.request_id': response.header('X-Request-Id'),
+    });
+    expect(find(spans, 'SELECT pets', 'pets-service').attributes).toMatchObject({
+      'db.system.name': 'postgresql',
+      'db.namespace': 'pets',
+      'db.collection.name': 'pets',
+      'server.address': '127.0.0.1',
+    });
+    const { traceId = '' } = rootOf(response) ?? {};
+    await expect.poll(() => loggedTraceIds(response)).toEqual([traceId, traceId]);
+    const instances = new Set(spans.map(({ resource }) => resource['service.instance.id']));
+    expect(instances.size).toBe(2);
+  });
+
+  test('of a create, with and without an idempotency key, leads to the INSERT', async () => {
+    const pet = { name: 'Rex', categoryId: 1 };
+    const plain = await traceOf(await postJson(`${gateway.url}/v1/pets`, both.key, pet), served.length);
+    find(plain, 'INSERT pets', 'pets-service');
+    const headers = { 'Idempotency-Key': 'traced-once' };
+    const once = await traceOf(
+      await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers),
+      served.length,
+    );
+    find(once, 'INSERT idempotency_keys', 'pets-service');
+    const again = await postJson(`${gateway.url}/v1/pets`, both.key, pet, headers);
+    const replayed = await traceOf(again, served.length + 1);
+    find(replayed, 'SELECT idempotency_keys', 'pets-service');
+  });
+
+  test('of a 429 ends with the decision in Redis, and is no error', async () => {
+    const redis = await connectRedis(both.redisUrl);
+    const { key } = await keyIssuer(redis).issue({ plan: 'enterprise', minute: 1, day: 100 });
+    redis.disconnect();
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    const response = await send(`${gateway.url}/v1/pets`, { key });
+    expect(response.status).toBe(429);
+    const spans = await traceOf(response, 3);
+    expect(tree(spans)).toEqual([
+      'gateway: GET /v1/pets',
+      '  gateway: decide quota',
+      '    gateway: EVALSHA consume.lua',
+    ]);
+    expect(find(spans, 'GET /v1/pets')).toMatchObject({
+      status: { code: 0 },
+      attributes: {
+        'http.response.status_code': 429,
+        'gateway.decision': 'limited',
+        'gateway.error_code': 'rate_limit_exceeded',
+      },
+    });
+    expect(find(spans, 'decide quota').attributes).toMatchObject({ 'gateway.decision': 'limited' });
+  });
+
+  test('of a retried GET has both attempts, and the pets service continues the second', async () => {
+    let spans: CollectedSpan[] = [];
+    // A probe of the gateway may meet the break in place of the request.
+    await expect
+      .poll(
+        async () => {
+          // One to break, one for where: before the request reaches the pets service.
+          breaks.push(0, 0);
+          const response = await send(`${gateway.url}/v1/pets`, { key: both.key });
+          expect(response.status).toBe(200);
+          await expect.poll(() => rootOf(response)).toBeDefined();
+          const traceId = rootOf(response)?.traceId;
+          spans = collector.spans.filter((span) => span.traceId === traceId);
+          return spans.filter(({ name }) => name === 'GET').length;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(2);
+    const [first, second] = spans.filter(({ name }) => name === 'GET');
+    expect(first).toMatchObject({ status: { code: errorStatus } });
+    expect(first?.attributes['error.type']).toMatch(/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/);
+    expect(first?.attributes).not.toHaveProperty(['http.request.resend_count']);
+    expect(second).toMatchObject({
+      status: { code: 0 },
+      attributes: { 'http.request.resend_count': 1, 'http.response.status_code': 200 },
+    });
+    const petsSpan = () =>
+      collector.spans.find(
+        ({ name, parentSpanId }) => name === 'GET /v1/pets' && parentSpanId === second?.spanId,
+      );
+    await expect.poll(() => petsSpan()?.service).toBe('pets-service');
+    expect(find(spans, 'GET /v1/pets').attributes).toMatchObject({ 'http.response.status_code': 200 });
+  });
+
+  test('of a batch: one statement is linked with every request that shares it', async () => {
+    const shared = () =>
+      collector.spans.find(({ name, links }) => name === 'SELECT pets' && links.length > 0);
+    await expect
+      .poll(
+        async () => {
+          const ids = Array.from({ length: 30 }, (_, index) => index + 1);
+          await Promise.all(ids.map((id) => send(`${gateway.url}/v1/pets/${id}`, { key: both.key })));
+          return shared() !== undefined;
+        },
+        { timeout: 10_000 },
+      )
+      .toBe(true);
+    const statement = shared();
+    const [link] = statement?.links ?? [];
+    expect(statement?.attributes['db.operation.batch.size']).toBe((statement?.links.length ?? 0) + 1);
+    const step = () => collector.spans.find(({ spanId }) => spanId === link?.spanId);
+    await expect.poll(() => step()?.name).toBe('find pet');
+    expect(step()?.traceId).not.toBe(statement?.traceId);
+    expect(step()?.links).toMatchObject([{ traceId: statement?.traceId, spanId: statement?.spanId }]);
+  });
+
+  test('holds no key, no token, no query and no text of a body', async () => {
+    const text = 'Unmistakable Name';
+    await postJson(`${gateway.url}/v1/pets`, both.key, { name: text, categoryId: 1 });
+    await postJson(
+      `${gateway.url}/v1/pets`,
+      both.key,
+      { name: text, categoryId: 1 },
+      { 'Idempotency-Key': 'hushhush' },
+    );
+    await send(`${gateway.url}/v1/pets?limit=1&token=hushhush`, { key: both.key });
+    await send(`${gateway.url}/v1/pets/${both.key}`, { key: both.key });
+    await send(`${gateway.url}/${both.key}`, {
+      headers: { host: `${both.key}.example.com`, 'user-agent': both.key },
+    });
+    const direct = `${both.petsService.url}/v1/pets/${both.token}`;
+    await send(direct, { key: both.token });
+    const last = await send(`${gateway.url}/v1/pets`, { key: both.key });
+    await traceOf(last, served.length);
+    const directSpan = () => collector.spans.find(({ attributes }) => attributes['pets.caller'] === 'tests');
+    await expect.poll(() => directSpan()?.attributes['url.path']).toBe('/v1/pets/REDACTED');
+    const exported = collector.bodies.map(({ body }) => body.toString()).join('\n');
+    expect(exported).toContain('REDACTED');
+    for (const secret of [both.key, both.token, text, 'hushhush', 'limit=1', 'Bearer'])
+      expect(exported).not.toContain(secret);
+  });
+
+  test('of a 503 shows that PostgreSQL failed', async () => {
+    await postgres.kill();
+    const response = await send(`${gateway.url}/v1/pets`, { key: both.key });
+    expect(response.status).toBe(503);
+    const spans = await traceOf(response, served.length);
+    expect(tree(spans).toSorted()).toEqual(served.toSorted());
+    for (const [name, service] of [
+      ['SELECT pets', 'pets-service'],
+      ['list pets', 'pets-service'],
+      ['GET /v1/pets', 'pets-service'],
+      ['GET', 'gateway'],
+      ['GET /v1/pets', 'gateway'],
+    ] as const) {
+      const { status, attributes } = find(spans, name, service);
+      expect(status.code, name).toBe(errorStatus);
+      expect(attributes['error.type'], name).toMatch(/^\w+$/);
+    }
+    expect(find(spans, 'GET /v1/pets', 'pets-service').attributes['error.type']).toBe('service_unavailable');
+    await postgres.restart();
+    await expect.poll(async () => (await send(`${gateway.url}/v1/pets`, { key: both.key })).status).toBe(200);
+  });
+});

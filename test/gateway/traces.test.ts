@@ -1,0 +1,253 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { runProgram, startPetsService } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startTraceCollector, type TraceCollector } from '../support/stores/trace-collector.ts';
+
+const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+const traceContext = {
+  traceparent: `00-${traceId}-00f067aa0ba902b7-01`,
+  tracestate: 'vendor=opaque',
+  baggage: 'user=alice',
+};
+
+describe('trace context of clients', () => {
+  let stack: AsyncDisposableStack;
+  let collector: TraceCollector;
+  let off: GatewayKit;
+  let on: GatewayKit;
+  let behindProxy: GatewayKit;
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    collector = starting.use(await startTraceCollector());
+    off = starting.use(await startGatewayKit());
+    on = starting.use(await startGatewayKit(collector.env));
+    behindProxy = starting.use(await startGatewayKit({ ...collector.env, TRUST_PROXY: 'loopback' }));
+    stack = starting.move();
+  });
+
+  afterAll(() => stack.disposeAsync());
+
+  /** Sends a request with trace context. @returns what the upstream received of it */
+  async function forwarded({ gateway, upstream, issue }: GatewayKit, headers: Record<string, string>) {
+    const { key } = await issue();
+    const response = await send(`${gateway.url}/v1/pets`, { key, headers });
+    expect(response.status).toBe(200);
+    const { traceparent, tracestate, baggage } = upstream.seen.at(-1)?.headers ?? {};
+    const spans = () => {
+      const id = response.header('X-Request-Id');
+      const root = collector.spans.find(({ attributes }) => attributes['gateway.request_id'] === id);
+      return collector.spans.filter((span) => span.traceId === root?.traceId);
+    };
+    return { traceparent, tracestate, baggage, spans };
+  }
+
+  test('is passed on as it came if the gateway exports no traces', async () => {
+    expect(await forwarded(off, traceContext)).toMatchObject(traceContext);
+    expect(off.gateway.output()).not.toContain('trace_id');
+  });
+
+  test('is replaced if they are not trusted: they choose no trace id, no sampling and no baggage', async () => {
+    const { traceparent, tracestate, baggage, spans } = await forwarded(on, traceContext);
+    expect({ tracestate, baggage }).toEqual({ tracestate: undefined, baggage: undefined });
+    await expect.poll(() => spans().length).toBe(4);
+    const attempt = spans().find(({ name }) => name === 'GET');
+    expect(attempt?.traceId).not.toBe(traceId);
+    expect(traceparent).toBe(`00-${attempt?.traceId}-${attempt?.spanId}-01`);
+  });
+
+  test('of a trusted proxy is continued', async () => {
+    const { traceparent, tracestate, baggage, spans } = await forwarded(behindProxy, traceContext);
+    expect({ tracestate, baggage }).toEqual({ tracestate: 'vendor=opaque', baggage: 'user=alice' });
+    await expect.poll(() => spans().length).toBe(4);
+    const root = spans().find(({ name }) => name === 'GET /v1/pets');
+    expect(root).toMatchObject({ traceId, parentSpanId: '00f067aa0ba902b7' });
+    const attempt = spans().find(({ name }) => name === 'GET');
+    expect(traceparent).toBe(`00-${traceId}-${attempt?.spanId}-01`);
+  });
+
+  test('of a trusted proxy decides on sampling', async () => {
+    const unsampled = { traceparent: `00-${traceId.replace('4b', '5c')}-00f067aa0ba902b7-00` };
+    const { traceparent } = await forwarded(behindProxy, unsampled);
+    expect(traceparent).toMatch(/^00-5cf92f3577b34da6a3ce929d0e0e4736-[\da-f]{16}-00$/);
+    // Exported in order, so this request's spans would have come before.
+    const { spans } = await forwarded(behindProxy, {});
+    await expect.poll(() => spans().length).toBe(4);
+    expect(collector.spans.filter((span) => span.traceId.startsWith('5cf92f'))).toEqual([]);
+  });
+
+  test('of a trusted proxy that is malformed begins a new trace', async () => {
+    const { spans } = await forwarded(behindProxy, {
+      traceparent: `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    });
+    await expect.poll(() => spans().length).toBe(4);
+    expect(spans().find(({ name }) => name === 'GET /v1/pets')?.parentSpanId ?? '').toBe('');
+  });
+});
+
+test('a client that leaves is no error, and what the request still does has spans', async () => {
+  await using collector = await startTraceCollector();
+  await using kit = await startGatewayKit(collector.env);
+  kit.upstream.response = () => {};
+  const { key } = await kit.issue();
+  const client = request(`${kit.gateway.url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
+  client.on('error', () => {}).end();
+  await expect.poll(() => kit.upstream.seen.length).toBe(1);
+  // Without a reset it could still read, and the request would be served to the end.
+  client.socket?.resetAndDestroy();
+  await expect.poll(() => collector.spans.length).toBe(4);
+  for (const name of ['GET /v1/pets', 'GET']) {
+    const { attributes } = collector.spans.find((span) => span.name === name) ?? {};
+    expect(attributes, name).toMatchObject({ 'error.type': 'aborted' });
+    expect(attributes, name).not.toHaveProperty(['http.response.status_code']);
+  }
+  await kit.gateway.stop();
+  expect(kit.gateway.output()).not.toContain('traces are not exported completely');
+});
+
+describe('the export of traces', () => {
+  const served = async ({ gateway, issue }: GatewayKit, times = 1) => {
+    const { key } = await issue();
+    for (let index = 0; index < times; index += 1) {
+      expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    }
+  };
+
+  test('uses protobuf by default, and its own name, attributes and sampler', async () => {
+    await using collector = await startTraceCollector();
+    await using kit = await startGatewayKit({
+      ...collector.env,
+      // As if it were not set.
+      OTEL_EXPORTER_OTLP_PROTOCOL: '',
+      OTEL_SERVICE_NAME: 'edge',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging%20two',
+    });
+    await served(kit);
+    const exported = () => collector.bodies.map(({ body }) => body.toString('latin1')).join('');
+    for (const text of ['GET /v1/pets', 'edge', 'staging two', 'service.instance.id'])
+      await expect.poll(exported).toContain(text);
+    expect(new Set(collector.bodies.map(({ type }) => type))).toEqual(new Set(['application/x-protobuf']));
+  });
+
+  test('takes nothing with the sampler always_off, and what is sampled of the ratio', async () => {
+    await using collector = await startTraceCollector();
+    const start = (env: Record<string, string>) => startGatewayKit({ ...collector.env, ...env });
+    const ratio = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.0' };
+    await using stack = new AsyncDisposableStack();
+    const kits = await Promise.all([
+      start({ OTEL_TRACES_SAMPLER: 'always_off', OTEL_SERVICE_NAME: 'none' }),
+      start({ ...ratio, OTEL_SERVICE_NAME: 'all' }),
+    ]);
+    for (const kit of kits) stack.use(kit);
+    await Promise.all(
+      kits.map(async (kit) => {
+        await served(kit);
+        await kit.gateway.stop();
+      }),
+    );
+    expect(new Set(collector.spans.map(({ service }) => service))).toEqual(new Set(['all']));
+  });
+
+  test.each([1, 2])('of %d processes is complete when the gateway has stopped', async (workers) => {
+    await using collector = await startTraceCollector();
+    await using kit = await startGatewayKit({
+      ...collector.env,
+      OTEL_BSP_SCHEDULE_DELAY: '60000',
+      GATEWAY_WORKERS: String(workers),
+    });
+    await served(kit, 4);
+    expect(collector.spans).toEqual([]);
+    expect(await kit.gateway.stop()).toBe(0);
+    expect(collector.spans.filter(({ name }) => name === 'GET /v1/pets')).toHaveLength(4);
+    const pids = new Set(collector.spans.map(({ resource }) => resource['process.pid']));
+    expect(pids.has(kit.gateway.pid)).toBe(workers === 1);
+    const instances = new Set(collector.spans.map(({ resource }) => resource['service.instance.id']));
+    expect(instances.size).toBe(pids.size);
+  });
+
+  test('harms no request if it fails, and is logged once', async () => {
+    await using collector = await startTraceCollector();
+    collector.status = 400;
+    await using kit = await startGatewayKit(collector.env);
+    await expect
+      .poll(async () => {
+        await served(kit);
+        return collector.bodies.length;
+      })
+      .toBeGreaterThan(3);
+    await kit.gateway.stop();
+    const lines = kit.gateway.output().split('"traces are not exported completely"').length - 1;
+    expect(lines).toBe(1);
+  });
+
+  // Less than the exporter's own timeout, 10 s.
+  test('to a collector that does not respond does not delay the stop', { timeout: 8000 }, async () => {
+    await using collector = await startTraceCollector();
+    collector.status = undefined;
+    await using kit = await startGatewayKit(collector.env);
+    await served(kit);
+    await expect.poll(() => collector.bodies.length).toBe(1);
+    await served(kit);
+    expect(await kit.gateway.stop()).toBe(0);
+    expect(kit.gateway.output()).toContain('the collector did not take the last spans in time');
+  });
+
+  test('loads OpenTelemetry only if an exporter is configured', async () => {
+    await using directory = await temporaryDirectory();
+    const recorder = new URL('../support/checks/record-modules.ts', import.meta.url).href;
+    const record = (name: string) => ({
+      NODE_OPTIONS: `--import ${recorder}`,
+      RECORDED_MODULES: join(directory.path, name),
+    });
+    const packages = async (name: string) => {
+      const urls = (await readFile(join(directory.path, name), 'utf8')).trim().split('\n');
+      return new Set(urls.map((url) => /@opentelemetry\/[^/]+/.exec(url)?.[0]));
+    };
+    await using stack = new AsyncDisposableStack();
+    const [off, on, pets] = await Promise.all([
+      startGatewayKit({ ...record('off'), OTEL_SERVICE_NAME: 'unused' }),
+      startGatewayKit({ ...record('on'), OTEL_TRACES_EXPORTER: 'otlp' }),
+      startPetsService({ ...record('pets'), DATA_DIR: join(directory.path, 'data') }),
+    ]);
+    for (const service of [off, on, pets]) stack.use(service);
+    await served(off);
+    // prom-client requires it itself.
+    for (const name of ['off', 'pets']) expect(await packages(name)).toEqual(new Set(['@opentelemetry/api']));
+    expect(await packages('on')).toContain('@opentelemetry/sdk-trace');
+  });
+});
+
+test.each(['gateway', 'pets-service'])('%s names each invalid setting of the export', async (service) => {
+  const { code, stderr } = await runProgram([`${service}/server.ts`], {
+    OTEL_TRACES_EXPORTER: 'jaeger',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'collector:4318',
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://user:hushhush@collector:4318',
+    OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hushhush,nonsense',
+    OTEL_EXPORTER_OTLP_CERTIFICATE: '/no/such/file.pem',
+    OTEL_TRACES_SAMPLER: 'sometimes',
+    OTEL_TRACES_SAMPLER_ARG: '1.5',
+    OTEL_PROPAGATORS: 'b3',
+    OTEL_BSP_MAX_QUEUE_SIZE: '0',
+  });
+  expect({ code, lines: stderr.trim().split('\n') }).toEqual({
+    code: 1,
+    lines: [
+      'OTEL_TRACES_EXPORTER="jaeger" is neither otlp nor none',
+      'OTEL_EXPORTER_OTLP_ENDPOINT is not a URL such as http://collector:4318',
+      'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT has a user or password: send them in OTEL_EXPORTER_OTLP_HEADERS',
+      'OTEL_EXPORTER_OTLP_PROTOCOL="grpc" is neither http/protobuf nor http/json; gRPC is not supported',
+      'OTEL_EXPORTER_OTLP_HEADERS has no name=value in entry 2',
+      'OTEL_EXPORTER_OTLP_CERTIFICATE="/no/such/file.pem" is a file that can\'t be read',
+      'OTEL_TRACES_SAMPLER="sometimes" is not one of always_on, always_off, traceidratio, parentbased_always_on, parentbased_always_off, parentbased_traceidratio',
+      'OTEL_TRACES_SAMPLER_ARG="1.5" is not a number from 0 to 1',
+      'OTEL_PROPAGATORS="b3" is neither tracecontext nor tracecontext,baggage',
+      'OTEL_BSP_MAX_QUEUE_SIZE="0" is not a whole number from 1 to 1000000',
+    ].map((line) => `${service}: ${line}`),
+  });
+});
