@@ -27,6 +27,7 @@ import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { underPath } from './journey/under-path.ts';
+import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
@@ -81,6 +82,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const api = loadApiDescription();
   const { basePath } = api;
   const docs = loadDocs(api);
+  showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const quota = createQuota({
     ...dependencies,

@@ -17,7 +17,7 @@ import { errorMessage } from './runtime/error-message.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
-import { createTrustedKeys } from './trusted-keys.ts';
+import { createTrustedKeys, gatewayIssuers } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
@@ -51,7 +51,10 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
     if (applied.length > 0) log.info({ applied }, 'migrations applied');
   }
   const store = createPetStore(database, (pool, seconds) => metrics.recordStatement(pool, seconds));
-  const metrics = createMetrics({ pools: () => store.pools() });
+  const metrics = createMetrics({
+    pools: () => store.pools(),
+    callers: [...gatewayIssuers, ...callerKeys.map(({ name }) => name)],
+  });
   cleanup.defer(() => store.close());
   if (config.demo) {
     const pets = await withDatabase(config, () => addDemoPets(store));
