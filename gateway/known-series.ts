@@ -35,6 +35,7 @@ export function showKnownPlan(metrics: Metrics, plan: string): void {
       counter.inc({ plan, window }, 0);
     }
   }
-  for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions]) counter.inc({ plan }, 0);
+  for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
+    counter.inc({ plan }, 0);
   for (const gauge of [metrics.activeKeys, metrics.refusedKeys]) gauge.inc({ plan }, 0);
 }

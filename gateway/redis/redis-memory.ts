@@ -11,9 +11,7 @@ export interface RedisMemory {
  * @returns undefined if Redis does not tell, because its user may not run INFO or the server is not a Redis of its own
  */
 export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | undefined> {
-  const infos = await Promise.all(
-    mastersOf(redis).map((master) => master.info('memory').catch(() => '')),
-  );
+  const infos = await Promise.all(mastersOf(redis).map((master) => master.info('memory').catch(() => '')));
   const memories = infos.flatMap((info) => parseMemory(info) ?? []);
   const fullness = ({ usedBytes, limitBytes }: RedisMemory) => usedBytes / limitBytes;
   return memories.toSorted((a, b) => fullness(b) - fullness(a))[0];

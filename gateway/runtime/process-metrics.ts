@@ -5,7 +5,11 @@ import { readVersion } from './version.ts';
  * Gauges of prom-client whose names end as those of counters do, which `promtool check metrics` refuses. Each is the sum
  * of the metric of the same name without `_total`.
  */
-const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+const misnamed = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 
 /**
  * Time between two samples of the event loop, in milliseconds. The metrics nodejs_eventloop_lag_min to _p99 include it:

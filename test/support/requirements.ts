@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { hasApiTools } from '../contract/tools/tools.ts';
 import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
+import { hasPrometheus } from './kits/prometheus.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { oldNode } from './old-node.ts';
 import { hasPgBouncer } from './stores/pgbouncer.ts';
@@ -47,6 +48,7 @@ export const requirements: readonly Requirement[] = [
   requirement('nginx', hasNginx, 'nginx (Debian: nginx-light)'),
   requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
   requirement('pgbouncer', hasPgBouncer, 'PgBouncer (Debian: pgbouncer)'),
+  requirement('prometheus', hasPrometheus, 'prometheus and promtool (Debian: prometheus)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),

@@ -9,6 +9,7 @@ const ruleSchema = z.object({
   record: z.string().optional(),
   alert: z.string().optional(),
   expr: z.string(),
+  for: z.string().optional(),
   labels: z.record(z.string(), z.string()).optional(),
   annotations: z.record(z.string(), z.string()).optional(),
 });
@@ -37,7 +38,5 @@ export const dashboard = dashboardSchema.parse(JSON.parse(read('grafana-dashboar
 
 /** Replaces the variables of the dashboard as Grafana does when everything is selected. */
 export function fillVariables(expression: string): string {
-  return expression
-    .replaceAll('$__rate_interval', '5s')
-    .replaceAll(/\$(?:job|instance|pets_job)\b/g, '.+');
+  return expression.replaceAll('$__rate_interval', '5s').replaceAll(/\$(?:job|instance|pets_job)\b/g, '.+');
 }

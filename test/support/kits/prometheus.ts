@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { canConnect } from '../http/can-connect.ts';
 import { freePort } from '../http/free-port.ts';
 import { send } from '../http/http.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -44,8 +43,12 @@ interface PrometheusOptions {
   intervalMs: number;
 }
 
-/** Starts a Prometheus with its data in a temporary directory. */
-export async function startPrometheus({ jobs, rules = '', intervalMs }: PrometheusOptions): Promise<Prometheus> {
+/** Starts a Prometheus with its data in a temporary directory, and waits until it has scraped each job twice. */
+export async function startPrometheus({
+  jobs,
+  rules = '',
+  intervalMs,
+}: PrometheusOptions): Promise<Prometheus> {
   await using stack = new AsyncDisposableStack();
   const directory = stack.use(await temporaryDirectory());
   const port = await freePort();
@@ -81,21 +84,35 @@ export async function startPrometheus({ jobs, rules = '', intervalMs }: Promethe
     child.kill('SIGTERM');
     await exited;
   });
-  for (let attempt = 0; !(await canConnect(port)); attempt += 1) {
+  const origin = `http://127.0.0.1:${port}`;
+  const isReady = () =>
+    send(`${origin}/-/ready`).then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  for (let attempt = 0; !(await isReady()); attempt += 1) {
     if (attempt === 400 || child.exitCode !== null) throw new Error(`prometheus does not start:\n${log}`);
     await sleep(25);
   }
-  const get = async (path: string) => (await send(`http://127.0.0.1:${port}/api/v1/${path}`)).json;
+  const get = async (path: string) => (await send(`${origin}/api/v1/${path}`)).json;
+
+  async function query(expression: string): Promise<Series[]> {
+    const reply = (await get(`query?query=${encodeURIComponent(expression)}`)) as {
+      error?: string;
+      data?: { result: Series[] };
+    };
+    if (reply.data === undefined) throw new Error(`${expression}: ${reply.error ?? 'no result'}`);
+    return reply.data.result;
+  }
+
+  const scraped = () => query('count_over_time(up[1h]) >= 2');
+  for (let attempt = 0; (await scraped()).length < Object.keys(jobs).length; attempt += 1) {
+    if (attempt === 400) throw new Error(`prometheus does not scrape:\n${log}`);
+    await sleep(50);
+  }
   const disposables = stack.move();
   return {
-    async query(expression) {
-      const reply = (await get(`query?query=${encodeURIComponent(expression)}`)) as {
-        error?: string;
-        data?: { result: Series[] };
-      };
-      if (reply.data === undefined) throw new Error(`${expression}: ${reply.error ?? 'no result'}`);
-      return reply.data.result;
-    },
+    query,
     alerts: async () => ((await get('alerts')) as { data: { alerts: Alert[] } }).data.alerts,
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
   };
