@@ -1,10 +1,14 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventLoopSamplingMs } from '../../gateway/runtime/process-metrics.ts';
 import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
 import { parsePromql } from '../support/checks/promql.ts';
 import { send } from '../support/http/http.ts';
 import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
 import { runPromtool, startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /** Labels that Prometheus adds to every series. */
 const targetLabels = ['job', 'instance'];
@@ -89,6 +93,13 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     );
     expect(own.length).toBeGreaterThan(25);
     expect(own.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test('of the event loop are shown without the time between two samples', () => {
+    const lag = panels.filter(({ title }) => title === 'Event loop lag');
+    expect(lag).toHaveLength(2);
+    for (const { expr } of lag)
+      expect(expr).toMatch(new RegExp(String.raw`\} - ${eventLoopSamplingMs / 1000}, 0\)$`));
   });
 
   const zero = (series: string) => expect(gateway.split('\n')).toContain(`${series} 0`);
@@ -180,6 +191,29 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
         expect(values[0]).toMatch(/^(gateways|pets-services|127\.0\.0\.1:\d+)$/);
       },
     );
+
+    test('an instance of the pets service that is down counts once, whatever the number of gateways', async () => {
+      const { expr = '' } = panels.find(({ title }) => title === 'Pets service instances not ready') ?? {};
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'test.yaml');
+      const up = (instance: string, upstream: string, value: number) => ({
+        series: `gateway_upstream_up{job="gateway",instance="${instance}",upstream="${upstream}"}`,
+        values: `${value}`,
+      });
+      const expression = (series: object[], value: number) => ({
+        input_series: series,
+        promql_expr_test: [
+          { expr: fillVariables(expr), eval_time: '0m', exp_samples: [{ labels: '{}', value }] },
+        ],
+      });
+      const tests = [
+        expression([up('a', 'x', 0), up('b', 'x', 0), up('a', 'y', 1), up('b', 'y', 1)], 1),
+        expression([up('a', 'x', 0), up('b', 'x', 1), up('a', 'y', 1), up('b', 'y', 0)], 2),
+        expression([up('a', 'x', 1), up('b', 'x', 1)], 0),
+      ];
+      await writeFile(file, JSON.stringify({ tests }));
+      expect(runPromtool(['test', 'rules', file]).output).toContain('SUCCESS');
+    });
 
     test('the panels of processes show those of gateways only', async () => {
       for (const title of ['CPU', 'Memory', 'Event loop lag']) {
