@@ -72,10 +72,11 @@ describe(
       );
     }
 
-    const waitUntilFires = (alert: string, labels: Record<string, string> = {}) =>
-      expect
+    async function waitUntilFires(alert: string, labels: Record<string, string> = {}): Promise<void> {
+      await expect
         .poll(() => firing(alert), { timeout, interval: 200 })
         .toContainEqual(expect.objectContaining(labels));
+    }
 
     async function waitUntilStops(alert: string): Promise<void> {
       await expect.poll(() => firing(alert), { timeout, interval: 200 }).toEqual([]);
