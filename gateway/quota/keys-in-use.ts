@@ -9,7 +9,7 @@ export interface KeysInUse {
 /** @param active number of keys with requests; `refused` of those that had one refused */
 type ReportKeys = (plan: string, counts: { active: number; refused: number }) => void;
 
-/** Further keys of a minute are not counted, so that memory stays bounded: 100,000 keys take 10 MB. */
+/** Further keys of a minute are not counted, so that memory stays bounded: 100,000 keys take 8 MB. */
 const maxKeys = 100_000;
 
 export function createKeysInUse(report: ReportKeys): KeysInUse {
