@@ -27,6 +27,8 @@ export interface ApiDescription {
   basePath: string;
   /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
+  /** Operations that clients are meant to call: neither HEAD nor OPTIONS. */
+  operations: readonly { route: string; method: string }[];
   /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
   match(path: string): ApiRoute | undefined;
 }
@@ -73,6 +75,11 @@ export function loadApiDescription(supportUrl?: string): ApiDescription {
       return text;
     },
     basePath,
+    operations: routes.flatMap(({ route }) =>
+      route.allow.flatMap((method) =>
+        method === 'HEAD' || method === 'OPTIONS' ? [] : [{ route: route.pattern, method }],
+      ),
+    ),
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {
       if (path === descriptionRoute.pattern) return descriptionRoute;

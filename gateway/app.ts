@@ -28,6 +28,7 @@ import { serveDocs } from './journey/serve-docs.ts';
 import { setSecurityHeaders } from './journey/set-security-headers.ts';
 import { traceRequest } from './journey/trace-request.ts';
 import { underPath } from './journey/under-path.ts';
+import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
@@ -86,6 +87,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
   const docs = loadDocs(api);
+  showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const quota = createQuota({
     ...dependencies,

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import { showPlanLimits } from './known-series.ts';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
 import { convertFirstBanPolicy, createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
+import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
@@ -17,6 +19,7 @@ import { createRedisClock } from './redis/redis-clock.ts';
 import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
+import { readRedisMemory } from './redis/redis-memory.ts';
 import { findRiskySettings } from './redis/risky-settings.ts';
 import { createTrafficReporter } from './traffic/traffic-reporter.ts';
 
@@ -46,6 +49,8 @@ const hotKeysReportMs = 2000;
 const usageReportMs = 5000;
 /** No request depends on the indexes, only operators do. */
 const indexCheckMs = 5000;
+/** Interval for the memory of Redis, which only alerts need. */
+const memoryMs = 5000;
 
 interface RedisStateDependencies {
   url: string;
@@ -64,11 +69,20 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   });
   const clock = createRedisClock({ redis, now });
   const local = createLocalQuota({ now: clock.now });
-  const plans = createPlans({ redis, invalidValues, now });
+  const plans = createPlans({
+    redis,
+    invalidValues,
+    now,
+    onLimits: (plan, limits) => showPlanLimits(metrics, plan, limits),
+  });
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
   const usagePolicy = createLiveUsagePolicy({ redis, invalidValues });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
-  const hotKeys = createHotKeys({ redis, now });
+  const keysInUse = createKeysInUse((plan, { active, refused }) => {
+    metrics.activeKeys.set({ plan }, active);
+    metrics.refusedKeys.set({ plan }, refused);
+  });
+  const hotKeys = createHotKeys({ redis, now, keysInUse });
   const instances = createInstances({ redis, enforced, now: clock.now });
 
   function enforced(): EnforcedSettings {
@@ -123,6 +137,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     await refresh();
     started = true;
     await usageReports.report();
+    void measureMemory();
     if (!isPrivate) void logRisks();
   });
 
@@ -153,6 +168,18 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   const indexChecker = setInterval(() => {
     if (gate.open) void checkIndexes();
   }, indexCheckMs);
+
+  async function measureMemory(): Promise<void> {
+    const memory = await readRedisMemory(redis);
+    metrics.redisMemoryUsed.set(memory?.usedBytes ?? 0);
+    metrics.redisMemoryLimit.set(memory?.limitBytes ?? 0);
+  }
+
+  const memoryMeter = setInterval(() => {
+    if (gate.open) void measureMemory();
+  }, memoryMs);
+
+  const minutes = setInterval(() => keysInUse.endMinute(), 60_000);
 
   const usageReporter = setInterval(() => {
     if (gate.open) void usageReports.report().catch(() => {});
@@ -192,6 +219,8 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
       clearInterval(hotKeysReporter);
       clearInterval(usageReporter);
       clearInterval(indexChecker);
+      clearInterval(memoryMeter);
+      clearInterval(minutes);
       if (gate.open) {
         await instances.leave();
         await usageReports.report().catch(() => {});

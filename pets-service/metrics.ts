@@ -1,5 +1,6 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolState } from './database/connections.ts';
+import { collectProcessMetrics } from './runtime/process-metrics.ts';
 
 interface RecordedRequest {
   path: string;
@@ -20,11 +21,17 @@ export interface Metrics {
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
-/** @param pools reads the state of the connections to the database */
-export function createMetrics({ pools }: { pools: () => PoolState[] }): Metrics {
+interface MetricSources {
+  /** Reads the state of the connections to the database. */
+  pools: () => PoolState[];
+  /** Issuers of tokens that are accepted. */
+  callers?: readonly string[];
+}
+
+export function createMetrics({ pools, callers = [] }: MetricSources): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry, 'pets');
   const requests = new Counter({
     name: 'pets_requests_total',
     help: 'Finished requests; 499 is a caller that left before the response',
@@ -59,6 +66,15 @@ export function createMetrics({ pools }: { pools: () => PoolState[] }): Metrics 
   gauge('pets_database_connections_busy', 'Connections that run a statement', ({ running }) => running);
   gauge('pets_database_waiting', 'Statements that wait for a connection', ({ waiting }) => waiting);
 
+  // Prometheus sees no increase in a series that begins at 1.
+  for (const { name } of pools()) statementSeconds.zero({ pool: name });
+  for (const { route, method, statuses } of knownOperations) {
+    requestSeconds.zero({ route, method });
+    for (const status of statuses) {
+      for (const caller of callers) requests.inc({ route, method, status, caller }, 0);
+    }
+  }
+
   return {
     registry,
     recordRequest({ path, method, status, caller = 'none', seconds }) {
@@ -71,6 +87,13 @@ export function createMetrics({ pools }: { pools: () => PoolState[] }): Metrics 
     },
   };
 }
+
+/** Operations of the API, with the statuses that alerts and graphs ask for. */
+const knownOperations = [
+  { route: '/v1/pets', method: 'GET', statuses: [200, 500, 503] },
+  { route: '/v1/pets', method: 'POST', statuses: [201, 500, 503] },
+  { route: '/v1/pets/{petId}', method: 'GET', statuses: [200, 500, 503] },
+];
 
 /** Callers can invent methods, and a metric must not grow with them. */
 const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

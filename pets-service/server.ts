@@ -19,7 +19,7 @@ import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
 import { startTracing } from './runtime/tracing.ts';
-import { createTrustedKeys } from './trusted-keys.ts';
+import { createTrustedKeys, gatewayIssuers } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */
 const databaseTimeoutMs = 1000;
@@ -59,7 +59,10 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
     (pool, seconds) => metrics.recordStatement(pool, seconds),
     tracing && createStatementSpans(tracing, url),
   );
-  const metrics = createMetrics({ pools: () => store.pools() });
+  const metrics = createMetrics({
+    pools: () => store.pools(),
+    callers: [...gatewayIssuers, ...callerKeys.map(({ name }) => name)],
+  });
   cleanup.defer(() => store.close());
   if (config.demo) {
     const pets = await withDatabase(config, () => addDemoPets(store));

@@ -49,7 +49,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       res.locals.caller = caller;
     }
     observeDecision(metrics, caller.plan, decision);
-    hotKeys.count(caller.id, decision.outcome !== 'allowed');
+    hotKeys.count(caller, decision.outcome !== 'allowed');
     if (decision.outcome !== 'allowed') usageReports.addRefused(caller.keyHash, decision.nowMs);
     setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));

@@ -29,6 +29,8 @@ interface InvalidValuesDependencies {
 
 export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies): InvalidValues {
   const known = new Map<string, readonly string[]>();
+  /** Labels of values that were read, which the metric shows at 0 while all is well. */
+  const labels = new Set<string>();
 
   function countIssues(label: string): number {
     return Array.from(known).reduce(
@@ -44,6 +46,11 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
   return {
     forget,
     report(key, issues, inForce) {
+      const label = labelOf(key);
+      if (!labels.has(label)) {
+        labels.add(label);
+        setGauge(label, 0);
+      }
       const text = issues.join('; ');
       if (text === (known.get(key) ?? []).join('; ')) return;
       if (text === '') {
@@ -51,7 +58,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
         log.info({ key }, 'Redis value is valid again');
       } else {
         known.set(key, issues);
-        setGauge(labelOf(key), countIssues(labelOf(key)));
+        setGauge(label, countIssues(label));
         const fields = { key, issues, ...(inForce === undefined ? {} : { enforced: inForce.enforced }) };
         log.warn(fields, messages[inForce?.source ?? 'last_valid']);
       }

@@ -1,4 +1,5 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectProcessMetrics } from '../runtime/process-metrics.ts';
 import { durationBounds } from './duration-bounds.ts';
 import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
@@ -33,6 +34,12 @@ export interface Metrics {
   trialRefusals: Counter<'plan' | 'window'>;
   /** Requests served with a tenth of the window or less remaining. */
   nearLimit: Counter<'plan' | 'window'>;
+  /** Limits in force. */
+  planLimit: Gauge<'plan' | 'window'>;
+  /** API keys with requests in the last minute. */
+  activeKeys: Gauge<'plan'>;
+  /** Those of them that had a request refused. */
+  refusedKeys: Gauge<'plan'>;
   /** Bans caused by a request on this instance. */
   bans: Counter<'plan'>;
   /** Requests refused during a ban. */
@@ -40,6 +47,9 @@ export interface Metrics {
   /** 1 while Redis is unavailable and decisions are local. */
   localMode: Gauge;
   localDecisions: Counter<'plan'>;
+  /** Memory of the fullest Redis server that accepts writes, and its limit; both 0 while unknown. */
+  redisMemoryUsed: Gauge;
+  redisMemoryLimit: Gauge;
   /** Issues of a Redis value that operators set, by Redis key; one label for all records of API keys. */
   invalidSettings: Gauge<'key'>;
   /** Log lines that were dropped because their reader did not keep up. */
@@ -58,8 +68,7 @@ const redisBuckets = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
  */
 export function createMetrics(sources: MetricSources): Metrics {
   const registry = new Registry();
-  // Among them nodejs_eventloop_lag_*, the time that requests wait for a busy process.
-  collectDefaultMetrics({ register: registry });
+  collectProcessMetrics(registry, 'gateway');
   for (const metric of registry.getMetricsAsArray()) {
     // An average would hide one slow process.
     if (metric.aggregator === 'average') metric.aggregator = 'max';
@@ -134,6 +143,25 @@ export function createMetrics(sources: MetricSources): Metrics {
       labelNames: ['plan', 'window'],
       registers,
     }),
+    planLimit: new Gauge({
+      name: 'gateway_plan_limit',
+      help: 'Requests that a plan allows in a window; the plan anonymous is the limit of an address',
+      labelNames: ['plan', 'window'],
+      aggregator: 'max',
+      registers,
+    }),
+    activeKeys: new Gauge({
+      name: 'gateway_active_keys',
+      help: 'API keys with requests in the last full minute, counted by each process on its own',
+      labelNames: ['plan'],
+      registers,
+    }),
+    refusedKeys: new Gauge({
+      name: 'gateway_refused_keys',
+      help: 'API keys with refused requests in the last full minute, counted by each process on its own',
+      labelNames: ['plan'],
+      registers,
+    }),
     bans: new Counter({
       name: 'gateway_bans_total',
       help: 'Bans of keys that kept sending requests after 429',
@@ -156,6 +184,18 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_local_decisions_total',
       help: 'Requests decided without Redis',
       labelNames: ['plan'],
+      registers,
+    }),
+    redisMemoryUsed: new Gauge({
+      name: 'gateway_redis_memory_used_bytes',
+      help: 'Memory in use of the fullest Redis server that accepts writes; 0 while unknown',
+      aggregator: 'max',
+      registers,
+    }),
+    redisMemoryLimit: new Gauge({
+      name: 'gateway_redis_memory_limit_bytes',
+      help: 'Memory that this Redis server may use (maxmemory, or else the memory of its machine); 0 while unknown',
+      aggregator: 'max',
       registers,
     }),
     invalidSettings: new Gauge({

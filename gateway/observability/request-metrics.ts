@@ -10,8 +10,19 @@ export interface RequestMetrics {
    * request
    */
   count(route: string, method: string, status: string, plan: string, seconds?: number): void;
+  /**
+   * Shows the requests of these operations on these plans from now on, at 0 until there is one: Prometheus sees no
+   * increase in a series that begins at 1. What was expected earlier is combined with the new ones.
+   */
+  expect(added: { operations?: readonly Operation[]; plans?: readonly string[] }): void;
   /** All counts since the start of the process. Reading them leaves the metrics as they are. */
   totals(): RequestTotals;
+}
+
+/** A documented operation: the pattern of its route and its method. */
+export interface Operation {
+  route: string;
+  method: string;
 }
 
 export interface RequestTotals {
@@ -32,8 +43,8 @@ interface RequestCount {
   labels: { route: string; method: string; status: string; plan: string };
   /** Requests since the start of the process. */
   requests: number;
-  /** Those of them that prom-client's counter has. */
-  collected: number;
+  /** Those of them that prom-client's counter has; undefined before it was collected first. */
+  collected: number | undefined;
   /** Undefined until a duration is known. */
   seconds: HistogramChild | undefined;
 }
@@ -49,7 +60,7 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
       memoizeByString((status) =>
         memoizeByString((plan) => {
           const labels = { route, method, status, plan };
-          const count: RequestCount = { labels, requests: 0, collected: 0, seconds: undefined };
+          const count: RequestCount = { labels, requests: 0, collected: undefined, seconds: undefined };
           counts.push(count);
           return count;
         }),
@@ -63,8 +74,8 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
     registers: [],
     collect() {
       for (const count of counts) {
-        const added = count.requests - count.collected;
-        if (added > 0) this.inc(count.labels, added);
+        const added = count.requests - (count.collected ?? 0);
+        if (added > 0 || count.collected === undefined) this.inc(count.labels, added);
         count.collected = count.requests;
       }
     },
@@ -73,22 +84,33 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
   const seconds = new PrelabelledHistogram({
     name: 'gateway_request_duration_seconds',
     help: 'Duration of a request, to the end of its response',
-    labelNames: ['route', 'method'],
+    labelNames: ['route', 'method', 'status'],
     buckets,
     registers: [registry],
   });
   const durations: { status: string; child: HistogramChild }[] = [];
-  // By status as well, which the metric does not show: a fast refusal says nothing of how long served requests take.
+  // By status as well: a fast refusal says nothing of how long served requests take.
   const histogramOf = memoizeByString((route) =>
     memoizeByString((method) =>
       memoizeByString((status) => {
-        const child = seconds.child({ route, method });
+        const child = seconds.child({ route, method, status });
         durations.push({ status, child });
         return child;
       }),
     ),
   );
+  const expected = { operations: new Set<Operation>(), plans: new Set<string>() };
   return {
+    expect({ operations = [], plans = [] }) {
+      for (const operation of operations) expected.operations.add(operation);
+      for (const plan of plans) expected.plans.add(plan);
+      for (const { route, method } of expected.operations) {
+        for (const status of expectedStatuses) {
+          histogramOf(route)(method)(status);
+          for (const plan of expected.plans) countOf(route)(method)(status)(plan);
+        }
+      }
+    },
     count(route, method, status, plan, duration) {
       const count = countOf(route)(method)(status)(plan);
       count.requests += 1;
@@ -102,6 +124,9 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
     }),
   };
 }
+
+/** Outcomes that an operation of the API may have. */
+const expectedStatuses = ['2xx', '4xx', '5xx', 'aborted', 'cut_off'];
 
 /** Calls `create` once for each text. */
 function memoizeByString<Value>(create: (text: string) => Value): (text: string) => Value {

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
-import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ConfigError } from '../runtime/environment.ts';
 import { errorMessage } from '../runtime/error-message.ts';
+import { readVersion } from '../runtime/version.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
@@ -74,11 +73,6 @@ function report(error: unknown): number {
   }
   printError(describeError(error));
   return error instanceof InvalidOperation ? 2 : 1;
-}
-
-function readVersion(): string {
-  const json: unknown = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
-  return z.object({ version: z.string() }).parse(json).version;
 }
 
 function describeError(error: unknown): string {

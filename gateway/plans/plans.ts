@@ -65,10 +65,12 @@ interface PlansDependencies {
   redis: RedisClient;
   invalidValues: InvalidValues;
   now: () => number;
+  /** Called with the limits in force of each plan, at the start and at each change. */
+  onLimits?: (plan: string, limits: Partial<Limits>) => void;
 }
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
-export function createPlans({ redis, invalidValues, now }: PlansDependencies): Plans {
+export function createPlans({ redis, invalidValues, now, onLimits }: PlansDependencies): Plans {
   /** Last valid limits, from Redis or from another gateway. */
   const known = new Map<string, Partial<Limits>>(Object.keys(builtInLimits).map((name) => [name, {}]));
   /** Limits in force: the known ones, and defaults below them. */
@@ -77,10 +79,14 @@ export function createPlans({ redis, invalidValues, now }: PlansDependencies): P
   const trials = new Map<string, Trial>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
+  for (const [name, builtIn] of limits) onLimits?.(name, builtIn);
 
   function addKnown(name: string, found: Partial<Limits>): void {
     known.set(name, { ...known.get(name), ...found });
-    limits.set(name, { ...builtInLimits[name], ...known.get(name) });
+    const before = limits.get(name);
+    const inForce = { ...builtInLimits[name], ...known.get(name) };
+    limits.set(name, inForce);
+    if (inForce.minute !== before?.minute || inForce.day !== before?.day) onLimits?.(name, inForce);
   }
 
   const lackedFields = (name: string) =>

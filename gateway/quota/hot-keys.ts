@@ -1,13 +1,20 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import type { KeysInUse } from './keys-in-use.ts';
 
 export interface HotKeys {
   /** Counts one request of a key. */
-  count(id: string, refused: boolean): void;
+  count(key: { id: string; plan: string }, refused: boolean): void;
   /** Adds the counts of the busiest keys to those of other instances. Never rejects. */
   report(): Promise<void>;
-  /** Drops the counts of an outage, which are of no use after it. */
+  /** Drops the counts of an outage, which are of no use to other instances after it. */
   clear(): void;
+}
+
+interface HotKeysDependencies {
+  redis: RedisClient;
+  now: () => number;
+  keysInUse: Pick<KeysInUse, 'add'>;
 }
 
 /** Length of the slot that requests are counted in. */
@@ -19,14 +26,22 @@ const maxReportedKeys = 50;
 const maxCountedKeys = 10_000;
 
 /** Counts which keys are busy now, beside the quotas and without a Redis command for each request. */
-export function createHotKeys({ redis, now }: { redis: RedisClient; now: () => number }): HotKeys {
-  let counts = new Map<string, { requests: number; refused: number }>();
+export function createHotKeys({ redis, now, keysInUse }: HotKeysDependencies): HotKeys {
+  let counts = new Map<string, { plan: string; requests: number; refused: number }>();
+
+  function takeCounts() {
+    const taken = counts;
+    counts = new Map();
+    for (const [id, { plan, refused }] of taken) keysInUse.add(id, plan, refused > 0);
+    return taken;
+  }
+
   return {
-    count(id, refused) {
+    count({ id, plan }, refused) {
       let entry = counts.get(id);
       if (entry === undefined) {
         if (counts.size >= maxCountedKeys) return;
-        entry = { requests: 0, refused: 0 };
+        entry = { plan, requests: 0, refused: 0 };
         counts.set(id, entry);
       }
       entry.requests += 1;
@@ -34,10 +49,9 @@ export function createHotKeys({ redis, now }: { redis: RedisClient; now: () => n
     },
     async report() {
       if (counts.size === 0) return;
-      const busiest = [...counts]
+      const busiest = [...takeCounts()]
         .toSorted(([, a], [, b]) => b.requests - a.requests)
         .slice(0, maxReportedKeys);
-      counts = new Map();
       const slot = Math.floor(now() / slotMs);
       const [requestsKey, refusedKey] = [redisKeys.busy(slot), redisKeys.busyRefused(slot)];
       try {
@@ -54,7 +68,7 @@ export function createHotKeys({ redis, now }: { redis: RedisClient; now: () => n
       }
     },
     clear() {
-      counts = new Map();
+      takeCounts();
     },
   };
 }

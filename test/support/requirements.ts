@@ -5,6 +5,7 @@ import { hasMountNamespaces } from './containers/container.ts';
 import { hasKustomize } from './containers/kustomize.ts';
 import { chromiumPath } from './kits/chromium.ts';
 import { fakeTimeLibrary } from './kits/fake-time.ts';
+import { hasPrometheus } from './kits/prometheus.ts';
 import { pythonPath } from './kits/python.ts';
 import { hasHaproxy, hasNginx } from './kits/reverse-proxy.ts';
 import { oldNode } from './old-node.ts';
@@ -50,6 +51,7 @@ export const requirements: readonly Requirement[] = [
   requirement('nginx', hasNginx, 'nginx (Debian: nginx-light)'),
   requirement('haproxy', hasHaproxy, 'haproxy (Debian: haproxy)'),
   requirement('pgbouncer', hasPgBouncer, 'PgBouncer (Debian: pgbouncer)'),
+  requirement('prometheus', hasPrometheus, 'prometheus and promtool (Debian: prometheus)'),
   requirement('curl', isInstalled('curl', '--version'), 'curl (Debian: curl)'),
   requirement('openssl', isInstalled('openssl', 'version'), 'openssl (Debian: openssl)'),
   requirement('chromium', chromiumPath !== undefined, 'chromium (Debian: chromium)'),

@@ -23,6 +23,8 @@ const documents = {
   'gateway/kubernetes/README.md': maxLines,
   'gateway/systemd/README.md': maxLines,
   'gateway/observability/TRACES.md': maxLines,
+  'gateway/observability/README.md': maxLines,
+  'gateway/observability/ALERTS.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
   'gateway/ops/REDIS-USERS.md': maxLines,
@@ -74,8 +76,8 @@ test('API.md lists every error code, and no other', () => {
   );
 });
 
-test('OPERATIONS.md lists every metric of the gateway, and no other', () => {
-  const table = section('gateway/OPERATIONS.md', 'Metrics');
+test('gateway/observability/README.md lists every metric of the gateway, and no other', () => {
+  const table = section('gateway/observability/README.md', 'Metrics');
   const listed = Array.from(table.matchAll(/`(gateway_\w+)`/g), ([, name = '']) => name);
   const registered = createMetrics({ droppedLogLines: () => 0 })
     .registry.getMetricsAsArray()

@@ -20,13 +20,22 @@ beforeEach(() => {
 test('an invalid value is reported once for several reads', () => {
   for (let index = 0; index < 3; index += 1) invalidValues.report(key, [limitIssue]);
   expect(lines).toEqual([{ level: 40, key, issues: [limitIssue], msg: invalidMessage }]);
-  expect(gauge).toEqual([[key, 1]]);
+  expect(gauge).toEqual([
+    [key, 0],
+    [key, 1],
+  ]);
 });
 
-test('a value that was always valid is not reported', () => {
+test('a value that was always valid is not logged, and its metric is 0', () => {
   invalidValues.report(key, []);
+  invalidValues.report(key, []);
+  invalidValues.report('gw:key:{ab}', []);
+  invalidValues.report('gw:key:{cd}', []);
   expect(lines).toEqual([]);
-  expect(gauge).toEqual([]);
+  expect(gauge).toEqual([
+    [key, 0],
+    ['gw:key', 0],
+  ]);
 });
 
 test('another issue of the same value is reported', () => {
@@ -37,6 +46,7 @@ test('another issue of the same value is reported', () => {
     { level: 40, key, issues: [limitIssue, 'day is missing'], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
+    [key, 0],
     [key, 1],
     [key, 2],
   ]);
@@ -53,6 +63,7 @@ test('a value that becomes valid is reported once, and so is its next issue', ()
     { level: 40, key, issues: [limitIssue], msg: invalidMessage },
   ]);
   expect(gauge).toEqual([
+    [key, 0],
     [key, 1],
     [key, 0],
     [key, 1],
@@ -77,7 +88,9 @@ test('the same issue of two values is reported for both', () => {
   invalidValues.report(key, ['is not a hash']);
   invalidValues.report('gw:ban-policy', ['is not a hash']);
   expect(gauge).toEqual([
+    [key, 0],
     [key, 1],
+    ['gw:ban-policy', 0],
     ['gw:ban-policy', 1],
   ]);
   expect(lines).toHaveLength(2);

@@ -36,14 +36,14 @@ test("metrics equal those of prom-client's counter and histogram, at any time of
       const histogram = new Histogram({
         name: 'gateway_request_duration_seconds',
         help: 'Duration of a request, to the end of its response',
-        labelNames: ['route', 'method'],
+        labelNames: ['route', 'method', 'status'],
         buckets,
         registers: [reference],
       });
       for (const { route, method, status, plan, seconds, scrapeNext } of requests) {
         requestMetrics.count(route, method, status, plan, seconds);
         counter.inc({ route, method, status, plan });
-        histogram.observe({ route, method }, seconds);
+        histogram.observe({ route, method, status }, seconds);
         if (scrapeNext) await own.metrics();
       }
       expect(sorted(await own.metrics())).toEqual(sorted(await reference.metrics()));
@@ -51,6 +51,24 @@ test("metrics equal those of prom-client's counter and histogram, at any time of
     }),
     { numRuns: 100 },
   );
+});
+
+test('expected requests are shown at 0 before the first one, also when workers are merged', async () => {
+  const registry = new Registry();
+  const requests = createRequestMetrics(registry, buckets);
+  const shown = async () => (await registry.metrics()).split('\n');
+  const labels = 'route="/v1/pets",method="GET",status="5xx"';
+  requests.expect({ operations: [{ route: '/v1/pets', method: 'GET' }], plans: ['none'] });
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 0`);
+  expect(await shown()).toContain(`gateway_request_duration_seconds_count{${labels}} 0`);
+  // A plan that appears later is combined with the operations, and nothing that was counted is lost.
+  requests.count('/v1/pets', 'GET', '5xx', 'none', 0.1);
+  requests.expect({ plans: ['gold'] });
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
+  expect(await shown()).toContain(`gateway_requests_total{${labels},plan="none"} 1`);
+  const merged = (await metricsOfTwoWorkers(registry)).split('\n');
+  expect(merged).toContain(`gateway_requests_total{${labels},plan="gold"} 0`);
+  expect(merged).toContain(`gateway_request_duration_seconds_count{${labels}} 2`);
 });
 
 test('a histogram without labels is exposed before its first observation', async () => {

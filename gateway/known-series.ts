@@ -1,0 +1,41 @@
+import type { ApiDescription } from './api-description.ts';
+import { errorCodes } from './errors.ts';
+import type { Metrics } from './observability/metrics.ts';
+import type { Limits } from './plans/limits.ts';
+import { anonymousPlan, enterprisePlan } from './plans/plans.ts';
+
+/** Plan in the labels of requests without a valid key. */
+const noPlan = 'none';
+
+/**
+ * Shows series at 0 that are known before their first event: Prometheus sees no increase in a series that begins at 1, so
+ * an alert or a graph would miss the first ban of a gateway, or the first minute of an outage.
+ */
+export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
+  for (const code of errorCodes) metrics.errors.inc({ code }, 0);
+  for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
+  metrics.requests.expect({ operations: api.operations, plans: [noPlan] });
+  showKnownPlan(metrics, enterprisePlan);
+}
+
+/** Shows the limits in force of a plan, and what is counted of it. */
+export function showPlanLimits(metrics: Metrics, plan: string, limits: Partial<Limits>): void {
+  for (const window of ['minute', 'day'] as const) {
+    const limit = limits[window];
+    if (limit !== undefined) metrics.planLimit.set({ plan, window }, limit);
+  }
+  if (plan !== anonymousPlan) showKnownPlan(metrics, plan);
+}
+
+/** The same for a plan that keys may have. */
+export function showKnownPlan(metrics: Metrics, plan: string): void {
+  metrics.requests.expect({ plans: [plan] });
+  for (const window of ['minute', 'day']) {
+    for (const counter of [metrics.quotaRefusals, metrics.trialRefusals, metrics.nearLimit]) {
+      counter.inc({ plan, window }, 0);
+    }
+  }
+  for (const counter of [metrics.bans, metrics.bannedRequests, metrics.localDecisions])
+    counter.inc({ plan }, 0);
+  for (const gauge of [metrics.activeKeys, metrics.refusedKeys]) gauge.inc({ plan }, 0);
+}

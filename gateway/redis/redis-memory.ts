@@ -1,0 +1,27 @@
+import { mastersOf, type RedisClient } from './redis-client.ts';
+
+export interface RedisMemory {
+  usedBytes: number;
+  /** `maxmemory`, or the memory of the machine if that is 0. In a container, the machine may have more than Redis may use. */
+  limitBytes: number;
+}
+
+/**
+ * Memory of the fullest master.
+ * @returns undefined if Redis does not tell, because its user may not run INFO or the server is not a Redis of its own
+ */
+export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory | undefined> {
+  const infos = await Promise.all(mastersOf(redis).map((master) => master.info('memory').catch(() => '')));
+  const memories = infos.flatMap((info) => parseMemory(info) ?? []);
+  const fullness = ({ usedBytes, limitBytes }: RedisMemory) => usedBytes / limitBytes;
+  return memories.toSorted((a, b) => fullness(b) - fullness(a))[0];
+}
+
+/** @param info reply to INFO memory */
+export function parseMemory(info: string): RedisMemory | undefined {
+  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  // Redis compares the same with maxmemory: without its buffers for replicas and the append-only file.
+  const usedBytes = read('used_memory') - read('mem_not_counted_for_evict');
+  const limitBytes = read('maxmemory') || read('total_system_memory');
+  return usedBytes > 0 && limitBytes > 0 ? { usedBytes, limitBytes } : undefined;
+}

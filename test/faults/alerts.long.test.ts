@@ -1,0 +1,230 @@
+import { connect, type Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { parseMemory } from '../../gateway/redis/redis-memory.ts';
+import { alertsText, rules } from '../support/checks/observability-files.ts';
+import { shortenRules } from '../support/checks/shortened-rules.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { waitForWorkers, workers } from '../support/kits/worker-processes.ts';
+import { startLoad } from '../support/load/steady-load.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startSlowRelay, type SlowRelay } from '../support/upstreams/slow-relay.ts';
+import { respondWithPets, startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+/** Windows and `for` of the shipped rules are divided by this: an hour takes twelve seconds, three days 14 minutes. */
+const factor = 300;
+/** Above the longest time that an alert may take to stop, which is its short window: six hours, thus 72 s. */
+const timeout = 150_000;
+/** Connections of one address; the test and its load share it. */
+const maxConnections = 60;
+
+/** Alerts whose cause was made and mended. */
+const shown = new Set<string>();
+
+describe(
+  'an alert fires when its cause is made, and stops when it is mended',
+  { tags: ['prometheus', 'redis-server'], timeout: 3 * timeout },
+  () => {
+    const stack = new AsyncDisposableStack();
+    let server: RedisServer;
+    let relay: SlowRelay;
+    let upstream: Upstream;
+    let gateway: Service;
+    let prometheus: Prometheus;
+    let issue: (wanted: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
+
+    beforeAll(async () => {
+      server = stack.use(await startRedisServer());
+      relay = stack.use(await startSlowRelay(server.port));
+      upstream = await startUpstream();
+      stack.defer(() => upstream[Symbol.asyncDispose]());
+      gateway = stack.use(
+        await startGateway({
+          REDIS_URL: `redis://127.0.0.1:${relay.port}`,
+          PETS_SERVICE_URL: upstream.url,
+          GATEWAY_WORKERS: String(workers),
+          MAX_CONNECTIONS_PER_ADDRESS: String(maxConnections),
+          LOG_LEVEL: 'info',
+        }),
+      );
+      const redis = await connectRedis(server.url);
+      stack.defer(() => redis.disconnect());
+      ({ issue } = keyIssuer(redis));
+      const { key } = await issue({ plan: 'enterprise', minute: 1_000_000, day: 1_000_000 });
+      stack.use(startLoad(2, () => send(`${gateway.url}/v1/pets`, { key }).catch(() => undefined), 50));
+      const { rules: shortened, shortened: count } = shortenRules(alertsText, factor);
+      expect(count).toBe(alertsText.match(/\[\d+[smhd]\]|\bfor: \d/g)?.length);
+      prometheus = stack.use(
+        await startPrometheus({ jobs: { gateway: gateway.adminUrl }, rules: shortened, intervalMs: 500 }),
+      );
+    });
+
+    afterAll(() => stack.disposeAsync());
+
+    /** Labels of an alert that fires. */
+    async function firing(alert: string): Promise<Record<string, string>[]> {
+      const alerts = await prometheus.alerts();
+      return alerts.flatMap(({ labels, state }) =>
+        labels['alertname'] === alert && state === 'firing' ? [labels] : [],
+      );
+    }
+
+    async function waitUntilFires(alert: string, labels: Record<string, string> = {}): Promise<void> {
+      await expect
+        .poll(() => firing(alert), { timeout, interval: 200 })
+        .toContainEqual(expect.objectContaining(labels));
+    }
+
+    async function waitUntilStops(alert: string): Promise<void> {
+      await expect.poll(() => firing(alert), { timeout, interval: 200 }).toEqual([]);
+      shown.add(alert);
+    }
+
+    test('none fires while all is well', async () => {
+      const rate = 'sum(rate(gateway_requests_total{status="2xx"}[3s]))';
+      await expect
+        .poll(async () => Number((await prometheus.query(rate))[0]?.value[1] ?? 0))
+        .toBeGreaterThan(1);
+      // At its very start, Prometheus has no metrics of the gateway yet.
+      const anyFiring = async () =>
+        (await prometheus.alerts()).flatMap(({ labels, state }) => (state === 'firing' ? [labels] : []));
+      await expect.poll(anyFiring).toEqual([]);
+    });
+
+    interface Trouble {
+      alert: string;
+      labels?: Record<string, string>;
+      make: () => unknown;
+      mend: () => unknown;
+    }
+
+    const settings = { key: 'gw:plan:pro' };
+    const troubles: Trouble[] = [
+      {
+        alert: 'GatewayInvalidSettings',
+        labels: settings,
+        make: () => server.redis.hset(redisKeys.plan('pro'), 'minute', 'many'),
+        mend: () => server.redis.hset(redisKeys.plan('pro'), 'minute', 300),
+      },
+      {
+        alert: 'GatewayRedisNearlyFull',
+        async make() {
+          const memory = parseMemory(await server.redis.info('memory'));
+          return server.redis.config('SET', 'maxmemory', Math.ceil((memory?.usedBytes ?? 0) / 0.95));
+        },
+        mend: () => server.redis.config('SET', 'maxmemory', 0),
+      },
+      {
+        alert: 'GatewayRedisSlow',
+        make() {
+          relay.delayMs = 45;
+        },
+        mend() {
+          relay.delayMs = 0;
+        },
+      },
+      { alert: 'GatewayWithoutRedis', make: () => server.kill(), mend: () => server.restart() },
+      {
+        alert: 'GatewayNoUpstreamReady',
+        make: () => upstream[Symbol.asyncDispose](),
+        async mend() {
+          upstream = await startUpstream(Number(new URL(upstream.url).port));
+        },
+      },
+      {
+        alert: 'GatewayMissing',
+        make: () => gateway.signal('SIGSTOP'),
+        mend: () => gateway.signal('SIGCONT'),
+      },
+      {
+        alert: 'GatewayWorkersRestarting',
+        async make() {
+          for (const pid of await waitForWorkers(gateway, workers)) process.kill(pid, 'SIGKILL');
+        },
+        mend: () => waitForWorkers(gateway, 2 * workers, timeout),
+      },
+    ];
+
+    test.each(troubles)('$alert', async ({ alert, labels, make, mend }) => {
+      await make();
+      await waitUntilFires(alert, labels);
+      await mend();
+      await waitUntilStops(alert);
+    });
+
+    test('GatewayConnectionsRefused', async () => {
+      const sockets = new Set<Socket>();
+      function open(): void {
+        const socket = connect(gateway.port, '127.0.0.1');
+        sockets.add(socket);
+        // A response refuses it; one that is accepted stays open.
+        socket.on('data', () => socket.destroy());
+        socket.on('error', () => {});
+        socket.on('close', () => sockets.delete(socket));
+      }
+      const opener = setInterval(() => {
+        for (let count = 0; count < 4 && sockets.size < 5 * maxConnections; count += 1) open();
+      }, 50);
+      await waitUntilFires('GatewayConnectionsRefused', { limit: 'address' });
+      clearInterval(opener);
+      for (const socket of sockets) socket.destroy();
+      await waitUntilStops('GatewayConnectionsRefused');
+    });
+
+    test('GatewayLogLinesLost', async () => {
+      gateway.pauseOutput();
+      const headers = { 'x-request-id': 'x'.repeat(128) };
+      {
+        await using _flood = startLoad(20, () =>
+          send(`${gateway.url}/v1/pets`, { headers }).catch(() => undefined),
+        );
+        await waitUntilFires('GatewayLogLinesLost');
+      }
+      gateway.resumeOutput();
+      await waitUntilStops('GatewayLogLinesLost');
+    });
+
+    test('GatewayErrorBudgetBurn and GatewayErrorBudgetBurnSlow', async () => {
+      upstream.response = (_req, res) => {
+        res.writeHead(500, { 'content-type': 'application/json' }).end('{}');
+      };
+      await waitUntilFires('GatewayErrorBudgetBurn');
+      await waitUntilFires('GatewayErrorBudgetBurnSlow');
+      upstream.response = respondWithPets;
+      await waitUntilStops('GatewayErrorBudgetBurn');
+      await waitUntilStops('GatewayErrorBudgetBurnSlow');
+    });
+
+    test('GatewayLatencyBudgetBurn and GatewayLatencyBudgetBurnSlow', async () => {
+      upstream.response = (req, res) => {
+        setTimeout(() => respondWithPets(req, res), 350);
+      };
+      await waitUntilFires('GatewayLatencyBudgetBurn');
+      await waitUntilFires('GatewayLatencyBudgetBurnSlow');
+      upstream.response = respondWithPets;
+      await waitUntilStops('GatewayLatencyBudgetBurn');
+      await waitUntilStops('GatewayLatencyBudgetBurnSlow');
+    });
+
+    test('GatewayManyKeysRefused', async () => {
+      await server.redis.hset(redisKeys.plan('gold'), { minute: 1, day: 1000 });
+      const keys = await Promise.all(Array.from({ length: 12 }, () => issue({ plan: 'gold' })));
+      await using _customers = startLoad(
+        1,
+        () =>
+          Promise.all(keys.map(({ key }) => send(`${gateway.url}/v1/pets`, { key }).catch(() => undefined))),
+        5000,
+      );
+      await waitUntilFires('GatewayManyKeysRefused', { plan: 'gold' });
+      await server.redis.hset(redisKeys.plan('gold'), { minute: 100_000, day: 1_000_000 });
+      await waitUntilStops('GatewayManyKeysRefused');
+    });
+
+    test('all of them were shown', () => {
+      expect([...shown].toSorted()).toEqual(rules.flatMap(({ alert }) => alert ?? []).toSorted());
+    });
+  },
+);

@@ -1,0 +1,227 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventLoopSamplingMs } from '../../gateway/runtime/process-metrics.ts';
+import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
+import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
+import { parsePromql } from '../support/checks/promql.ts';
+import { send } from '../support/http/http.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { runPromtool, startPrometheus, type Prometheus } from '../support/kits/prometheus.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+/** Labels that Prometheus adds to every series. */
+const targetLabels = ['job', 'instance'];
+
+const panels = dashboard.panels.flatMap(({ title, targets }) =>
+  targets.map(({ expr, legendFormat }) => ({ title, expr, legendFormat })),
+);
+const recorded = new Set(rules.map(({ record }) => record));
+const queries = dashboard.templating.list.flatMap(({ query }) => {
+  const text = query instanceof Object && 'query' in query ? String(query.query) : '';
+  const [, selector, label] = /^label_values\((.+), (\w+)\)$/.exec(text) ?? [];
+  return selector === undefined || label === undefined ? [] : [{ selector, label }];
+});
+const expressions = [
+  ...panels.map(({ title, expr }) => ({ name: `the panel ${title}`, expr })),
+  ...rules.map(({ record, alert, expr }) => ({ name: `the rule ${record ?? alert ?? ''}`, expr })),
+  ...queries.map(({ selector }) => ({ name: `the variable of ${selector}`, expr: selector })),
+];
+
+describe('the metrics of a gateway with two workers and of a pets service', () => {
+  let services: BothServices;
+  let gateway: string;
+  let pets: string;
+  let exposed: Exposition;
+
+  const scrape = async (url: string) => (await send(`${url}/metrics`)).text;
+
+  beforeAll(async () => {
+    services = await startBothServices({ GATEWAY_WORKERS: '2' });
+    gateway = await scrape(services.gateway.adminUrl);
+    pets = await scrape(services.petsService.url);
+    exposed = parseExposition(gateway + pets);
+  });
+
+  afterAll(() => services[Symbol.asyncDispose]());
+
+  /** @returns names, labels and values of the expression that do not exist */
+  function unknownIn(expr: string): string[] {
+    const { selectors, grouping } = parsePromql(fillVariables(expr));
+    const known = new Set(targetLabels);
+    const unknown: string[] = [];
+    for (const { metric, matchers } of selectors) {
+      if (recorded.has(metric)) continue;
+      const labels = exposed.get(metric);
+      if (labels === undefined) unknown.push(metric);
+      for (const label of labels?.keys() ?? []) known.add(label);
+      for (const { label, value, isRegex } of matchers) {
+        if (targetLabels.includes(label)) continue;
+        const values = isRegex ? value.split('|') : [value];
+        for (const one of values)
+          if (labels?.get(label)?.has(one) !== true) unknown.push(`${label}="${one}"`);
+      }
+    }
+    return [...unknown, ...grouping.filter((label) => !known.has(label))];
+  }
+
+  test.each([
+    'gateway_x',
+    'gateway_workers{plan="free"}',
+    'sum by (plan) (gateway_workers)',
+    'gateway_plan_limit{window="hour"}',
+  ])('do not have what %s asks for', (expr) => {
+    expect(unknownIn(expr)).toHaveLength(1);
+  });
+
+  test('have every name, label and value that the dashboard and the alerts ask for', () => {
+    expect(expressions.length).toBeGreaterThan(70);
+    expect(
+      expressions.flatMap(({ name, expr }) => unknownIn(expr).map((text) => `${name}: ${text}`)),
+    ).toEqual([]);
+  });
+
+  test('are all on the dashboard', () => {
+    const shown = new Set(
+      panels.flatMap(({ expr }) =>
+        parsePromql(fillVariables(expr)).selectors.map(({ metric }) => metric.replace(/_bucket$/, '')),
+      ),
+    );
+    const own = Array.from(
+      (gateway + pets).matchAll(/^# TYPE ((?:gateway|pets)_\w+)/gm),
+      ([, name = '']) => name,
+    );
+    expect(own.length).toBeGreaterThan(25);
+    expect(own.filter((name) => !shown.has(name))).toEqual([]);
+  });
+
+  test('of the event loop are shown without the time between two samples', () => {
+    const lag = panels.filter(({ title }) => title === 'Event loop lag');
+    expect(lag).toHaveLength(2);
+    for (const { expr } of lag)
+      expect(expr).toMatch(new RegExp(String.raw`\} - ${eventLoopSamplingMs / 1000}, 0\)$`));
+  });
+
+  const zero = (series: string) => expect(gateway.split('\n')).toContain(`${series} 0`);
+
+  test('start at 0 for every plan, window, status, code and limit that is known', () => {
+    for (const plan of ['free', 'pro', 'business', 'enterprise']) {
+      for (const window of ['minute', 'day']) {
+        zero(`gateway_quota_refusals_total{plan="${plan}",window="${window}"}`);
+        zero(`gateway_trial_refusals_total{plan="${plan}",window="${window}"}`);
+        zero(`gateway_near_limit_total{plan="${plan}",window="${window}"}`);
+      }
+      for (const name of ['bans', 'banned_requests', 'local_decisions']) {
+        zero(`gateway_${name}_total{plan="${plan}"}`);
+      }
+    }
+    for (const plan of ['free', 'pro', 'business', 'enterprise', 'none']) {
+      for (const status of ['2xx', '4xx', '5xx', 'aborted', 'cut_off']) {
+        zero(`gateway_requests_total{route="/v1/pets",method="POST",status="${status}",plan="${plan}"}`);
+        zero(
+          `gateway_requests_total{route="/v1/pets/{petId}",method="GET",status="${status}",plan="${plan}"}`,
+        );
+      }
+    }
+    for (const limit of ['total', 'address']) zero(`gateway_refused_connections_total{limit="${limit}"}`);
+    for (const code of ['rate_limit_exceeded', 'upstream_unavailable', 'internal_error']) {
+      zero(`gateway_errors_total{code="${code}"}`);
+    }
+    for (const key of ['gw:plan:pro', 'gw:ban-policy']) zero(`gateway_bad_settings{key="${key}"}`);
+    zero('gateway_worker_restarts_total');
+    const petsLines = pets.split('\n');
+    for (const status of [200, 500, 503]) {
+      expect(petsLines).toContain(
+        `pets_requests_total{route="/v1/pets",method="GET",status="${status}",caller="gateway"} 0`,
+      );
+    }
+  });
+
+  test('show the limits in force, and one version whatever the number of workers', async () => {
+    const lines = gateway.split('\n');
+    for (const [plan, window, limit] of [
+      ['free', 'minute', 60],
+      ['free', 'day', 1000],
+      ['business', 'minute', 1000],
+    ]) {
+      expect(lines).toContain(`gateway_plan_limit{plan="${plan}",window="${window}"} ${limit}`);
+    }
+    // The kit has raised it a moment ago.
+    const anonymous = 'gateway_plan_limit{plan="anonymous",window="minute"} 1000000';
+    await expect.poll(async () => (await scrape(services.gateway.adminUrl)).split('\n')).toContain(anonymous);
+    expect(gateway).not.toContain('gateway_plan_limit{plan="anonymous",window="day"}');
+    const build = /_build_info\{version="1\.0\.0",node_version="v24\.\d+\.\d+"\} 1$/m;
+    expect(gateway).toMatch(build);
+    expect(pets).toMatch(build);
+  });
+
+  describe('in Prometheus', { tags: ['prometheus'] }, () => {
+    let prometheus: Prometheus;
+
+    beforeAll(async () => {
+      const jobs = { gateways: services.gateway.adminUrl, 'pets-services': services.petsService.url };
+      prometheus = await startPrometheus({ jobs, intervalMs: 500 });
+    });
+
+    afterAll(() => prometheus[Symbol.asyncDispose]());
+
+    test.each([
+      ['gateway', () => gateway],
+      ['pets service', () => pets],
+    ])('follow its rules of naming: %s', (_name, text) => {
+      expect(runPromtool(['check', 'metrics'], text())).toEqual({ status: 0, output: '' });
+    });
+
+    test('fill every panel while all is well, with the labels that its legend has', async () => {
+      const empty: string[] = [];
+      for (const { title, expr, legendFormat } of panels) {
+        const series = await prometheus.query(fillVariables(expr));
+        if (series.length === 0) empty.push(title);
+        const named = Array.from(legendFormat.matchAll(/\{\{(\w+)\}\}/g), ([, label = '']) => label);
+        for (const { metric } of series) expect(Object.keys(metric)).toEqual(expect.arrayContaining(named));
+      }
+      expect(empty).toEqual([]);
+    });
+
+    test.each(queries)(
+      'a variable of the dashboard has values: $label of $selector',
+      async ({ selector, label }) => {
+        const values = (await prometheus.query(fillVariables(selector))).map(({ metric }) => metric[label]);
+        expect(values).toHaveLength(1);
+        expect(values[0]).toMatch(/^(gateways|pets-services|127\.0\.0\.1:\d+)$/);
+      },
+    );
+
+    test('an instance of the pets service that is down counts once, whatever the number of gateways', async () => {
+      const { expr = '' } = panels.find(({ title }) => title === 'Pets service instances not ready') ?? {};
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'test.yaml');
+      const up = (instance: string, upstream: string, value: number) => ({
+        series: `gateway_upstream_up{job="gateway",instance="${instance}",upstream="${upstream}"}`,
+        values: `${value}`,
+      });
+      const expression = (series: object[], value: number) => ({
+        input_series: series,
+        promql_expr_test: [
+          { expr: fillVariables(expr), eval_time: '0m', exp_samples: [{ labels: '{}', value }] },
+        ],
+      });
+      const tests = [
+        expression([up('a', 'x', 0), up('b', 'x', 0), up('a', 'y', 1), up('b', 'y', 1)], 1),
+        expression([up('a', 'x', 0), up('b', 'x', 1), up('a', 'y', 1), up('b', 'y', 0)], 2),
+        expression([up('a', 'x', 1), up('b', 'x', 1)], 0),
+      ];
+      await writeFile(file, JSON.stringify({ tests }));
+      expect(runPromtool(['test', 'rules', file]).output).toContain('SUCCESS');
+    });
+
+    test('the panels of processes show those of gateways only', async () => {
+      for (const title of ['CPU', 'Memory', 'Event loop lag']) {
+        const { expr = '' } = panels.find((panel) => panel.title === title) ?? {};
+        // As Grafana fills in variables that list the jobs and instances of gateways.
+        const series = await prometheus.query(fillVariables(expr.replaceAll('$job', 'gateways')));
+        expect(series.map(({ metric }) => metric['job'])).toEqual(['gateways']);
+      }
+    });
+  });
+});
