@@ -4,6 +4,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { aclCommands } from '../../gateway/operations/redis-acl.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
@@ -21,7 +22,7 @@ async function settingsOf(name: string): Promise<string[]> {
   const sources: Record<string, string[]> = {
     gateway: ['gateway/config/config.ts'],
     'pets-service': ['pets-service/config.ts'],
-    migration: ['prisma/migrate.ts', 'prisma/database-url.ts'],
+    migration: ['prisma/migrate-command.ts', 'prisma/database-url.ts'],
     postgres: ['prisma/create-roles.sh'],
   };
   const texts = await Promise.all((sources[name] ?? []).map(read));
@@ -93,13 +94,17 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test('gives the Redis user what OPERATIONS.md says that it needs', async () => {
-    const [, documented = ''] =
-      /^ACL SETUSER gateway on >secret (.+)$/m.exec(await read('gateway/OPERATIONS.md')) ?? [];
-    expect(documented).toContain('~gw:*');
-    expect(await read('gateway/containers/make-secrets.sh')).toContain(
-      `user gateway on #$digest ${documented} +waitaof`,
-    );
+  test('gives the Redis user the commands of the gateway and of ops, and no others', async () => {
+    const [, major, minor] = /redis:(\d+)\.(\d+)/.exec(composeService('redis').image ?? '') ?? [];
+    const version = { major: Number(major), minor: Number(minor) };
+    const commands = new Set([
+      ...aclCommands('gateway', 'server', version),
+      ...aclCommands('ops', 'server', version),
+    ]);
+    const script = await read('gateway/containers/make-secrets.sh');
+    const [, given = ''] = /^commands='(.+)'$/m.exec(script) ?? [];
+    expect(given.split(' ')).toEqual([...commands].toSorted().map((command) => `+${command}`));
+    expect(script).toContain('user gateway on #$digest resetchannels ~gw:* -@all $commands\n');
   });
 
   test('grants the database role what OPERATIONS.md says that it needs', async () => {
@@ -226,7 +231,7 @@ describe('the images', () => {
     expect(imported.size).toBeGreaterThan(10);
     expect([...imported].filter((name) => !(name in dependencies))).toEqual([]);
     // The embedded stores, without REDIS_URL or DATABASE_URL.
-    expect([...loadedOnDemand].toSorted()).toEqual([
+    expect([...loadedOnDemand].filter((name) => !(name in dependencies)).toSorted()).toEqual([
       '@electric-sql/pglite',
       'js-redis-server',
       'pglite-prisma-adapter',

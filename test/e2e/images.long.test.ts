@@ -164,7 +164,7 @@ describe(
           .replace('@redis:6379', `@127.0.0.1:${redis}`)
           .replace('@postgres:5432', `@127.0.0.1:${port}`)
           // Redis knows it from 7.2 on.
-          .replace(hasWaitaof() ? '' : ' +waitaof', '');
+          .replaceAll(hasWaitaof() ? /$^/g : / \+(?:waitaof|client\|setinfo)(?= |$)/gm, '');
         await writeFile(path, local);
       }
       const environment = composeService('postgres').environment ?? {};
