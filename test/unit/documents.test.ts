@@ -25,6 +25,7 @@ const documents = {
   'gateway/observability/TRACES.md': maxLines,
   'gateway/observability/README.md': maxLines,
   'gateway/observability/ALERTS.md': maxLines,
+  'gateway/ops/MANUAL.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
   'gateway/ops/REDIS-USERS.md': maxLines,
