@@ -27,11 +27,10 @@ const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
 
 const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
 
-/** If the gateway exports traces, it sends its own trace context, and only trusted proxies may add baggage (W3C). */
-const notForwardedInTrace = {
-  ofProxy: new Set([...notForwarded, 'traceparent', 'tracestate']),
-  ofClient: new Set([...notForwarded, 'traceparent', 'tracestate', 'baggage']),
-};
+/** A client's trace context (W3C) is never continued, also not by the pets service behind a gateway that exports no traces. */
+const notForwardedOfClient = new Set([...notForwarded, 'traceparent', 'tracestate', 'baggage']);
+/** Of a trusted proxy. A gateway that exports traces sends its own span as the parent. */
+const notForwardedInTrace = new Set([...notForwarded, 'traceparent', 'tracestate']);
 
 /**
  * Headers of a response that the client gets: those that describe the response and the resource, and nothing that
@@ -112,8 +111,8 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
 }
 
 function droppedNames({ isTraced = false, peerIsTrusted }: ForwardedRequest): ReadonlySet<string> {
-  if (!isTraced) return notForwarded;
-  return peerIsTrusted ? notForwardedInTrace.ofProxy : notForwardedInTrace.ofClient;
+  if (!peerIsTrusted) return notForwardedOfClient;
+  return isTraced ? notForwardedInTrace : notForwarded;
 }
 
 /**

@@ -48,7 +48,7 @@ describe('a request to the upstream', () => {
   });
 
   test.each([
-    { isTraced: false, peerIsTrusted: false, kept: ['traceparent', 'tracestate', 'baggage'] },
+    { isTraced: false, peerIsTrusted: false, kept: [] },
     { isTraced: false, peerIsTrusted: true, kept: ['traceparent', 'tracestate', 'baggage'] },
     { isTraced: true, peerIsTrusted: false, kept: [] },
     { isTraced: true, peerIsTrusted: true, kept: ['baggage'] },
