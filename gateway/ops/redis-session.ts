@@ -67,7 +67,9 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
       return recordChange(change);
     };
     await convertFirstBanPolicy(redis, audit);
-    const warned = await warnOfRiskySettings(redis);
+    // Of its private Redis, the gateway itself says at its start what may be lost.
+    const isPrivate = loadConfig(process.env).redisUrl === undefined;
+    const warned = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
     const waitUntilDurable = () => assertDurable(redis, changed, warned);
     const result = await use({ redis, audit, now, waitUntilDurable });
     await waitUntilDurable();
