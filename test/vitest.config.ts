@@ -20,6 +20,8 @@ const shared: TestProjectInlineConfiguration['test'] = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
 };
 
+/** Files that take more than 20 seconds, by any number of short tests: npm run check:slow. */
+export const slowTests = '**/*.slow.test.ts';
 /** Tests that take minutes: npm run check:long. */
 export const longTests = '**/*.long.test.ts';
 
@@ -41,6 +43,9 @@ export function project(
 /** No server, no store, and no process of their own: npm run test:unit. */
 export const unit = project('unit', { include: ['unit/**/*.test.ts'], isolate: false });
 
+/** Looks at what all others have left behind. */
+export const afterwards = project('afterwards', { include: ['afterwards/**/*.test.ts'], groupOrder: 2 });
+
 /** What all runs have in common. */
 export const common: ViteUserConfig['test'] = {
   root,
@@ -56,11 +61,10 @@ export default defineConfig({
       unit,
       project('suite', {
         include: ['**/*.test.ts'],
-        exclude: [longTests, 'unit/**', 'afterwards/**', '**/node_modules/**'],
+        exclude: [slowTests, longTests, 'unit/**', 'afterwards/**', '**/node_modules/**'],
         groupOrder: 1,
       }),
-      // Looks at what all others have left behind.
-      project('afterwards', { include: ['afterwards/**/*.test.ts'], groupOrder: 2 }),
+      afterwards,
     ],
   },
 });
