@@ -32,7 +32,8 @@ const defaults: DefaultSetting[] = [
 ];
 
 /**
- * Writes the defaults of plans, ban policy and usage policy that were never set, if no gateway runs (seed-settings.ts).
+ * Writes the defaults of plans, ban policy and usage policy that were never set, if no running gateway enforces any
+ * (seed-settings.ts).
  * @param who name for the audit log
  * @param heartbeatMs 0 for a Redis that no other gateway uses
  */

@@ -39,9 +39,16 @@ function parseRecord(text: string | null): EnforcedSettings | undefined {
   }
 }
 
-/** Whether a gateway has announced itself in the last minute. */
-export async function isGatewayRunning(redis: RedisClient): Promise<boolean> {
-  return (await redis.zcard(redisKeys.instances)) > 0;
+/**
+ * Finds settings that no running gateway enforces: none runs, or all are of a release that does not know them. A gateway that
+ * has not published its settings may enforce any.
+ * @returns those of the keys
+ */
+export async function findUnenforced(redis: RedisClient, keys: readonly string[]): Promise<string[]> {
+  const running = await redis.zcard(redisKeys.instances);
+  const published = await readEnforcedSettings(redis);
+  if (published.length < running) return [];
+  return keys.filter((key) => !published.some(({ known, defaults }) => key in known || key in defaults));
 }
 
 /** Formats values as a hash in Redis has them. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGatewayRunning } from './enforced-settings.ts';
+import { findUnenforced } from './enforced-settings.ts';
 import { createAuditLog } from './record-change.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -27,33 +27,46 @@ const seedingMs = 2000;
 const pollMs = 50;
 
 /**
- * Writes defaults of settings that were never set, if no gateway runs: running gateways still enforce a lost value, and
- * must not get another one. Of several callers at once, one writes and the others wait for it.
+ * Writes defaults of settings that were never set and that no running gateway enforces: running gateways still enforce a lost
+ * value, and must not get another one. Of several callers at once, one writes and the others wait for it.
  * @returns whether this caller wrote them
  */
 export async function seedSettings(options: SeedSettingsOptions): Promise<boolean> {
   const { redis, defaults, who, heartbeatMs } = options;
   const audit = createAuditLog({ redis, who });
   for (;;) {
-    if ((await findNeverSet(redis, defaults)).length === 0 || (await isGatewayRunning(redis))) return false;
+    if ((await findMissing(redis, defaults)).length === 0) return false;
     const taken = await redis.set(redisKeys.seeding, who, 'PX', heartbeatMs + seedingMs, 'NX');
     if (taken === 'OK') break;
     await sleep(pollMs);
   }
   try {
     await sleep(heartbeatMs);
-    if (await isGatewayRunning(redis)) return false;
-    for (const { key, fields, action, target } of await findNeverSet(redis, defaults)) {
+    const missing = await findMissing(redis, defaults);
+    for (const { key, fields, action, target } of missing) {
       await audit({ action, target, before: null, after: fields });
       // Only if the hash is still empty: an operator may have set it in between.
       await redis.setFields(key, 0, ...Object.entries(fields).flat());
       // Last, so that an interrupted start is made up for by the next one.
       await redis.sadd(redisKeys.settings, key);
     }
-    return true;
+    return missing.length > 0;
   } finally {
     await redis.del(redisKeys.seeding).catch(() => 0);
   }
+}
+
+/** Settings whose defaults have to be written. */
+async function findMissing(
+  redis: RedisClient,
+  defaults: readonly DefaultSetting[],
+): Promise<DefaultSetting[]> {
+  const neverSet = await findNeverSet(redis, defaults);
+  const unenforced = await findUnenforced(
+    redis,
+    neverSet.map(({ key }) => key),
+  );
+  return neverSet.filter(({ key }) => unenforced.includes(key));
 }
 
 /** Settings that do not exist and never did. Remembers those that exist. */
