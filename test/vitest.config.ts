@@ -20,7 +20,7 @@ const shared: TestProjectInlineConfiguration['test'] = {
   experimental: { viteModuleRunner: false, nodeLoader: false },
 };
 
-/** Files that take more than 20 seconds, by any number of short tests: npm run check:slow. */
+/** Files that take more than 10 seconds, by any number of short tests: npm run check:slow. */
 export const slowTests = '**/*.slow.test.ts';
 /** Tests that take minutes: npm run check:long. */
 export const longTests = '**/*.long.test.ts';

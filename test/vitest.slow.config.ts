@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { afterwards, common, project, slowTests } from './vitest.config.ts';
 
-/** Files that take more than 20 seconds each: npm run check:slow. */
+/** Files that take more than 10 seconds each: npm run check:slow. */
 export default defineConfig({
   test: {
     ...common,
