@@ -132,7 +132,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     );
     for (const command of others) {
       expect(command).toMatch(
-        /^(hmget gw:plan:|hgetall gw:(ban|usage)-policy|(z\w+|expire) gw:(instances?|\{busy\})|type gw:|(ping|time) )/,
+        /^(hmget gw:plan:|hgetall gw:(ban|usage)-policy|info memory|(z\w+|expire) gw:(instances?|\{busy\})|type gw:|(ping|time) )/,
       );
     }
   });
