@@ -39,6 +39,7 @@ import {
   connectionLimitHeaders,
   type RateLimitHeaders,
 } from './quota/rate-limit-headers.ts';
+import { tracedQuota } from './quota/traced-quota.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
@@ -89,11 +90,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const docs = loadDocs(api);
   showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
-  const quota = createQuota({
+  const untracedQuota = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
     onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
+  const quota = tracedQuota(untracedQuota, dependencies.spans);
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);

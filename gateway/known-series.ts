@@ -28,7 +28,7 @@ export function showPlanLimits(metrics: Metrics, plan: string, limits: Partial<L
 }
 
 /** The same for a plan that keys may have. */
-export function showKnownPlan(metrics: Metrics, plan: string): void {
+function showKnownPlan(metrics: Metrics, plan: string): void {
   metrics.requests.expect({ plans: [plan] });
   for (const window of ['minute', 'day']) {
     for (const counter of [metrics.quotaRefusals, metrics.trialRefusals, metrics.nearLimit]) {

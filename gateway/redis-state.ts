@@ -93,6 +93,11 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     };
   }
 
+  const timers: NodeJS.Timeout[] = [];
+  function every(task: () => void, intervalMs: number): void {
+    timers.push(setInterval(task, intervalMs));
+  }
+
   metrics.localMode.set(1);
   const gate = createRedisGate({
     ping: () => pingRedis(redis),
@@ -141,7 +146,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     if (!isPrivate) void logRisks();
   });
 
-  const refresher = setInterval(() => {
+  every(() => {
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
@@ -165,7 +170,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     }
   }
 
-  const indexChecker = setInterval(() => {
+  every(() => {
     if (gate.open) void checkIndexes();
   }, indexCheckMs);
 
@@ -175,13 +180,13 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     metrics.redisMemoryLimit.set(memory?.limitBytes ?? 0);
   }
 
-  const memoryMeter = setInterval(() => {
+  every(() => {
     if (gate.open) void measureMemory();
   }, memoryMs);
 
-  const minutes = setInterval(() => keysInUse.endMinute(), 60_000);
+  every(() => keysInUse.endMinute(), 60_000);
 
-  const usageReporter = setInterval(() => {
+  every(() => {
     if (gate.open) void usageReports.report().catch(() => {});
   }, usageReportMs);
 
@@ -193,7 +198,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     log,
   });
 
-  const hotKeysReporter = setInterval(() => {
+  every(() => {
     if (gate.open) void hotKeys.report();
     else hotKeys.clear();
   }, hotKeysReportMs);
@@ -215,12 +220,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
       return gate.open;
     },
     async close() {
-      clearInterval(refresher);
-      clearInterval(hotKeysReporter);
-      clearInterval(usageReporter);
-      clearInterval(indexChecker);
-      clearInterval(memoryMeter);
-      clearInterval(minutes);
+      for (const timer of timers) clearInterval(timer);
       if (gate.open) {
         await instances.leave();
         await usageReports.report().catch(() => {});

@@ -15,7 +15,7 @@ import { logConsoleLines } from './runtime/console-lines.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
-import { startTracing } from './runtime/tracing.ts';
+import { startTracing } from './runtime/start-tracing.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 

@@ -18,7 +18,7 @@ import { errorMessage } from './runtime/error-message.ts';
 import { runService, type Start } from './runtime/lifecycle.ts';
 import { listen } from './runtime/listen.ts';
 import { createLog } from './runtime/log.ts';
-import { startTracing } from './runtime/tracing.ts';
+import { startTracing } from './runtime/start-tracing.ts';
 import { createTrustedKeys, gatewayIssuers } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */

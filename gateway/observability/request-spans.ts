@@ -31,7 +31,7 @@ export interface TracedRequest {
   peerIsTrusted: boolean;
 }
 
-/** What is known of a request when its response is complete or cut off. */
+/** Outcome of a request whose response is complete or cut off. */
 export interface RequestOutcome {
   caller: { id: string; plan: string } | undefined;
   decision: string | undefined;
@@ -44,7 +44,7 @@ export interface Attempt {
   path: string;
   route: string | undefined;
   target: { origin: string; hostname: string; port: string };
-  /** How often the request was sent before. */
+  /** Number of earlier attempts to send the request. */
   resendCount: number;
 }
 

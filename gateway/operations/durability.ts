@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { infoNumber } from '../redis/info-field.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 
@@ -59,7 +60,7 @@ export async function waitForReplicas(redis: RedisClient): Promise<Replication |
 
 async function waitForReplicasOf(master: Redis): Promise<Replication> {
   const info = await master.info('replication');
-  const replicas = Number(/^connected_slaves:(\d+)/m.exec(info)?.[1] ?? 0);
+  const replicas = infoNumber(info, 'connected_slaves');
   if (replicas === 0) return { replicas, confirmed: 0 };
   const confirmed = await master.wait(replicas, waitMs);
   return { replicas, confirmed: Math.min(confirmed, replicas) };

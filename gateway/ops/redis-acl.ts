@@ -132,7 +132,7 @@ function userArgument(text: string): string {
   }
   if (text === 'default') {
     throw new InvalidArgumentError(
-      'That user is for whoever logs in without a name, such as administrators.',
+      'That user is for clients that log in without a name, such as administrators.',
     );
   }
   return text;

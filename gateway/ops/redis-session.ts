@@ -25,9 +25,10 @@ const connectTimeoutMs = 3000;
 /**
  * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
  * is missing may have been lost.
+ * @param use gets the session, and whether the Redis is the private one of a gateway
  * @throws OpsFailure if Redis is unavailable, or a value in it has the wrong type
  */
-export async function withRedis<T>(use: (session: Session) => Promise<T>): Promise<T> {
+export async function withRedis<T>(use: (session: Session, isPrivate: boolean) => Promise<T>): Promise<T> {
   const { redisUrl, dataDirectory } = loadConfig(process.env);
   const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
   if (url === undefined) {
@@ -40,7 +41,8 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
     await waitUntilReady(redis, url);
     const [seconds, micros] = await redis.time();
     const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
-    return await use({ redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs });
+    const session = { redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs };
+    return await use(session, redisUrl === undefined);
   } catch (error) {
     await assertTypes(redis, keysOfWrongType(error));
     throw error;
@@ -56,7 +58,7 @@ export async function withRedis<T>(use: (session: Session) => Promise<T>): Promi
  * @throws OpsFailure if the change could not be audited; then nothing is changed
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
-  return withRedis(async ({ redis, now }) => {
+  return withRedis(async ({ redis, now }, isPrivate) => {
     await assertTypes(redis);
     await seedDefaults(redis, who);
     failOnClosedPipe();
@@ -68,7 +70,6 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
     };
     await convertFirstBanPolicy(redis, audit);
     // Of its private Redis, the gateway itself says at its start what may be lost.
-    const isPrivate = loadConfig(process.env).redisUrl === undefined;
     const warned = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
     const waitUntilDurable = () => assertDurable(redis, changed, warned);
     const result = await use({ redis, audit, now, waitUntilDurable });

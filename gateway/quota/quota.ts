@@ -19,7 +19,6 @@ import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
 import type { Ban, QuotaDecision, WindowName } from './quota-decision.ts';
 import { consumeQuota, type CountedTrial } from './redis-quota.ts';
-import { tracedQuota } from './traced-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
 
@@ -102,7 +101,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     indexBan(redis, id, nowMs + remainingMs, nowMs).catch(() => {});
   }
 
-  const quota: Quota = {
+  return {
     decide: (caller, span) =>
       bans.getOrDecide(
         caller.keyHash,
@@ -111,5 +110,4 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
         (ban) => onBanObserved(caller, ban),
       ),
   };
-  return spans === undefined ? quota : tracedQuota(quota, spans);
 }

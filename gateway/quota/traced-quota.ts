@@ -1,8 +1,12 @@
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { Quota } from './quota.ts';
 
-/** Records a span for each decision, with the time that it waits for Redis. */
-export function tracedQuota(quota: Quota, spans: RequestSpans): Quota {
+/**
+ * Records a span for each decision, with the time that it waits for Redis.
+ * @param spans undefined if no traces are exported; then the quota stays as it is
+ */
+export function tracedQuota(quota: Quota, spans: RequestSpans | undefined): Quota {
+  if (spans === undefined) return quota;
   return {
     async decide(caller, requestSpan) {
       if (requestSpan === undefined) return quota.decide(caller);

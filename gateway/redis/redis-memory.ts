@@ -1,3 +1,4 @@
+import { infoNumber } from './info-field.ts';
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
 export interface RedisMemory {
@@ -19,7 +20,7 @@ export async function readRedisMemory(redis: RedisClient): Promise<RedisMemory |
 
 /** @param info reply to INFO memory */
 export function parseMemory(info: string): RedisMemory | undefined {
-  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  const read = (field: string) => infoNumber(info, field);
   // Redis compares the same with maxmemory: without its buffers for replicas and the append-only file.
   const usedBytes = read('used_memory') - read('mem_not_counted_for_evict');
   const limitBytes = read('maxmemory') || read('total_system_memory');

@@ -1,3 +1,4 @@
+import { infoField } from './info-field.ts';
 import { mastersOf, type RedisClient } from './redis-client.ts';
 
 /** The risk of a Redis that keeps no append-only file. */
@@ -12,16 +13,15 @@ export async function findRiskySettings(redis: RedisClient): Promise<string[]> {
   const found = await Promise.all(
     mastersOf(redis).map(async (master) => {
       const info = `${await master.info('memory')}\n${await master.info('persistence')}`;
-      const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1];
-      const policy = read('maxmemory_policy') ?? 'noeviction';
-      const evicts = policy !== 'noeviction' && Number(read('maxmemory') ?? 0) > 0;
+      const policy = infoField(info, 'maxmemory_policy') ?? 'noeviction';
+      const evicts = policy !== 'noeviction' && Number(infoField(info, 'maxmemory') ?? 0) > 0;
       const risks: string[] = [];
       if (evicts) {
         risks.push(
           `maxmemory-policy is ${policy}, which evicts API keys when memory is full: set noeviction`,
         );
       }
-      if (read('aof_enabled') === '0') risks.push(appendOnlyOff);
+      if (infoField(info, 'aof_enabled') === '0') risks.push(appendOnlyOff);
       return risks;
     }),
   );

@@ -62,6 +62,7 @@ async function findMissing(
   defaults: readonly DefaultSetting[],
 ): Promise<DefaultSetting[]> {
   const neverSet = await findNeverSet(redis, defaults);
+  if (neverSet.length === 0) return [];
   const unenforced = await findUnenforced(
     redis,
     neverSet.map(({ key }) => key),

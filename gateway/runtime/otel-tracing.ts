@@ -32,7 +32,7 @@ const flushTimeoutMs = 1000;
 
 const ignore = () => {};
 
-/** Only tracing.ts imports this file, on demand: it loads the packages of OpenTelemetry. */
+/** Only start-tracing.ts imports this file, on demand: it loads the packages of OpenTelemetry. */
 export async function createOtelTracing(
   settings: TracingSettings,
   serviceName: string,

@@ -7,7 +7,7 @@ import { createRequestLog } from '../observability/request-log.ts';
 import { logConsoleLines } from '../runtime/console-lines.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { createLog, type Log } from '../runtime/log.ts';
-import { startTracing } from '../runtime/tracing.ts';
+import { startTracing } from '../runtime/start-tracing.ts';
 import type { Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounters, type SharedCounters } from './shared-counters.ts';

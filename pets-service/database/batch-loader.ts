@@ -10,12 +10,11 @@ interface BatchLoaderOptions<Input, Output> {
   maxBatch?: number;
   /** Waiting calls with equal keys share an input. By default none do. */
   keyOf?: (input: Input) => unknown;
-  /**
-   * Starts the span of a batch, if traces are exported, from the spans of its calls.
-   * @returns a function that ends it, with the error if it has failed
-   */
-  startStatement?: ((callers: readonly Span[]) => (error?: unknown) => void) | undefined;
+  /** Runs a batch with a span, if traces are exported. @param callers spans of its calls */
+  traceStatement?: TraceStatement | undefined;
 }
+
+type TraceStatement = <T>(callers: readonly Span[], run: () => Promise<T>) => Promise<T>;
 
 interface Call<Output> {
   resolve: (output: Output) => void;
@@ -41,7 +40,7 @@ export function createBatchLoader<Input, Output>({
   load,
   maxBatch = maxWaiting,
   keyOf = () => Symbol(),
-  startStatement,
+  traceStatement,
 }: BatchLoaderOptions<Input, Output>): (input: Input, span?: Span) => Promise<Output> {
   const waiting = new Map<unknown, Entry<Input, Output>>();
   let waitingCalls = 0;
@@ -94,18 +93,9 @@ export function createBatchLoader<Input, Output>({
     entries: readonly Entry<Input, Output>[],
     inputs: readonly Input[],
   ): Promise<readonly (Output | Error)[]> {
-    if (startStatement === undefined) return load(inputs);
-    const end = startStatement(
-      entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span ?? []).flat()),
-    );
-    try {
-      const outputs = await load(inputs);
-      end();
-      return outputs;
-    } catch (error) {
-      end(error);
-      throw error;
-    }
+    if (traceStatement === undefined) return load(inputs);
+    const callers = entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span ?? []).flat());
+    return traceStatement(callers, () => load(inputs));
   }
 
   function take(): Entry<Input, Output>[] {

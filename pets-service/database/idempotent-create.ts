@@ -44,23 +44,13 @@ export function createIdempotentCreate(
   const inFlight = new Set<string>();
 
   /** Runs a statement of a request. */
-  async function run<T>(
+  function run<T>(
     operation: Statement['operation'],
     span: Span | undefined,
     statement: () => Promise<T>,
   ): Promise<T> {
     if (spans === undefined || span === undefined) return slots.run(statement);
-    return slots.run(async () => {
-      const end = spans.startStatement({ operation, table: 'idempotency_keys' }, [span]);
-      try {
-        const result = await statement();
-        end();
-        return result;
-      } catch (error) {
-        end(error);
-        throw error;
-      }
-    });
+    return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, [span], statement));
   }
 
   async function claim(

@@ -19,7 +19,7 @@ export interface PetStore extends IdempotentCreate {
   ping(): Promise<void>;
   /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
   assertSchema(): Promise<void>;
-  /** Name of a migration that failed or is under way; undefined if there is none, or it is unknown. Never rejects. */
+  /** Name of a migration that failed or is under way; undefined if no such migration is known. Never rejects. */
   unfinishedMigration(): Promise<string | undefined>;
   pools(): PoolState[];
   close(): Promise<void>;

@@ -45,7 +45,9 @@ export function createSharedQueries(
   spans?: StatementSpans,
 ): SharedQueries {
   const traced = (operation: Statement['operation']) =>
-    spans && ((steps: readonly Span[]) => spans.startStatement({ operation, table: 'pets' }, steps));
+    spans &&
+    (<T>(steps: readonly Span[], run: () => Promise<T>) =>
+      spans.statement({ operation, table: 'pets' }, steps, run));
 
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
@@ -71,7 +73,7 @@ export function createSharedQueries(
       load: (queries) => findPages(queries, order),
       maxBatch: maxPages,
       keyOf: ({ limit, status, afterId }) => `${limit} ${status} ${afterId}`,
-      startStatement: traced('SELECT'),
+      traceStatement: traced('SELECT'),
     });
 
   /** Ids are drawn first, and identify the rows: SQL guarantees no order of what RETURNING returns. */
@@ -110,12 +112,12 @@ export function createSharedQueries(
       slots: reads.slots,
       load: findMany,
       keyOf: (id) => id,
-      startStatement: traced('SELECT'),
+      traceStatement: traced('SELECT'),
     }),
     create: createBatchLoader<NewPet, Pet>({
       slots: writes.slots,
       load: insert,
-      startStatement: traced('INSERT'),
+      traceStatement: traced('INSERT'),
     }),
   };
 }

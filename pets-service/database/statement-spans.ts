@@ -11,31 +11,29 @@ export interface Statement {
 export interface StatementSpans {
   /** Runs a step of a request, with the time that it waits for a connection. @param parent span of the request */
   step<T>(name: string, parent: Span, run: (span: Span) => Promise<T>): Promise<T>;
-  /**
-   * Starts the span of a statement.
-   * @param steps spans of the steps that share it
-   * @returns a function that ends it, with the error if it has failed
-   */
-  startStatement(statement: Statement, steps: readonly Span[]): (error?: unknown) => void;
+  /** Runs a statement. @param steps spans of the steps that share it */
+  statement<T>(statement: Statement, steps: readonly Span[], run: () => Promise<T>): Promise<T>;
 }
 
 /** @param url of the database; undefined for the embedded one */
 export function createStatementSpans(tracing: Tracing, url: string | undefined): StatementSpans {
   const server = serverAttributes(url);
+
+  async function runIn<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T> {
+    try {
+      return await run(span);
+    } catch (error) {
+      tracing.fail(span, errorTypeOf(error));
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
   return {
-    async step(name, parent, run) {
-      const span = tracing.startInternalSpan(name, {}, parent);
-      try {
-        return await run(span);
-      } catch (error) {
-        tracing.fail(span, errorTypeOf(error));
-        throw error;
-      } finally {
-        span.end();
-      }
-    },
-    startStatement({ operation, table }, [first, ...others]) {
-      if (first === undefined) return () => {};
+    step: (name, parent, run) => runIn(tracing.startInternalSpan(name, {}, parent), run),
+    statement({ operation, table }, [first, ...others], run) {
+      if (first === undefined) return run();
       const summary = `${operation} ${table}`;
       const attributes: Attributes = {
         ...server,
@@ -44,11 +42,7 @@ export function createStatementSpans(tracing: Tracing, url: string | undefined):
         'db.query.summary': summary,
       };
       if (others.length > 0) attributes['db.operation.batch.size'] = others.length + 1;
-      const span = tracing.startClientSpan(summary, attributes, [first, ...others]);
-      return (error) => {
-        if (error !== undefined) tracing.fail(span, errorTypeOf(error));
-        span.end();
-      };
+      return runIn(tracing.startClientSpan(summary, attributes, [first, ...others]), run);
     },
   };
 }

@@ -1,7 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
-import type { Logger } from 'pino';
-import type { TracingSettings } from './tracing-settings.ts';
 
 /** Spans of this process. They are exported in the background, and no request waits for that. */
 export interface Tracing {
@@ -25,24 +23,6 @@ export interface Tracing {
   headersOf(span: Span): string[];
   /** Exports what is left, for at most a second. Never rejects. */
   close(): Promise<void>;
-}
-
-interface TracingOptions {
-  settings: TracingSettings | undefined;
-  /** Name of the service unless the settings have another. */
-  serviceName: string;
-  log: Logger;
-}
-
-/** Loads OpenTelemetry only if traces are exported. @returns undefined if they are not */
-export async function startTracing({
-  settings,
-  serviceName,
-  log,
-}: TracingOptions): Promise<Tracing | undefined> {
-  if (settings === undefined) return undefined;
-  const { createOtelTracing } = await import('./otel-tracing.ts');
-  return createOtelTracing(settings, serviceName, log);
 }
 
 /**
