@@ -1,8 +1,16 @@
 import { createServer } from 'node:http';
 import { createAdminApp } from './admin/admin-app.ts';
+import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
-import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
+import { consoleLink, consoleOrigin } from './config/console-url.ts';
+import {
+  adminEndpoint,
+  adminHostNames,
+  publicEndpoint,
+  type InstanceConfig,
+} from './config/instance-config.ts';
+import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
@@ -56,15 +64,20 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   cleanup.defer(() => service.close());
 
   const { health, metrics: renderMetrics } = service;
+  const adminConsole = createConsole({ ...instanceConfig, log, now: () => Date.now() });
+  cleanup.defer(() => adminConsole.close());
   const adminServer = createServer(
     createAdminApp({
+      ...adminConsole,
       health,
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,
-      hostNames: [...config.adminHosts, config.adminHost.toLowerCase()],
+      hostNames: adminHostNames(config),
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));
+  const origin = consoleOrigin(config, adminPort);
+  adminConsole.announce(origin);
   cleanup.defer(() => {
     adminServer.close();
     adminServer.closeAllConnections();
@@ -73,10 +86,15 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
-  const demoKey = config.demo
-    ? await provideDemoKey({ dataDirectory: config.dataDirectory, redisUrl, log })
-    : undefined;
-  return { port, adminPort, demoKey };
+  if (!config.demo) return { port, adminPort };
+  const demoKey = await provideDemoKey({ dataDirectory: config.dataDirectory, redisUrl, log });
+  const code = await provideConsoleCode({ redisUrl, log });
+  return {
+    port,
+    adminPort,
+    demoKey,
+    consoleLink: code === undefined ? undefined : consoleLink(origin, code),
+  };
 };
 
 await runService<Config>({
