@@ -115,8 +115,10 @@ function isSame(one: SomeRow, other: SomeRow): boolean {
   return one.minute === other.minute && one.day === other.day;
 }
 
+type SomeLimitsOrNone = Partial<Record<keyof Limits, number | null | undefined>>;
+
 /** Describes limits, as in `60 a minute, 1000 a day`. */
-export function describeLimits({ minute, day }: Partial<Record<keyof Limits, number | null>>): string {
+export function describeLimits({ minute, day }: SomeLimitsOrNone): string {
   const parts = [minute == null ? [] : [`${minute} a minute`], day == null ? [] : [`${day} a day`]];
   return parts.flat().join(', ') || 'invalid';
 }

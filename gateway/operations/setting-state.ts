@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { describeIssues } from '../config/describe-issues.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
@@ -56,9 +55,16 @@ async function readStoredSetting<T>(
     if (Object.keys(fields).length === 0) return { stored: null, issues: [`${key} is missing`] };
     const parsed = schema.safeParse(fields);
     if (parsed.success) return { stored: parsed.data, issues: [] };
-    return { stored: null, issues: describeIssues(parsed.error) };
+    return { stored: null, issues: parsed.error.issues.map((issue) => describeIssue(issue, fields)) };
   } catch (error) {
     if (error instanceof InvalidOperation) return { stored: null, issues: [error.message] };
     throw error;
   }
+}
+
+/** Which field is wrong, how, and what it is. */
+function describeIssue({ path, message }: z.core.$ZodIssue, fields: Record<string, string>): string {
+  const field = path.join('.');
+  const text = fields[field];
+  return text === undefined ? `${field} ${message}` : `${field} ${message}: it is ${JSON.stringify(text)}`;
 }
