@@ -1,5 +1,6 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
+import { keepConsoleAnnounced } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
 import { operatorsApi } from './api/api.ts';
@@ -23,7 +24,9 @@ interface ConsoleDependencies {
 export interface Console {
   api: Router;
   pages: Router;
-  close(): void;
+  /** Tells `ops console` where the console is. @param origin as a browser opens it */
+  announce(origin: string): void;
+  close(): Promise<void>;
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
@@ -31,6 +34,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const redis = createConsoleRedis({ url, isPrivate, log, now });
   const { read } = redis;
   const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
+  let announcement: ReturnType<typeof keepConsoleAnnounced> | undefined;
   return {
     api: operatorsApi({
       read,
@@ -39,7 +43,11 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       logUnexpected: (error) => log.error({ err: error }, 'unexpected error in the operators’ API'),
     }),
     pages: consolePages(),
-    close() {
+    announce(origin) {
+      announcement = keepConsoleAnnounced({ read }, origin);
+    },
+    async close() {
+      await announcement?.close();
       access.close();
       redis.close();
     },

@@ -120,7 +120,7 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
       const seen = await readSettings(redis, seenKey);
       return all
         .flatMap(({ tokenHash, session }) =>
-          session === undefined ? [] : { ...session, lastSeenAt: timeOf(seen[tokenHash]) },
+          session === undefined ? [] : Object.assign(session, { lastSeenAt: timeOf(seen[tokenHash]) }),
         )
         .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
     },

@@ -9,6 +9,7 @@ import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
 import { completionCommand } from './completion.ts';
+import { consoleCommand } from './console.ts';
 import { keysCommand } from './keys.ts';
 import { printError } from './output.ts';
 import { plansCommand } from './plans.ts';
@@ -37,6 +38,7 @@ const program = new Command('ops')
   .addCommand(plansCommand())
   .addCommand(policyCommand())
   .addCommand(auditCommand())
+  .addCommand(consoleCommand())
   .addCommand(tokensCommand())
   .addCommand(redisAclCommand())
   .addCommand(completionCommand())

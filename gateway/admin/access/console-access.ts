@@ -27,6 +27,9 @@ export interface ConsoleAccess {
   close(): void;
 }
 
+/** Look-ups whose input must not be in an address, and previews of a change. */
+const readsOnly = (path: string) => /\/(?:find|effect)$/.test(path);
+
 interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
@@ -43,7 +46,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const trusts = compile([...trustProxy]);
   const open = [requireOrigin(adminUrl), requireJsonBody()];
   const signedIn = [...open, requireSession({ cookie, verifier }), requireCsrfToken()];
-  const guard = Router().use(...signedIn, requireOperator());
+  const guard = Router().use(...signedIn, requireOperator(readsOnly));
   return {
     cookie,
     wrongCodes: createWrongCodeLimit(),
