@@ -27,9 +27,6 @@ export interface ConsoleAccess {
   close(): void;
 }
 
-/** Look-ups whose input must not be in an address, and previews of a change. */
-const readsOnly = (path: string) => /\/(?:find|effect)$/.test(path);
-
 interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
   /** The setting ADMIN_URL. */
   adminUrl: string | undefined;
@@ -46,7 +43,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const trusts = compile([...trustProxy]);
   const open = [requireOrigin(adminUrl), requireJsonBody()];
   const signedIn = [...open, requireSession({ cookie, verifier }), requireCsrfToken()];
-  const guard = Router().use(...signedIn, requireOperator(readsOnly));
+  const guard = Router().use(...signedIn, requireOperator());
   return {
     cookie,
     wrongCodes: createWrongCodeLimit(),
