@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { createAdminApp } from './admin/admin-app.ts';
+import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
 import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
@@ -60,8 +61,16 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   cleanup.defer(() => service.close());
 
   const { health, metrics: renderMetrics } = service;
+  const adminConsole = createConsole({
+    ...instanceConfig,
+    adminUrl: undefined,
+    log,
+    now: () => Date.now(),
+  });
+  cleanup.defer(() => adminConsole.close());
   const adminServer = createServer(
     createAdminApp({
+      ...adminConsole,
       health,
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,

@@ -11,6 +11,9 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.instances, 'zset'],
   [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
+  [redisKeys.consoleSessions, 'hash'],
+  [redisKeys.consoleSeen, 'hash'],
+  [redisKeys.consoleAddresses, 'zset'],
 ]);
 
 /** @returns undefined for a key that is not the gateway's, or that may have any type */

@@ -60,6 +60,14 @@ export const redisKeys = {
   settings: 'gw:settings',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
   seeding: 'gw:seeding',
+  /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
+  consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
+  /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
+  consoleSessions: 'gw:console:sessions',
+  /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
+  consoleSeen: 'gw:console:seen',
+  /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
+  consoleAddresses: 'gw:console:addresses',
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;
