@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
@@ -12,6 +13,7 @@ import { createInstance } from './instance.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
+import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { choosePort } from './runtime/choose-port.ts';
 import { logConsoleLines } from './runtime/console-lines.ts';
@@ -45,12 +47,14 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     redisIsPrivate: config.redisUrl === undefined,
   };
   const metrics = createMetrics({ droppedLogLines: () => writer?.droppedLines ?? 0 });
-  const shared = { config: instanceConfig, privateKey, log, metrics };
+  const gateway = createGatewayIdentity(config.workers);
+  const shared = { config: instanceConfig, privateKey, gateway, log, metrics };
   // One worker is this process itself.
   const service =
     config.workers === 1
       ? createInstance({
           ...shared,
+          worker: null,
           createCounter,
           logRequest: createRequestLog(log, writer),
           tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
@@ -75,6 +79,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));
+  gateway.adminAddress = `${isIPv6(config.adminHost) ? `[${config.adminHost}]` : config.adminHost}:${adminPort}`;
   cleanup.defer(() => {
     adminServer.close();
     adminServer.closeAllConnections();

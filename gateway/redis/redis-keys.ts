@@ -56,6 +56,8 @@ export const redisKeys = {
   instances: 'gw:instances',
   /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
   instance: (id: string) => `gw:instance:${id}`,
+  /** Hash with expiry: what each process says of itself, by its id (process-statuses.ts). */
+  processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
