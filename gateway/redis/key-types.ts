@@ -9,6 +9,7 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.bans, 'zset'],
   [redisKeys.audit, 'stream'],
   [redisKeys.instances, 'zset'],
+  [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
   [redisKeys.consoleSessions, 'hash'],
   [redisKeys.consoleSeen, 'hash'],
