@@ -14,6 +14,7 @@ import {
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { refuseUnknownSubcommand } from './unknown-subcommand.ts';
 
 /** Fields of a session, in the table and in the CSV. */
 const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt'] as const;
@@ -27,10 +28,13 @@ const layout: ListLayout<ListedConsoleSession> = {
 export function consoleSessionsCommand(): Command {
   const [output, json] = listOptions();
   return new Command('sessions')
+    .enablePositionalOptions()
     .description('people who are signed in to the console, oldest session first')
     .addOption(output)
     .addOption(json)
-    .action(async (options: ListOptions) => {
+    .allowExcessArguments()
+    .action(async (options: ListOptions, command: Command) => {
+      refuseUnknownSubcommand(command);
       const format = outputFormat(options);
       const sessions = await withRedis((session) => createConsoleSessions(session).list());
       await printList(format, layout, onePage(sessions));

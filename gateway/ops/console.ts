@@ -8,6 +8,7 @@ import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { refuseUnknownSubcommand } from './unknown-subcommand.ts';
 
 interface LinkOptions extends ChangeOptions {
   viewer?: true;
@@ -15,15 +16,18 @@ interface LinkOptions extends ChangeOptions {
 
 export function consoleCommand(): Command {
   return new Command('console')
+    .enablePositionalOptions()
     .description('print a link that opens the console in a browser; it works once, within five minutes')
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())
     .addOption(jsonOption())
+    .allowExcessArguments()
     .action(printLink)
     .addCommand(consoleSessionsCommand());
 }
 
-async function printLink({ viewer, as: name, json }: LinkOptions): Promise<void> {
+async function printLink({ viewer, as: name, json }: LinkOptions, command: Command): Promise<void> {
+  refuseUnknownSubcommand(command);
   const [first, ...others] = await consoleOrigins();
   const role = viewer ? 'viewer' : 'operator';
   const made = await withChanges(name, (session) => makeConsoleCode(session, { name, role }));
