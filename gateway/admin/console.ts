@@ -1,6 +1,6 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
-import { keepConsoleAnnounced } from './access/announce-console.ts';
+import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
 import { operatorsApi } from './api/api.ts';
@@ -24,7 +24,7 @@ interface ConsoleDependencies {
 export interface Console {
   api: Router;
   pages: Router;
-  /** Tells `ops console` where the console is. @param origin as a browser opens it */
+  /** Lets `ops console` find it. @param origin address of the console for a browser */
   announce(origin: string): void;
   close(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const redis = createConsoleRedis({ url, isPrivate, log, now });
   const { read } = redis;
   const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
-  let announcement: ReturnType<typeof keepConsoleAnnounced> | undefined;
+  let announcement: Announcement | undefined;
   return {
     api: operatorsApi({
       read,

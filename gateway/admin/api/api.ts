@@ -1,4 +1,5 @@
 import express, { Router } from 'express';
+import { securityHeaders } from '../../http/security-headers.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
@@ -22,7 +23,7 @@ export function operatorsApi({ read, change, access, logUnexpected }: OperatorsA
   const api: ApiDependencies = { read, change };
   const router = Router();
   router.use((_req, res, next) => {
-    res.set('Cache-Control', 'no-store').set('X-Content-Type-Options', 'nosniff');
+    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
     next();
   });
   const json = express.json({ limit: maxBody });
