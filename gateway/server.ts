@@ -64,6 +64,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   const adminConsole = createConsole({
     ...instanceConfig,
     adminUrl: undefined,
+    service,
     log,
     now: () => Date.now(),
   });

@@ -1,20 +1,25 @@
 import express, { Router } from 'express';
 import type { ConsoleAccess } from '../access/console-access.ts';
+import type { LiveFeed } from '../live/live-feed.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
+import { liveApi } from './live.ts';
 import { renderApiError } from './render-api-error.ts';
 import { sessionApi } from './session.ts';
+import { trafficApi } from './traffic.ts';
 
 const maxBody = '64kb';
 
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
+  live: LiveFeed;
   /** Told of what is a bug: its detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
 
 /** The operators' HTTP API (openapi.yaml), which the console uses. One router a noun. */
-export function operatorsApi({ read, change, access, logUnexpected }: OperatorsApiDependencies): Router {
+export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
+  const { read, change, access, live, logUnexpected } = dependencies;
   const api: ApiDependencies = { read, change };
   const router = Router();
   router.use((_req, res, next) => {
@@ -26,6 +31,8 @@ export function operatorsApi({ read, change, access, logUnexpected }: OperatorsA
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
   // The routers of the nouns follow here.
+  router.use(liveApi(live));
+  router.use(trafficApi(api));
   router.use(() => {
     throw new ApiError('not_found');
   });
