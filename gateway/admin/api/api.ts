@@ -29,7 +29,7 @@ export function operatorsApi({ read, change, access, logUnexpected }: OperatorsA
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
-  for (const nounApi of [plansApi, bansApi, auditApi, settingsApi]) router.use(nounApi(api));
+  router.use(auditApi(api), bansApi(api), plansApi(api), settingsApi(api));
   router.use(() => {
     throw new ApiError('not_found');
   });
