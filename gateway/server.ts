@@ -70,6 +70,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   const { health, metrics: renderMetrics } = service;
   const adminConsole = createConsole({
     ...instanceConfig,
+    service,
     log,
     now: () => Date.now(),
   });

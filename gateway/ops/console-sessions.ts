@@ -14,7 +14,7 @@ import {
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { refuseUnknownSubcommand } from './unknown-subcommand.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
 /** Fields of a session, in the table and in the CSV. */
 const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt'] as const;
@@ -34,7 +34,7 @@ export function consoleSessionsCommand(): Command {
     .addOption(json)
     .allowExcessArguments()
     .action(async (options: ListOptions, command: Command) => {
-      refuseUnknownSubcommand(command);
+      assertNoMistypedCommand(command);
       const format = outputFormat(options);
       const sessions = await withRedis((session) => createConsoleSessions(session).list());
       await printList(format, layout, onePage(sessions));

@@ -8,7 +8,7 @@ import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { refuseUnknownSubcommand } from './unknown-subcommand.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
   viewer?: true;
@@ -22,12 +22,14 @@ export function consoleCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .allowExcessArguments()
-    .action(printLink)
+    .action(async (options: LinkOptions, command: Command) => {
+      assertNoMistypedCommand(command);
+      await printLink(options);
+    })
     .addCommand(consoleSessionsCommand());
 }
 
-async function printLink({ viewer, as: name, json }: LinkOptions, command: Command): Promise<void> {
-  refuseUnknownSubcommand(command);
+async function printLink({ viewer, as: name, json }: LinkOptions): Promise<void> {
   const [first, ...others] = await consoleOrigins();
   const role = viewer ? 'viewer' : 'operator';
   const made = await withChanges(name, (session) => makeConsoleCode(session, { name, role }));
