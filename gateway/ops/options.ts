@@ -2,6 +2,7 @@ import { userInfo } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { invalidText } from '../operations/key-input.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
 
@@ -146,10 +147,9 @@ function osUser(): string {
 
 export function nameArgument(text: string): string {
   const name = text.trim();
-  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
-    throw new InvalidArgumentError('It has to be 1 to 100 characters, without control characters.');
-  }
   if (containsApiKey(name)) throw new InvalidOperation('a name or a reason must not contain an API key');
+  const issue = invalidText(name);
+  if (issue !== undefined) throw new InvalidArgumentError(`It ${issue}.`);
   return name;
 }
 
