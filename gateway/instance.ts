@@ -6,8 +6,10 @@ import { createHttpServer } from './http/http-server.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import { createRefusedConnectionReport } from './http/refused-connections.ts';
 import type { Metrics } from './observability/metrics.ts';
+import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
+import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import { createDrain } from './runtime/drain.ts';
 import { listen } from './runtime/listen.ts';
@@ -25,6 +27,9 @@ const now = () => Date.now();
 interface InstanceDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
+  gateway: GatewayIdentity;
+  /** Number of this worker; null in a gateway of one process. */
+  worker: number | null;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -36,10 +41,12 @@ interface InstanceDependencies {
 
 /** A process that serves requests: connections to Redis and the pets service, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, createCounter, log, logRequest, metrics, tracing } = dependencies;
+  const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
+    dependencies;
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate } = config;
-  const state = createRedisState({ url, isPrivate, log, metrics, now });
+  const readStatus = createProcessStatus({ gateway, worker, metrics, health, state: () => state });
+  const state = createRedisState({ url, isPrivate, log, metrics, readStatus, now });
   const dispatcher = createUpstreamDispatcher(config.upstreamConnections);
   const upstreams = createUpstreams({
     urls: config.petsServiceUrls,
@@ -85,6 +92,17 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     return server.listening ? 'ok' : 'starting';
   }
 
+  function health(): Health {
+    const redisUnavailableSince = state.localMode.unavailableSince();
+    return {
+      status: status(),
+      redis: state.gate.open ? 'ok' : 'unavailable',
+      ...(redisUnavailableSince === undefined ? {} : { redisUnavailableSince }),
+      upstreams: Object.fromEntries(upstreams.targets.map(({ origin, state }) => [origin, state])),
+      unreportedRequests: state.usageReports.pending(),
+    };
+  }
+
   return {
     async listen() {
       if (!(await state.waitUntilOpen(redisTimeoutMs))) {
@@ -94,12 +112,8 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       metrics.workers.set(1);
       return port;
     },
-    health: () => ({
-      status: status(),
-      redis: state.gate.open ? 'ok' : 'unavailable',
-      upstreams: Object.fromEntries(upstreams.targets.map(({ origin, state }) => [origin, state])),
-      unreportedRequests: state.usageReports.pending(),
-    }),
+    health,
+    statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),
     async close() {

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { showPlanLimits } from './known-series.ts';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
+import type { ProcessStatus } from './observability/process-status.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
 import { convertFirstBanPolicy, createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
@@ -13,6 +14,7 @@ import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-polic
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
+import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
 import { createAuditLog, type RecordChange } from './redis/record-change.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
@@ -35,6 +37,7 @@ export interface RedisState {
   usageReports: UsageReports;
   hotKeys: HotKeys;
   invalidValues: InvalidValues;
+  localMode: LocalModeTimes;
   /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
   waitUntilOpen(timeoutMs: number): Promise<boolean>;
   /** Reports pending counts and disconnects. */
@@ -58,10 +61,13 @@ interface RedisStateDependencies {
   isPrivate: boolean;
   log: Logger;
   metrics: Metrics;
+  /** What this process says of itself, for consoles; undefined if it says nothing. */
+  readStatus?: () => Promise<ProcessStatus>;
   now: () => number;
 }
 
-export function createRedisState({ url, isPrivate, log, metrics, now }: RedisStateDependencies): RedisState {
+export function createRedisState(dependencies: RedisStateDependencies): RedisState {
+  const { url, isPrivate, log, metrics, readStatus, now } = dependencies;
   const redis = createRedis(url, log);
   const invalidValues = createInvalidValues({
     log,
@@ -83,7 +89,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     metrics.refusedKeys.set({ plan }, refused);
   });
   const hotKeys = createHotKeys({ redis, now, keysInUse });
-  const instances = createInstances({ redis, enforced, now: clock.now });
+  const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
 
   function enforced(): EnforcedSettings {
     const settings = [plans.enforced(), banPolicy.enforced(), usagePolicy.enforced()];
@@ -99,11 +105,15 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
   }
 
   metrics.localMode.set(1);
+  const localMode = createLocalModeTimes(clock.now);
   const gate = createRedisGate({
     ping: () => pingRedis(redis),
     connected: () => redis.status === 'ready',
     log,
-    onChange: (open) => metrics.localMode.set(open ? 0 : 1),
+    onChange: (open) => {
+      metrics.localMode.set(open ? 0 : 1);
+      localMode.changed(!open);
+    },
     onCommand: (ms) => metrics.redisSeconds.observe(ms / 1000),
   });
 
@@ -214,6 +224,7 @@ export function createRedisState({ url, isPrivate, log, metrics, now }: RedisSta
     usageReports,
     hotKeys,
     invalidValues,
+    localMode,
     async waitUntilOpen(timeoutMs) {
       const deadline = now() + timeoutMs;
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,14 +1,19 @@
 import { createServer } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { createAdminApp } from './admin/admin-app.ts';
+import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
+import { consoleLink, consoleOrigin } from './config/console-url.ts';
 import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
+import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
+import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
 import { choosePort } from './runtime/choose-port.ts';
 import { logConsoleLines } from './runtime/console-lines.ts';
@@ -42,12 +47,14 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     redisIsPrivate: config.redisUrl === undefined,
   };
   const metrics = createMetrics({ droppedLogLines: () => writer?.droppedLines ?? 0 });
-  const shared = { config: instanceConfig, privateKey, log, metrics };
+  const gateway = createGatewayIdentity(config.workers);
+  const shared = { config: instanceConfig, privateKey, gateway, log, metrics };
   // One worker is this process itself.
   const service =
     config.workers === 1
       ? createInstance({
           ...shared,
+          worker: null,
           createCounter,
           logRequest: createRequestLog(log, writer),
           tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
@@ -56,8 +63,15 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   cleanup.defer(() => service.close());
 
   const { health, metrics: renderMetrics } = service;
+  const adminConsole = createConsole({
+    ...instanceConfig,
+    log,
+    now: () => Date.now(),
+  });
+  cleanup.defer(() => adminConsole.close());
   const adminServer = createServer(
     createAdminApp({
+      ...adminConsole,
       health,
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,
@@ -65,18 +79,27 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));
+  gateway.adminAddress = `${isIPv6(config.adminHost) ? `[${config.adminHost}]` : config.adminHost}:${adminPort}`;
   cleanup.defer(() => {
     adminServer.close();
     adminServer.closeAllConnections();
   });
+  const origin = consoleOrigin(config, adminPort);
+  adminConsole.announce(origin);
   const port = await service.listen();
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
-  const demoKey = config.demo
-    ? await provideDemoKey({ dataDirectory: config.dataDirectory, redisUrl, log })
-    : undefined;
-  return { port, adminPort, demoKey };
+  if (!config.demo) return { port, adminPort };
+  const { dataDirectory } = config;
+  const demoKey = await provideDemoKey({ dataDirectory, redisUrl, log });
+  const consoleCode = await provideConsoleCode({ redisUrl, log });
+  return {
+    port,
+    adminPort,
+    demoKey,
+    consoleLink: consoleCode === undefined ? undefined : consoleLink(origin, consoleCode),
+  };
 };
 
 await runService<Config>({

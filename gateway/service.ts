@@ -1,3 +1,4 @@
+import type { ProcessStatus } from './observability/process-status.ts';
 import type { Shutdown } from './runtime/lifecycle.ts';
 import type { TargetState } from './upstream/target.ts';
 
@@ -11,6 +12,8 @@ export interface Service {
   listen(): Promise<number>;
   /** State as last known. */
   health(): Health;
+  /** What each process that serves requests says of itself, also while Redis is unavailable. */
+  statuses(): Promise<ProcessStatus[]>;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
   /** Lets requests in flight finish, as runtime/drain.ts does. */
@@ -24,6 +27,8 @@ export interface Health {
   /** Requests are served only while this is ok. */
   status: 'starting' | 'ok' | 'draining';
   redis: 'ok' | 'unavailable';
+  /** ISO 8601 in UTC; only while Redis is unavailable. */
+  redisUnavailableSince?: string;
   /** State of each upstream by its origin. */
   upstreams: Record<string, TargetState>;
   /** Requests that were served without Redis and are not yet in its day counters. */

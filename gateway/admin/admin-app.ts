@@ -1,4 +1,4 @@
-import express, { type Express } from 'express';
+import express, { type Express, type Router } from 'express';
 import { GatewayError } from '../errors.ts';
 import type { Health } from '../service.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
@@ -10,10 +10,18 @@ interface AdminDependencies {
   metricsType: string;
   /** Host names of the admin port other than localhost, in lower case. */
   hostNames: readonly string[];
+  /** The operators' API. */
+  api: Router;
+  /** Pages of the console. */
+  pages: Router;
 }
 
-/** Health and metrics of one gateway, for orchestrators and Prometheus. Has a port of its own, on loopback by default. */
-export function createAdminApp({ health, metrics, metricsType, hostNames }: AdminDependencies): Express {
+/**
+ * The admin port of one gateway, on loopback by default. Health and metrics are open, for orchestrators and Prometheus;
+ * the API checks who asks.
+ */
+export function createAdminApp(dependencies: AdminDependencies): Express {
+  const { health, metrics, metricsType, hostNames, api, pages } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.use(rejectUnknownHost(hostNames));
@@ -28,6 +36,8 @@ export function createAdminApp({ health, metrics, metricsType, hostNames }: Admi
   app.get('/metrics', async (_req, res) => {
     res.type(metricsType).send(await metrics());
   });
+  app.use('/api', api);
+  app.use(pages);
   app.use((_req, res) => {
     const error = new GatewayError('not_found');
     res.status(error.status).json(error.body);

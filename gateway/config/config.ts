@@ -13,7 +13,15 @@ import {
   wholeNumber,
 } from '../runtime/environment.ts';
 import { tracingSettings, tracingVariables, type TracingSettings } from '../runtime/tracing-settings.ts';
-import { hostNameList, originList, proxyList, publicUrl, redisUrl, supportUrl } from './env-schemas.ts';
+import {
+  adminUrl,
+  hostNameList,
+  originList,
+  proxyList,
+  publicUrl,
+  redisUrl,
+  supportUrl,
+} from './env-schemas.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {
@@ -28,6 +36,8 @@ export interface Config {
   supportUrl: string | undefined;
   /** Host names of the admin port other than localhost, in lower case. */
   adminHosts: string[];
+  /** Origin under which a proxy that ends TLS passes on the admin port. */
+  adminUrl: string | undefined;
   /** Processes that serve requests. */
   workers: number;
   /** Origins of the instances of the pets service. */
@@ -80,6 +90,7 @@ const schema = z.object({
   GATEWAY_ADMIN_HOST: host.default('127.0.0.1'),
   GATEWAY_ADMIN_PORT: port.default(9090),
   ADMIN_HOSTS: hostNameList,
+  ADMIN_URL: adminUrl.optional(),
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
   PETS_SERVICE_PORT: port.default(3001),
   PETS_SERVICE_URL: originList.optional(),
@@ -125,6 +136,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     publicUrl: values.PUBLIC_URL,
     supportUrl: values.SUPPORT_URL,
     adminHosts: values.ADMIN_HOSTS,
+    adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
     redisUrl: values.REDIS_URL,

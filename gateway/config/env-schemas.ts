@@ -17,10 +17,16 @@ const url = (protocols: string[], example: string) =>
     { error: `is not a URL such as ${example}`, abort: true },
   );
 
-const origin = url(['http:', 'https:'], 'http://127.0.0.1:3001')
-  .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
-  .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
-  .transform((text) => new URL(text).origin);
+const originLike = (example: string) =>
+  url(['http:', 'https:'], example)
+    .refine((text) => /^https?:\/\/[^/?#@]+\/?$/i.test(text), 'has more than a scheme, a host and a port')
+    .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
+    .transform((text) => new URL(text).origin);
+
+const origin = originLike('http://127.0.0.1:3001');
+
+/** Origin of the console behind a proxy that ends TLS. */
+export const adminUrl = originLike('https://console.example.com');
 
 /** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before /v1. */
 export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')

@@ -19,6 +19,8 @@ export interface InvalidValues {
   report(key: string, issues: readonly string[], inForce?: { enforced: unknown; source: ValueSource }): void;
   /** Withdraws the report of a value that nobody uses any more. */
   forget(key: string): void;
+  /** What is invalid now, oldest report first. */
+  list(): { key: string; issues: readonly string[] }[];
 }
 
 interface InvalidValuesDependencies {
@@ -45,6 +47,7 @@ export function createInvalidValues({ log, setGauge }: InvalidValuesDependencies
 
   return {
     forget,
+    list: () => Array.from(known, ([key, issues]) => ({ key, issues })),
     report(key, issues, inForce) {
       const label = labelOf(key);
       if (!labels.has(label)) {

@@ -13,7 +13,7 @@ import { keyView } from './key-view.ts';
 import { readKeyWindows, type KeyWindows } from './key-windows.ts';
 import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
 import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
-import { NoSuchKey } from './no-such-key.ts';
+import { UnknownKey } from './unknown-key.ts';
 import type { Session } from './session.ts';
 import { createStoredKeys } from './stored-keys.ts';
 import { readTrialCounts, type TrialCounts } from './trial-report.ts';
@@ -67,7 +67,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
   const keyHash = await index.keyHashOf(id);
   if (keyHash === undefined) {
     if (!(await index.isListed(id))) {
-      throw new NoSuchKey(`there is no API key with the id ${JSON.stringify(id)}`);
+      throw new UnknownKey(id);
     }
     const issues = [`${redisKeys.apiKeyIds} has no hash for it; ops keys reindex finds it`];
     return withoutRecord(id, { state: 'lost', issues, nowMs: now() });

@@ -31,9 +31,18 @@ export async function changeSettings(
 }
 
 /** @throws InvalidOperation if it is no hash */
-export async function readSettings(redis: RedisClient, key: string): Promise<Record<string, string>> {
+export function readSettings(redis: RedisClient, key: string): Promise<Record<string, string>> {
+  return explainWrongType(key, redis.hgetall(key));
+}
+
+/** @throws InvalidOperation if it is no hash */
+export function readField(redis: RedisClient, key: string, field: string): Promise<string | null> {
+  return explainWrongType(key, redis.hget(key, field));
+}
+
+async function explainWrongType<T>(key: string, reply: Promise<T>): Promise<T> {
   try {
-    return await redis.hgetall(key);
+    return await reply;
   } catch (error) {
     if (!isWrongType(error)) throw error;
     throw new InvalidOperation(`${key} is no longer a hash: delete it first`);

@@ -6,12 +6,13 @@ import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { exportLine, importKeys, type ExportFile } from '../operations/key-transfer.ts';
 import { detectMissingKeys } from '../operations/missing-keys.ts';
+import { OperationFailure } from '../operations/operation-failure.ts';
 import type { Session } from '../operations/session.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
-import { OpsFailure, withChanges, withRedis } from './redis-session.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 
 export function keysExportCommand(): Command {
   return new Command('export')
@@ -19,13 +20,13 @@ export function keysExportCommand(): Command {
     .addOption(jsonOption())
     .action(async () => {
       const invalid = await withRedis(exportAll);
-      if (invalid > 0) throw new OpsFailure(`${invalid} invalid records were not exported`);
+      if (invalid > 0) throw new OperationFailure(`${invalid} invalid records were not exported`);
     });
 }
 
 /**
  * @returns the number of invalid records, which are not exported
- * @throws OpsFailure if the index may lack keys
+ * @throws OperationFailure if the index may lack keys
  */
 async function exportAll(session: Session): Promise<number> {
   const store = createApiKeyStore(session);
@@ -44,7 +45,7 @@ async function exportAll(session: Session): Promise<number> {
   }
   // An incomplete export must fail, so that nobody keeps it instead of the last complete one.
   const missing = await detectMissingKeys(store, true);
-  if (missing !== undefined) throw new OpsFailure(`keys may be missing in the export: ${missing}`);
+  if (missing !== undefined) throw new OperationFailure(`keys may be missing in the export: ${missing}`);
   return invalid;
 }
 

@@ -6,6 +6,7 @@ import { exportPlansFile, type PlansFileExport } from '../operations/export-plan
 import { usageSetting } from '../operations/file-settings.ts';
 import { formatPlansFile } from '../operations/format-plans-file.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { OperationFailure } from '../operations/operation-failure.ts';
 import { diffPlansFile, type PlansFileDiff } from '../operations/plans-file-diff.ts';
 import type { PlansFile } from '../operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
@@ -15,7 +16,7 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printJson, printWarning } from './output.ts';
-import { OpsFailure, withChanges, withRedis } from './redis-session.ts';
+import { withChanges, withRedis } from './redis-session.ts';
 import { formatChanges } from './setting-changes.ts';
 import { adjustStoredUse } from './usage-retention.ts';
 
@@ -36,10 +37,10 @@ export function plansExportCommand(): Command {
     });
 }
 
-/** @throws OpsFailure if settings are missing */
+/** @throws OperationFailure if settings are missing */
 function completeFile(exported: PlansFileExport): PlansFile {
   if (exported.outcome === 'incomplete') {
-    throw new OpsFailure(`nothing was exported: ${exported.issues.join('; ')}`);
+    throw new OperationFailure(`nothing was exported: ${exported.issues.join('; ')}`);
   }
   for (const warning of exported.warnings) printError(`warning: ${warning}`);
   return exported.file;
@@ -55,7 +56,7 @@ function writeTo(file: string, text: string): void {
   try {
     writeFileSync(file, text);
   } catch (error) {
-    throw new OpsFailure(`can't write ${file}: ${errorMessage(error)}`);
+    throw new OperationFailure(`can't write ${file}: ${errorMessage(error)}`);
   }
 }
 

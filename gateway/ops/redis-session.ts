@@ -2,23 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
-import { waitForDisk, waitForReplicas } from '../operations/durability.ts';
+import { assertTypes, changeRedis } from '../operations/change-redis.ts';
+import { OperationFailure } from '../operations/operation-failure.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
-import { convertFirstBanPolicy } from '../quota/ban-policy.ts';
-import { seedDefaults } from '../quota/seed-defaults.ts';
 import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
-import { findWrongTypes } from '../redis/key-types.ts';
-import { createAuditLog, type RecordChange } from '../redis/record-change.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
 import { appendOnlyOff, findRiskySettings } from '../redis/risky-settings.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
-
-/** The command can't be executed here and now, although its input is valid. */
-export class OpsFailure extends Error {
-  override name = 'OpsFailure';
-}
 
 const connectTimeoutMs = 3000;
 
@@ -26,13 +18,13 @@ const connectTimeoutMs = 3000;
  * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
  * is missing may have been lost.
  * @param use gets the session, and whether the Redis is the private one of a gateway
- * @throws OpsFailure if Redis is unavailable, or a value in it has the wrong type
+ * @throws OperationFailure if Redis is unavailable, or a value in it has the wrong type
  */
 export async function withRedis<T>(use: (session: Session, isPrivate: boolean) => Promise<T>): Promise<T> {
   const { redisUrl, dataDirectory } = loadConfig(process.env);
   const url = redisUrl ?? readEmbeddedRedisUrl(dataDirectory);
   if (url === undefined) {
-    throw new OpsFailure(
+    throw new OperationFailure(
       `no gateway is running with the data directory ${dataDirectory}: start one with npm start, or set REDIS_URL or DATA_DIR`,
     );
   }
@@ -52,42 +44,31 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
 }
 
 /**
- * Runs a command that changes something, in the name of a person, and waits until it is on Redis' disk and on its
- * replicas. Seeds plans and ban policy, and converts a ban policy of earlier versions, as a gateway would, for a Redis
- * that is set up before the first gateway runs.
- * @throws OpsFailure if the change could not be audited; then nothing is changed
+ * Runs a command that changes something, in the name of a person, as changeRedis does. If replicas do not confirm the
+ * change, the command prints its result, and its exit code tells a script what is left to do.
+ * @throws OperationFailure as changeRedis does
  */
 export async function withChanges<T>(who: string, use: (session: ChangingSession) => Promise<T>): Promise<T> {
   return withRedis(async ({ redis, now }, isPrivate) => {
-    await assertTypes(redis);
-    await seedDefaults(redis, who);
-    failOnClosedPipe();
-    const changed = new Set<string>();
-    const recordChange = createAuditLog({ redis, who });
-    const audit: RecordChange = (change) => {
-      changed.add(change.target);
-      return recordChange(change);
-    };
-    await convertFirstBanPolicy(redis, audit);
     // Of its private Redis, the gateway itself says at its start what may be lost.
-    const warned = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
-    const waitUntilDurable = () => assertDurable(redis, changed, warned);
-    const result = await use({ redis, audit, now, waitUntilDurable });
-    await waitUntilDurable();
-    await warnUnlessReplicated(redis, changed);
+    const knownRisks = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
+    const { result, unconfirmed } = await changeRedis(
+      { redis, now, who, knownRisks, warn: printWarning },
+      (session) => {
+        failOnClosedPipe();
+        return use(session);
+      },
+    );
+    if (unconfirmed !== undefined) {
+      printWarning(unconfirmed);
+      process.exitCode = unconfirmedExitCode;
+    }
     return result;
   });
 }
 
-/**
- * @param keys all shared keys if none are given
- * @throws OpsFailure for a key that was edited into another type of value
- */
-async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promise<void> {
-  for (const { key, issue } of await findWrongTypes(redis, keys)) {
-    throw new OpsFailure(`${key} ${issue}: DEL it or restore it first`);
-  }
-}
+/** Exit code of a change that was made, but that a failover may undo. */
+const unconfirmedExitCode = 3;
 
 /**
  * Warns if Redis may lose the change later, on standard error only: it concerns Redis and not this change.
@@ -99,62 +80,6 @@ async function warnOfRiskySettings(redis: RedisClient): Promise<Set<string>> {
   return new Set(risks);
 }
 
-const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
-/** Rules that were made for a Redis before 7.2, for example. */
-const waitAofRefused =
-  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl';
-
-/**
- * @param warned warnings that were printed; an operation may wait for the disk several times
- * @throws OpsFailure if Redis does not confirm that the changes are on its disk
- */
-async function assertDurable(
-  redis: RedisClient,
-  changed: ReadonlySet<string>,
-  warned: Set<string>,
-): Promise<void> {
-  switch (await waitForDisk(redis)) {
-    case 'durable':
-    case 'unknown':
-      return;
-    case 'memory_only':
-      if (!warned.has(appendOnlyOff)) printError(`warning: ${memoryOnly}`);
-      warned.add(appendOnlyOff);
-      return;
-    case 'not_permitted':
-      if (!warned.has(waitAofRefused)) printError(`warning: ${waitAofRefused}`);
-      warned.add(waitAofRefused);
-      return;
-    case 'unconfirmed':
-      throw new OpsFailure(
-        `the change of ${[...changed].join(', ')} was made, but Redis did not confirm that it is on disk`,
-      );
-  }
-}
-
-/** Exit code of a change that was made, but that a failover may undo. */
-const unconfirmedExitCode = 3;
-const maxNamed = 10;
-
-/** The change is in force: the command prints its result, and its exit code tells a script what is left to do. */
-async function warnUnlessReplicated(redis: RedisClient, changed: ReadonlySet<string>): Promise<void> {
-  const replication = await waitForReplicas(redis);
-  if (replication === undefined) {
-    printWarning(
-      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change',
-    );
-    return;
-  }
-  const { replicas, confirmed } = replication;
-  if (confirmed === replicas) return;
-  const change = changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
-  printWarning(
-    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${change}: ` +
-      'it is in force, but a failover may undo it',
-  );
-  process.exitCode = unconfirmedExitCode;
-}
-
 /** Errors that a retry does not resolve. */
 const permanentErrors = /WRONGPASS|NOAUTH|NOPERM|certificate/;
 
@@ -163,12 +88,12 @@ function waitUntilReady(redis: RedisClient, url: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const fail = () => {
       clearTimeout(timer);
-      reject(new OpsFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
+      reject(new OperationFailure(`${describeUrl(url)} cannot be reached: ${lastError}`));
     };
     const timer = setTimeout(() => {
       void isLoading(redis).then((loading) => {
         if (!loading) return fail();
-        reject(new OpsFailure(`${describeUrl(url)} is loading its data; retry later`));
+        reject(new OperationFailure(`${describeUrl(url)} is loading its data; retry later`));
       });
     }, connectTimeoutMs);
     onConnectionFailure(redis, (cause) => {

@@ -1,9 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { readBusiestKeys, type BusyKey } from '../operations/busiest-keys.ts';
-import { ignoreInvalid } from '../operations/invalid-operation.ts';
-import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
-import type { Session } from '../operations/session.ts';
+import { readBusiestKeyUsage, type BusyKeyUsage } from '../operations/busiest-key-usage.ts';
 import {
   fieldColumns,
   listOptions,
@@ -32,10 +29,10 @@ export function topCommand(): Command {
       const format = outputFormat(options);
       await withRedis(async (session) => {
         if (format !== 'table' || !process.stdout.isTTY) {
-          return printList(format, layout, onePage(await readTop(session, count)));
+          return printList(format, layout, onePage(await readBusiestKeyUsage(session, count)));
         }
         for (;;) {
-          const rows = await retryWhileUnavailable(() => readTop(session, count));
+          const rows = await retryWhileUnavailable(() => readBusiestKeyUsage(session, count));
           process.stdout.write(clearScreen);
           await printList(format, layout, onePage(rows));
           await sleep(refreshMs);
@@ -44,22 +41,7 @@ export function topCommand(): Command {
     });
 }
 
-type TopRow = Pick<BusyKey, 'requests' | 'refused'> & KeyUsage;
-
-async function readTop(session: Session, count: number): Promise<TopRow[]> {
-  const reader = await createUsageReader(session);
-  const busiest = await readBusiestKeys(session.redis, count, session.now());
-  const rows = await Promise.all(
-    busiest.map(async ({ id, requests, refused }) => {
-      // Its record may be gone, or invalid.
-      const usage = await ignoreInvalid(reader.read(id));
-      return usage === undefined ? undefined : Object.assign(usage, { requests, refused });
-    }),
-  );
-  return rows.filter((row) => row !== undefined);
-}
-
-const layout: ListLayout<TopRow> = {
+const layout: ListLayout<BusyKeyUsage> = {
   headings: ['ID', 'NAME', 'PLAN', 'REQUESTS/MIN', 'REFUSED', 'MINUTE', 'DAY', 'STATE'],
   row: ({ id, name, plan, requests, refused, minute, day, state }) => [
     id,
@@ -72,7 +54,7 @@ const layout: ListLayout<TopRow> = {
     state,
   ],
   csv: {
-    ...fieldColumns<TopRow>('id', 'name', 'plan', 'requests', 'refused', 'state'),
+    ...fieldColumns<BusyKeyUsage>('id', 'name', 'plan', 'requests', 'refused', 'state'),
     minuteUsed: ({ minute }) => minute.used,
     minuteLimit: ({ minute }) => minute.limit,
     dayUsed: ({ day }) => day.used,

@@ -1,9 +1,13 @@
 import { randomUUID } from 'node:crypto';
+import type { ProcessStatus } from '../observability/process-status.ts';
 import type { EnforcedSettings } from '../redis/enforced-settings.ts';
+import { createStatusPublisher } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 export interface Instances {
+  /** Name of this instance, another one at each start. */
+  readonly id: string;
   /** Number of live gateways with this one; at least 1. The last known number while Redis is unavailable. */
   count(): number;
   /**
@@ -22,6 +26,8 @@ interface InstancesDependencies {
   redis: RedisClient;
   /** Settings that this instance enforces now. */
   enforced: () => EnforcedSettings;
+  /** What this process says of itself, for consoles; undefined if it says nothing. */
+  readStatus: (() => Promise<ProcessStatus>) | undefined;
   now: () => number;
 }
 
@@ -29,8 +35,9 @@ interface InstancesDependencies {
  * Each instance has to know how many there are, because during an outage each one admits its share of a limit.
  * @param now Redis' clock, so that the instances' own clocks do not matter
  */
-export function createInstances({ redis, enforced, now }: InstancesDependencies): Instances {
+export function createInstances({ redis, enforced, readStatus, now }: InstancesDependencies): Instances {
   const id = randomUUID();
+  const statusPublisher = createStatusPublisher({ redis, id, now });
   let count = 1;
   let published = '';
 
@@ -48,9 +55,11 @@ export function createInstances({ redis, enforced, now }: InstancesDependencies)
   }
 
   return {
+    id,
     count: () => count,
     async announce() {
       const key = redisKeys.instances;
+      const status = await readStatus?.();
       const [, , , , live] = await Promise.all([
         redis.zadd(key, now(), id),
         redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
@@ -58,14 +67,18 @@ export function createInstances({ redis, enforced, now }: InstancesDependencies)
         redis.zremrangebyscore(key, now() + keptSeconds * 1000, '+inf'),
         redis.expire(key, keptSeconds),
         redis.zcount(key, now() - aliveMs, '+inf'),
+        // In the same pipeline. Only consoles need it.
+        status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);
       await publish();
     },
     async leave() {
-      await Promise.all([redis.zrem(redisKeys.instances, id), redis.del(redisKeys.instance(id))]).catch(
-        () => 0,
-      );
+      await Promise.all([
+        redis.zrem(redisKeys.instances, id),
+        redis.del(redisKeys.instance(id)),
+        statusPublisher.withdraw(),
+      ]).catch(() => 0);
     },
   };
 }

@@ -9,7 +9,11 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.bans, 'zset'],
   [redisKeys.audit, 'stream'],
   [redisKeys.instances, 'zset'],
+  [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
+  [redisKeys.consoleSessions, 'hash'],
+  [redisKeys.consoleSeen, 'hash'],
+  [redisKeys.consoleAddresses, 'zset'],
 ]);
 
 /** @returns undefined for a key that is not the gateway's, or that may have any type */

@@ -23,6 +23,8 @@ export const redisKeys = {
   trial: (keyHash: string) => `gw:trial:{${keyHash}}`,
   /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
   dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
+  /** String with expiry: runs of refused requests of a key, newest first (refusals.lua). */
+  refusals: (keyHash: string) => `gw:refusals:{${keyHash}}`,
   /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (keyHash: string, month: string) => `gw:usage:{${keyHash}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
@@ -54,10 +56,20 @@ export const redisKeys = {
   instances: 'gw:instances',
   /** String with expiry: the settings that an instance enforces (enforced-settings.ts). */
   instance: (id: string) => `gw:instance:${id}`,
+  /** Hash with expiry: what each process says of itself, by its id (process-statuses.ts). */
+  processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
   seeding: 'gw:seeding',
+  /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */
+  consoleCode: (codeHash: string) => `gw:console:code:${codeHash}`,
+  /** Hash with expiry: SHA-256 of each session's token to the session (console-sessions.ts). */
+  consoleSessions: 'gw:console:sessions',
+  /** Hash with expiry: SHA-256 of each session's token to the Unix milliseconds at which it was last used. */
+  consoleSeen: 'gw:console:seen',
+  /** Sorted set with expiry: addresses of the running consoles by the time they were last announced. */
+  consoleAddresses: 'gw:console:addresses',
   /** Prefix of the per-address counters of requests without a valid key. */
   anonymousPrefix: 'gw:anonymous',
 } as const;

@@ -77,6 +77,18 @@ export function addCount(counts: TrafficCounts, field: string, count: number): v
   }
 }
 
+/** The same counts for all plans together, with some 100 fields at most. */
+export function withoutPlans(counts: TrafficCounts): TrafficCounts {
+  const sums: TrafficCounts = new Map();
+  for (const [text, count] of counts) {
+    const field = parseField(text);
+    if (field === undefined) continue;
+    const sum = field.kind === 'durations' ? text : formatField({ ...field, name: '' });
+    sums.set(sum, (sums.get(sum) ?? 0) + count);
+  }
+  return sums;
+}
+
 /** Number of requests in the counts. */
 export function requestsIn(counts: TrafficCounts): number {
   return Array.from(counts).reduce(

@@ -1,4 +1,5 @@
 import type { InstanceConfig } from '../config/instance-config.ts';
+import type { GatewayIdentity, ProcessStatus } from '../observability/process-status.ts';
 import type { Health } from '../service.ts';
 import type { MetricsSnapshot } from './merge-metrics.ts';
 import type { CounterEntry } from './shared-counters.ts';
@@ -6,7 +7,7 @@ import type { CounterEntry } from './shared-counters.ts';
 /** Messages of the primary to a worker. */
 export type ToWorker =
   /** The first message. It replaces settings and files, so that all workers have the same ones for good. */
-  | { type: 'start'; config: InstanceConfig; privateKeyPem: string }
+  | { type: 'start'; config: InstanceConfig; gateway: GatewayIdentity; privateKeyPem: string }
   /** Finish what is in flight, then exit. Only `force_close` follows. */
   | { type: 'drain'; delayMs: number }
   /** Stop waiting for what is in flight. */
@@ -20,6 +21,6 @@ export type FromWorker =
   /** Why the worker can't start. It exits after that. */
   | { type: 'failed'; reason: string }
   /** Sent every second: a worker without it hangs. */
-  | { type: 'alive'; health: Health }
+  | { type: 'alive'; health: Health; statuses: ProcessStatus[] }
   | { type: 'metrics'; metrics: MetricsSnapshot }
   | { type: 'counters'; own: CounterEntry[] };

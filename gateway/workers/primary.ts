@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { publicEndpoint, type InstanceConfig } from '../config/instance-config.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import { statusKeptMs, type GatewayIdentity, type ProcessStatus } from '../observability/process-status.ts';
 import { choosePort } from '../runtime/choose-port.ts';
 import type { Shutdown } from '../runtime/lifecycle.ts';
 import type { Health, Service } from '../service.ts';
@@ -27,6 +28,8 @@ const forcedExitMs = 2000;
 const settledMs = 10_000;
 const firstRestartDelayMs = 250;
 const maxRestartDelayMs = 30_000;
+/** Times of restarts that are remembered for consoles. */
+const maxRestartTimes = 20;
 
 /** A worker process and its last reports. */
 interface WorkerState {
@@ -37,6 +40,7 @@ interface WorkerState {
   listening: boolean;
   silentTicks: number;
   health: Health | undefined;
+  statuses: ProcessStatus[];
   metrics: MetricsSnapshot;
   /** Called when a metrics snapshot arrives. */
   onMetrics: (() => void)[];
@@ -47,6 +51,7 @@ interface WorkerState {
 interface PrimaryDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
+  gateway: GatewayIdentity;
   log: Logger;
   /** Metrics of this process; those of the workers are added. */
   metrics: Metrics;
@@ -56,7 +61,7 @@ interface PrimaryDependencies {
  * Starts the workers that serve requests, and replaces workers that exit or hang. node:cluster accepts connections here
  * and hands them to the workers in turn; a connection that a closing worker can't accept goes to another one.
  */
-export function createPrimary({ config, privateKey, log, metrics }: PrimaryDependencies): Service {
+export function createPrimary({ config, privateKey, gateway, log, metrics }: PrimaryDependencies): Service {
   const workers = new Map<number, WorkerState>();
   const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const started = Promise.withResolvers<void>();
@@ -105,6 +110,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       listening: false,
       silentTicks: 0,
       health: undefined,
+      statuses: [],
       metrics: [],
       onMetrics: [],
       failure: undefined,
@@ -122,7 +128,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       // Without a process there is no exit event.
       if (worker.process.pid === undefined) removeWorker(state, error.message);
     });
-    send(state, { type: 'start', config: { ...config, port }, privateKeyPem });
+    send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem });
     counters.workerJoined(worker.id);
   }
 
@@ -139,6 +145,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
         break;
       case 'alive':
         state.health = message.health;
+        state.statuses = message.statuses;
         break;
       case 'metrics':
         state.metrics = message.metrics;
@@ -176,10 +183,20 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
   /** Replaces a worker at once, or with a growing delay if workers exit early again and again. */
   function replaceWorker({ startedAtMs, failures }: WorkerState): void {
     metrics.workerRestarts.inc();
+    rememberRestart();
     if (performance.now() - startedAtMs > settledMs) return startWorker(0);
     if (failures === 0) return startWorker(1);
     const delayMs = Math.min(firstRestartDelayMs * 2 ** (failures - 1), maxRestartDelayMs);
     setTimeout(() => startWorker(failures + 1), delayMs);
+  }
+
+  /** Workers are told when they start, so the replacement publishes it. */
+  function rememberRestart(): void {
+    const since = new Date(Date.now() - statusKeptMs).toISOString();
+    gateway.restartedAt = [
+      ...gateway.restartedAt.filter((at) => at > since).slice(-maxRestartTimes + 1),
+      new Date().toISOString(),
+    ];
   }
 
   async function refreshMetrics(state: WorkerState): Promise<void> {
@@ -217,6 +234,7 @@ export function createPrimary({ config, privateKey, log, metrics }: PrimaryDepen
       const healths = Array.from(workers.values(), ({ health }) => health ?? []).flat();
       return { status, ...mergeHealth(healths), workers: { ready, wanted: config.workers } };
     },
+    statuses: async () => Array.from(workers.values(), ({ statuses }) => statuses).flat(),
     async metrics() {
       await Promise.all(servingWorkers().map(refreshMetrics));
       const own = await metrics.registry.getMetricsAsJSON();

@@ -39,7 +39,7 @@ function send(message: FromWorker): Promise<void> {
   });
 }
 
-async function start({ config, privateKeyPem }: StartMessage): Promise<Service> {
+async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
   ({ shutdownTimeoutMs } = config);
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
   logging = createLog('gateway', config.logLevel);
@@ -48,6 +48,8 @@ async function start({ config, privateKeyPem }: StartMessage): Promise<Service> 
   const service = createInstance({
     config,
     privateKey: createPrivateKey(privateKeyPem),
+    gateway,
+    worker: worker?.id ?? null,
     createCounter: counters.createCounter,
     log,
     logRequest: createRequestLog(log, logging.writer),
@@ -55,9 +57,10 @@ async function start({ config, privateKeyPem }: StartMessage): Promise<Service> 
     tracing: await startTracing({ settings: config.tracing, serviceName: 'gateway', log }),
   });
   const port = await service.listen();
-  const reportHealth = () => void send({ type: 'alive', health: service.health() });
-  reportHealth();
-  setInterval(reportHealth, aliveMs);
+  const reportHealth = async () =>
+    send({ type: 'alive', health: service.health(), statuses: await service.statuses() });
+  void reportHealth();
+  setInterval(() => void reportHealth(), aliveMs);
   await send({ type: 'listening', port });
   return service;
 }

@@ -1,5 +1,5 @@
 import type { ErrorRequestHandler } from 'express';
-import { NoSuchKey } from '../../operations/no-such-key.ts';
+import { UnknownKey } from '../../operations/unknown-key.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
 import { ApiError } from './api-error.ts';
 
@@ -7,7 +7,7 @@ import { ApiError } from './api-error.ts';
 export function translateKeyErrors(): ErrorRequestHandler {
   return function translateKeyErrors(thrown: unknown, _req, _res, next) {
     if (thrown instanceof OvertakenChange) next(new ApiError('conflict', { message: sentence(thrown) }));
-    else if (thrown instanceof NoSuchKey) next(new ApiError('not_found', { message: sentence(thrown) }));
+    else if (thrown instanceof UnknownKey) next(new ApiError('not_found', { message: sentence(thrown) }));
     else next(thrown);
   };
 }

@@ -1,0 +1,56 @@
+import { Router, type Request, type RequestHandler } from 'express';
+import { compile } from 'proxy-addr';
+import { addressGroup } from '../../http/address-group.ts';
+import { findClientAddress } from '../../http/client-address.ts';
+import type { ApiDependencies } from '../api/api-dependencies.ts';
+import { requireCsrfToken } from './require-csrf-token.ts';
+import { requireJsonBody } from './require-json-body.ts';
+import { requireOperator } from './require-operator.ts';
+import { requireOrigin } from './require-origin.ts';
+import { requireSession } from './require-session.ts';
+import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
+import { createSessionVerifier } from './verify-session.ts';
+import { createWrongCodeLimit, type WrongCodeLimit } from './wrong-code-limit.ts';
+
+/** Who may use the API of the console. */
+export interface ConsoleAccess {
+  cookie: SessionCookie;
+  wrongCodes: WrongCodeLimit;
+  /** Address of a client, or its network if it is IPv6. */
+  clientAddress(req: Request): string;
+  /** Checks of a request that needs no session. */
+  open: readonly RequestHandler[];
+  /** Checks of every other request, in their order. */
+  guard: Router;
+  /** The part of the checks that also a viewer passes, to sign out. */
+  signedIn: readonly RequestHandler[];
+  close(): void;
+}
+
+interface ConsoleAccessDependencies extends Pick<ApiDependencies, 'read'> {
+  /** The setting ADMIN_URL. */
+  adminUrl: string | undefined;
+  /** The setting TRUST_PROXY. */
+  trustProxy: readonly string[];
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+export function createConsoleAccess(dependencies: ConsoleAccessDependencies): ConsoleAccess {
+  const { read, adminUrl, trustProxy, now } = dependencies;
+  const cookie = createSessionCookie(adminUrl);
+  const verifier = createSessionVerifier({ read, now });
+  const trusts = compile([...trustProxy]);
+  const open = [requireOrigin(adminUrl), requireJsonBody()];
+  const signedIn = [...open, requireSession({ cookie, verifier }), requireCsrfToken()];
+  const guard = Router().use(...signedIn, requireOperator());
+  return {
+    cookie,
+    wrongCodes: createWrongCodeLimit(),
+    clientAddress: (req) => addressGroup(findClientAddress(req, (address) => trusts(address, 0))),
+    open,
+    guard,
+    signedIn,
+    close: () => verifier.close(),
+  };
+}

@@ -1,0 +1,57 @@
+import type { ErrorRequestHandler } from 'express';
+import { z } from 'zod';
+import { InvalidOperation } from '../../operations/invalid-operation.ts';
+import { OperationFailure } from '../../operations/operation-failure.ts';
+import { isRedisConnectionLost } from '../../redis/redis-errors.ts';
+import { ApiError } from './api-error.ts';
+
+interface RenderApiErrorDependencies {
+  /** Told of what is a bug: its detail is never sent. */
+  logUnexpected: (error: unknown) => void;
+}
+
+/** Renders every refusal and every unexpected error of the API in the Error shape. */
+export function renderApiError({ logUnexpected }: RenderApiErrorDependencies): ErrorRequestHandler {
+  return function renderApiError(thrown: unknown, _req, res, _next) {
+    const error = toApiError(thrown);
+    if (error.code === 'internal_error') logUnexpected(thrown);
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    res.set(error.headers).status(error.status).json(error.body);
+  };
+}
+
+/** What body-parser throws. */
+const bodyErrorSchema = z.object({ type: z.string(), status: z.int() });
+
+function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof z.ZodError) return new ApiError('bad_request', { message: describeIssues(thrown) });
+  if (thrown instanceof InvalidOperation) {
+    return new ApiError('invalid_operation', { message: sentence(thrown.message) });
+  }
+  if (thrown instanceof OperationFailure) {
+    return new ApiError('service_unavailable', { message: sentence(thrown.message) });
+  }
+  if (isRedisConnectionLost(thrown)) return new ApiError('service_unavailable');
+  const body = bodyErrorSchema.safeParse(thrown);
+  if (!body.success || body.data.status >= 500) return new ApiError('internal_error');
+  if (body.data.type === 'entity.too.large') return new ApiError('payload_too_large');
+  const message =
+    body.data.type === 'entity.parse.failed' ? 'The request body is not valid JSON.' : undefined;
+  return new ApiError('bad_request', message === undefined ? {} : { message });
+}
+
+/** Names fields, and never their values. */
+function describeIssues({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
+    .join('; ');
+}
+
+/** Messages of operations begin in lower case, since the command puts its name before them. */
+function sentence(message: string): string {
+  return message.charAt(0).toUpperCase() + message.slice(1);
+}

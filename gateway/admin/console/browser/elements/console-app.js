@@ -1,0 +1,189 @@
+import './notice.js';
+import './session-menu.js';
+import './sign-in.js';
+import { html, nothing } from 'lit';
+import { router } from '../router.js';
+import { session } from '../session.js';
+import { LightElement } from './light-element.js';
+import { loadFailure, loading } from './page-state.js';
+
+/**
+ * Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element.
+ * @type {{ path: RegExp, element: string, title: string, load: () => Promise<unknown> }[]}
+ */
+const routes = [
+  { path: /^\/console$/, element: 'page-now', title: 'Now', load: () => import('../pages/now.js') },
+  {
+    path: /^\/console\/customers$/,
+    element: 'page-customers',
+    title: 'Customers',
+    load: () => import('../pages/customers.js'),
+  },
+  {
+    path: /^\/console\/customers\/(?<id>[^/]+)$/,
+    element: 'page-customer',
+    title: 'Customer',
+    load: () => import('../pages/customer.js'),
+  },
+  {
+    path: /^\/console\/plans$/,
+    element: 'page-plans',
+    title: 'Plans',
+    load: () => import('../pages/plans.js'),
+  },
+  {
+    path: /^\/console\/plans\/(?<id>[^/]+)$/,
+    element: 'page-plan',
+    title: 'Plan',
+    load: () => import('../pages/plan.js'),
+  },
+  { path: /^\/console\/bans$/, element: 'page-bans', title: 'Bans', load: () => import('../pages/bans.js') },
+  {
+    path: /^\/console\/audit$/,
+    element: 'page-audit',
+    title: 'Audit',
+    load: () => import('../pages/audit.js'),
+  },
+  {
+    path: /^\/console\/settings$/,
+    element: 'page-settings',
+    title: 'Settings',
+    load: () => import('../pages/settings.js'),
+  },
+];
+
+const navigation = [
+  ['/console', 'Now'],
+  ['/console/customers', 'Customers'],
+  ['/console/plans', 'Plans'],
+  ['/console/bans', 'Bans'],
+  ['/console/audit', 'Audit'],
+  ['/console/settings', 'Settings'],
+];
+
+const product = 'Animal store gateway';
+
+/** The frame of all pages: navigation, session, and the page of the current path. */
+class ConsoleApp extends LightElement {
+  static properties = { state: { state: true }, page: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {'loading' | 'signed out' | 'signed in' | { error: unknown }} */
+    this.state = 'loading';
+    /** @type {unknown} */
+    this.page = loading();
+    /** Path of the page that is shown. */
+    this.shownPath = '';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    router.subscribe(() => void this.showPage());
+    session.subscribe(() => {
+      if (session.current !== undefined && this.state !== 'signed in') void this.signedIn();
+      this.requestUpdate();
+    });
+    void this.begin();
+  }
+
+  async begin() {
+    this.state = 'loading';
+    try {
+      // A link of `ops console` holds a new code, which counts even if there is a session.
+      const code = /^#code=(.+)$/.exec(location.hash)?.[1];
+      if (code === undefined && (await session.load())) return;
+      this.state = 'signed out';
+    } catch (error) {
+      this.state = { error };
+    }
+  }
+
+  async signedIn() {
+    this.state = 'signed in';
+    await this.showPage();
+  }
+
+  /** Shows the page of the current path. A page that is shown already follows the query itself. */
+  async showPage() {
+    const { path } = router.location;
+    if (this.state !== 'signed in' || path === this.shownPath) return;
+    const isFirst = this.shownPath === '';
+    this.shownPath = path;
+    const route = routes.find((route) => route.path.test(path));
+    if (route === undefined) {
+      this.page = notFound();
+      return this.announce('Not found', isFirst);
+    }
+    try {
+      await route.load();
+    } catch (error) {
+      this.page = loadFailure(error, () => location.reload());
+      return;
+    }
+    // Another page may have been asked for meanwhile.
+    if (router.location.path !== path) return;
+    const element = document.createElement(route.element);
+    const id = route.path.exec(path)?.groups?.['id'];
+    if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
+    this.page = element;
+    this.announce(route.title, isFirst);
+  }
+
+  /**
+   * Names the page in the title, and moves the focus to it, as a browser does for a page that it loads.
+   * @param {string} title
+   * @param {boolean} isFirst whether the browser itself has loaded it
+   */
+  announce(title, isFirst) {
+    document.title = `${title} – ${product}`;
+    if (isFirst) return;
+    void this.updateComplete.then(() => {
+      scrollTo(0, 0);
+      this.querySelector('main')?.focus({ preventScroll: true });
+    });
+  }
+
+  render() {
+    if (typeof this.state === 'object') {
+      return html`<main class="alone">${loadFailure(this.state.error, () => void this.begin())}</main>`;
+    }
+    if (this.state === 'loading') return html`<main class="alone">${loading()}</main>`;
+    if (this.state === 'signed out') return html`<main class="alone"><sign-in></sign-in></main>`;
+    const { path } = router.location;
+    return html`
+      <a class="skip" href="#main">Skip to the content</a>
+      <header>
+        <a class="name" href="/console">${product}</a>
+        <nav aria-label="Console">
+          <ul>
+            ${navigation.map(
+              ([href = '', label]) =>
+                html`<li>
+                  <a href=${href} aria-current=${isCurrent(href, path) ? 'page' : nothing}>${label}</a>
+                </li>`,
+            )}
+          </ul>
+        </nav>
+        <session-menu></session-menu>
+      </header>
+      <main id="main" tabindex="-1">${this.page}</main>
+      <notice-region></notice-region>
+      ${session.hasEnded ? html`<sign-in again></sign-in>` : nothing}
+    `;
+  }
+}
+
+/**
+ * @param {string} href
+ * @param {string} path
+ */
+function isCurrent(href, path) {
+  return href === '/console' ? path === href : path === href || path.startsWith(`${href}/`);
+}
+
+const notFound = () =>
+  html`<h1>Not found</h1>
+    <p>There is no page at this address. <a href="/console">Go to Now</a></p>`;
+
+customElements.define('console-app', ConsoleApp);

@@ -1,0 +1,77 @@
+import { html } from 'lit';
+
+const numbers = new Intl.NumberFormat();
+const fewDigits = new Intl.NumberFormat(undefined, { maximumSignificantDigits: 3 });
+const shares = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
+const dateTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
+const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+
+/** @param {number} value grouped: 10,000 */
+export const formatNumber = (value) => numbers.format(value);
+
+/** @param {number} value such as a rate: 12.3 */
+export const formatRate = (value) => fewDigits.format(value);
+
+/** @param {number} share 0 to 1 */
+export const formatShare = (share) => shares.format(share);
+
+/** @param {number | undefined} count @param {string} one @param {string} [many] */
+export const plural = (count, one, many = `${one}s`) =>
+  `${formatNumber(count ?? 0)} ${count === 1 ? one : many}`;
+
+/**
+ * A time in the viewer's zone, with UTC on hover.
+ * @param {string} iso
+ * @param {{ dateStyle?: 'full' | 'time' }} [options] time: without the date, for today
+ */
+export function formatTime(iso, { dateStyle = 'full' } = {}) {
+  const date = new Date(iso);
+  const text = (dateStyle === 'time' ? times : dateTimes).format(date);
+  return html`<time datetime=${iso} title=${utc(date)}>${text}</time>`;
+}
+
+/** @param {Date} date */
+export const utc = (date) =>
+  `${date
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, '')} UTC`;
+
+/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
+const units = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+];
+
+/**
+ * "3 minutes ago" or "in 2 hours", with the time itself on hover.
+ * @param {string} iso
+ * @param {number} [nowMs]
+ */
+export function formatRelative(iso, nowMs = Date.now()) {
+  const date = new Date(iso);
+  const seconds = Math.round((date.getTime() - nowMs) / 1000);
+  const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  const text = relative.format(Math.trunc(seconds / length), unit);
+  return html`<time datetime=${iso} title=${`${dateTimes.format(date)} · ${utc(date)}`}>${text}</time>`;
+}
+
+/** @param {number} seconds such as "2 h 5 min" or "23 s" */
+export function formatDuration(seconds) {
+  const rounded = Math.max(0, Math.round(seconds));
+  const parts = [
+    [Math.floor(rounded / 86_400), 'd'],
+    [Math.floor(rounded / 3600) % 24, 'h'],
+    [Math.floor(rounded / 60) % 60, 'min'],
+    [rounded % 60, 's'],
+  ].filter(([value]) => value !== 0);
+  return parts.length === 0
+    ? '0 s'
+    : parts
+        .slice(0, 2)
+        .map(([value, unit]) => `${value} ${unit}`)
+        .join(' ');
+}

@@ -1,0 +1,32 @@
+interface Shell {
+  /** Path of all files. */
+  base: string;
+  /** JSON. */
+  importMap: string;
+}
+
+/** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
+export function renderShell({ base, importMap }: Shell): string {
+  const own = `${base}/console`;
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <title>Console – Animal store gateway</title>
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <meta name="color-scheme" content="light dark" />
+    <link rel="icon" href="${own}/icon.svg" type="image/svg+xml" />
+    <link rel="stylesheet" href="${base}/webawesome/styles/webawesome.css" />
+    <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
+    <link rel="stylesheet" href="${own}/console.css" />
+    <script src="${own}/theme.js"></script>
+    <script type="importmap">${importMap}</script>
+    <script type="module" src="${own}/main.js"></script>
+  </head>
+  <body>
+    <noscript><p class="no-script">The console needs JavaScript. The command does the same: npm run ops -- --help</p></noscript>
+    <console-app></console-app>
+  </body>
+</html>
+`;
+}

@@ -1,0 +1,157 @@
+import type { FleetGateway, FleetProcess } from '../../operations/fleet-status.ts';
+import type { LiveFacts } from './find-problems.ts';
+import { alerts, type Problem } from './problem.ts';
+
+/** As GatewayWorkersRestarting in alerts.yaml: within 15 minutes. */
+const manyRestarts = 2;
+
+export function findFleetProblems(facts: LiveFacts): Problem[] {
+  // What others do is unknown without Redis.
+  const gateways = facts.redis.available ? facts.fleet.gateways : [];
+  return [
+    ...upstreamProblems(facts),
+    ...gateways.flatMap((gateway) => [
+      ...notSeen(gateway, facts.nowMs),
+      ...localMode(gateway),
+      ...restarts(gateway),
+    ]),
+    ...versionProblems(facts),
+  ];
+}
+
+/** Name that an operator knows a gateway by. */
+export function gatewayName({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>): string {
+  return adminAddress === undefined ? host : `${host} (${adminAddress})`;
+}
+
+function upstreamProblems({ upstreams }: LiveFacts): Problem[] {
+  if (upstreams.length > 0 && upstreams.every(({ state }) => ['down', 'not_ready'].includes(state))) {
+    const states = upstreams.map(({ upstream, state }) => `${upstream} is ${stateText[state]}`).join(', ');
+    return [
+      {
+        id: 'no-upstream-ready',
+        severity: 'critical',
+        title: 'No instance of the pets service is ready',
+        detail: `Requests that need it get 503: ${states}.`,
+        advice: 'Check that its instances run, at the addresses in PETS_SERVICE_URL, and read their log.',
+        link: alerts('GatewayNoUpstreamReady'),
+      },
+    ];
+  }
+  return upstreams
+    .filter(({ state }) => state === 'down' || state === 'not_ready')
+    .map(({ upstream, state, seenAs }) => ({
+      id: `upstream ${upstream}`,
+      severity: state === 'down' ? 'warning' : 'notice',
+      title: `Upstream ${upstream} is ${stateText[state]}`,
+      detail: `${seenAs[state]} of ${total(seenAs)} gateway processes see it so. The other instances get its requests.`,
+      advice: 'If it is not being restarted or upgraded, check its process and its log.',
+      link: alerts('GatewayNoUpstreamReady'),
+    }));
+}
+
+const stateText: Record<string, string> = { down: 'down and ejected', not_ready: 'not ready' };
+
+const total = (counts: Partial<Record<string, number>>) =>
+  Object.values(counts).reduce<number>((sum, count) => sum + (count ?? 0), 0);
+
+function notSeen(gateway: FleetGateway, nowMs: number): Problem[] {
+  const name = gatewayName(gateway);
+  const missing = gateway.processes.filter(({ state }) => state === 'not_seen');
+  const secondsAgo = (processes: readonly FleetProcess[]) =>
+    Math.round((nowMs - Math.max(...processes.map(({ seenAtMs }) => seenAtMs))) / 1000);
+  if (gateway.state === 'not_seen') {
+    return [
+      {
+        id: `gateway-not-seen ${gateway.id}`,
+        severity: 'warning',
+        title: `Gateway ${name} is not seen`,
+        detail: `It last announced itself ${secondsAgo(missing)} s ago and has not shut down: it has crashed, hangs, or is cut off from Redis.`,
+        advice: `Ask it: curl http://${gateway.adminAddress ?? gateway.host}/readyz on its machine. If it does not respond, its supervisor and its log say why.`,
+        link: alerts('GatewayMissing'),
+      },
+    ];
+  }
+  const live = gateway.processes.length - missing.length;
+  if (live >= gateway.workers) return [];
+  const since = missing.length === 0 ? '' : ` One was last seen ${secondsAgo(missing)} s ago.`;
+  return [
+    {
+      id: `workers-not-seen ${gateway.id}`,
+      severity: 'warning',
+      title: `Gateway ${name} runs ${live} of ${gateway.workers} workers`,
+      detail: `The others hang, or cannot start.${since}`,
+      advice: 'A worker that hangs is replaced after 15 s. If it cannot start, the log says why.',
+      link: alerts('GatewayWorkersRestarting'),
+    },
+  ];
+}
+
+function localMode(gateway: FleetGateway): Problem[] {
+  return gateway.processes.flatMap((process): Problem[] => {
+    if (process.state === 'not_seen' || process.localMode === null) return [];
+    const { from, to } = process.localMode;
+    const who = `${gatewayName(gateway)}${process.worker === null ? '' : `, worker ${process.worker}`}`;
+    if (to === null) {
+      return [
+        {
+          id: `local-mode ${process.id}`,
+          severity: 'critical',
+          title: `Gateway ${who} works without Redis`,
+          detail: `Since ${from} it serves known API keys, limits them on its own, and refuses others with 503.`,
+          advice: 'Check the network between this gateway and Redis.',
+          link: alerts('GatewayWithoutRedis'),
+        },
+      ];
+    }
+    if (Date.parse(to) < Date.parse(process.startedAt) || !isRecent(to, process.seenAtMs)) return [];
+    const seconds = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+    return [
+      {
+        id: `local-mode ${process.id}`,
+        severity: 'notice',
+        title: `Gateway ${who} was without Redis`,
+        detail: `For ${seconds} s, until ${to}. It limited known API keys on its own in this time.`,
+        advice: 'If it happens again, look at the network to Redis and at slow commands.',
+        link: alerts('GatewayWithoutRedis'),
+      },
+    ];
+  });
+}
+
+const recentMs = 15 * 60_000;
+const isRecent = (iso: string, nowMs: number) => nowMs - Date.parse(iso) < recentMs;
+
+function restarts({ id, restartedAt, ...gateway }: FleetGateway): Problem[] {
+  const last = restartedAt.at(-1);
+  if (last === undefined) return [];
+  const count = restartedAt.length;
+  return [
+    {
+      id: `workers-restarting ${id}`,
+      severity: count > manyRestarts ? 'warning' : 'notice',
+      title: count === 1 ? 'A worker was restarted' : 'Workers exit or hang',
+      detail: `${gatewayName(gateway)} has replaced ${count === 1 ? 'a worker' : `${count} workers`} in 15 minutes, the last one at ${last}. Requests in flight in them were lost.`,
+      advice: 'Look for "worker exited unexpectedly" and "worker does not respond" in its log.',
+      link: alerts('GatewayWorkersRestarting'),
+    },
+  ];
+}
+
+function versionProblems({ fleet: { gateways, withoutStatus } }: LiveFacts): Problem[] {
+  const versions = [
+    ...new Set(gateways.filter(({ state }) => state !== 'not_seen').map(({ version }) => version)),
+    ...(withoutStatus.length > 0 ? ['one without a status (older version)'] : []),
+  ].toSorted();
+  if (versions.length < 2) return [];
+  return [
+    {
+      id: 'versions',
+      severity: 'notice',
+      title: 'Two versions are running',
+      detail: `Versions ${versions.join(', ')}. During an upgrade this is expected.`,
+      advice: 'If no upgrade is under way, restart the gateways of the older version.',
+      link: { document: 'gateway/OPERATIONS.md', heading: 'Start, stop, health' },
+    },
+  ];
+}

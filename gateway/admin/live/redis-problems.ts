@@ -1,0 +1,70 @@
+import type { LiveFacts } from './find-problems.ts';
+import { alerts, runbook, type Problem } from './problem.ts';
+
+/** As GatewayRedisNearlyFull in alerts.yaml. */
+const nearlyFull = 0.9;
+/** A gateway gives up on Redis after 100 ms. As GatewayRedisSlow in alerts.yaml. */
+const slowMs = 25;
+
+export function findRedisProblems({ redis }: Pick<LiveFacts, 'redis'>): Problem[] {
+  if (!redis.available) {
+    return [
+      {
+        id: 'redis-unavailable',
+        severity: 'critical',
+        title: 'Redis is unavailable',
+        detail: `This gateway has had no reply since ${redis.since}. Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.`,
+        advice:
+          'Start Redis or mend the network to it. Do not restart gateways meanwhile: they hold the keys that they know, and what they have counted.',
+        link: alerts('GatewayWithoutRedis'),
+      },
+    ];
+  }
+  return redis.servers.flatMap(({ address, memory, appendOnly, evictedKeys, latencyMs }) => {
+    const problems: Problem[] = [];
+    if (memory !== null && memory.usedBytes > nearlyFull * memory.limitBytes) {
+      problems.push({
+        id: `redis-nearly-full ${address}`,
+        severity: 'warning',
+        title: 'Redis is nearly full',
+        detail: `${address} uses ${percent(memory.usedBytes / memory.limitBytes)} of its memory. When it is full it refuses writes, and gateways work without it.`,
+        advice: 'Raise maxmemory, and look for keys in it that are not of the gateway.',
+        link: alerts('GatewayRedisNearlyFull'),
+      });
+    }
+    if (evictedKeys !== null && evictedKeys > 0) {
+      problems.push({
+        id: `redis-evicts ${address}`,
+        severity: 'critical',
+        title: 'Redis has evicted keys',
+        detail: `${address} has evicted ${evictedKeys} keys since it started. API keys and counters may be among them.`,
+        advice:
+          'Set maxmemory-policy to noeviction and raise maxmemory, then import the API keys that are lost.',
+        link: runbook('Move to a new Redis'),
+      });
+    }
+    if (appendOnly === false) {
+      problems.push({
+        id: `redis-memory-only ${address}`,
+        severity: 'warning',
+        title: 'Redis keeps no append-only file',
+        detail: `appendonly of ${address} is off, so a restart of Redis may lose API keys and counters.`,
+        advice: 'Set it to yes: redis-cli CONFIG SET appendonly yes, and in its file.',
+        link: { document: 'gateway/OPERATIONS.md', heading: 'Deploy with real stores' },
+      });
+    }
+    if (latencyMs !== null && latencyMs > slowMs) {
+      problems.push({
+        id: `redis-slow ${address}`,
+        severity: 'warning',
+        title: 'Redis is slow',
+        detail: `${address} has taken ${Math.round(latencyMs)} ms for a PING. After 100 ms, a gateway goes on without Redis.`,
+        advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
+        link: alerts('GatewayRedisSlow'),
+      });
+    }
+    return problems;
+  });
+}
+
+const percent = (share: number) => `${Math.round(share * 100)} %`;

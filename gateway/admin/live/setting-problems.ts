@@ -1,0 +1,63 @@
+import type { LiveFacts } from './find-problems.ts';
+import { alerts, type Problem, type ProblemLink } from './problem.ts';
+
+/** A change is in force everywhere within a second. */
+const disagreementMs = 5000;
+
+export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: LiveFacts): Problem[] {
+  if (!redis.available) return [];
+  const invalid = fleet.invalidSettings.map(({ key, issues, stored, processes }): Problem => ({
+    id: `invalid-setting ${key}`,
+    severity: 'warning',
+    title: `The setting ${settingName(key)} in Redis is invalid`,
+    detail: `${sentences(issues, stored)} ${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force.`,
+    advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
+    link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
+  }));
+  const disagreements = fleet.disagreements
+    .filter(({ key }) => nowMs - (disagreeingSince.get(key) ?? nowMs) > disagreementMs)
+    .map(({ key, values }): Problem => ({
+      id: `disagreement ${key}`,
+      severity: 'warning',
+      title: `Gateways enforce different values of ${key}`,
+      detail: `${values
+        .map(
+          ({ fields, gateways }) =>
+            `${gateways} ${gateways === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
+        )
+        .join('; ')}.`,
+      advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',
+      link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
+    }));
+  return [...invalid, ...disagreements];
+}
+
+/** Names the stored value of each field that is invalid. */
+function sentences(issues: readonly string[], stored: Record<string, string>): string {
+  return issues
+    .map((issue) => {
+      const value = stored[issue.split(' ', 1)[0] ?? ''];
+      return value === undefined ? `${issue}.` : `${issue}; it is "${value.slice(0, maxValueLength)}".`;
+    })
+    .join(' ');
+}
+
+const maxValueLength = 60;
+
+const fieldsText = (fields: Record<string, string>) =>
+  Object.entries(fields)
+    .map(([field, value]) => `${field} ${value}`)
+    .join(', ');
+
+/** The hash of an API key identifies it, but says nothing to people. */
+const settingName = (key: string) => (key.startsWith('gw:key:') ? `${key.slice(0, 20)}…}` : key);
+
+function pageOf(key: string): ProblemLink | undefined {
+  const plan = /^gw:plan:(.+)$/.exec(key)?.[1];
+  if (key === 'gw:ban-policy' || key === 'gw:usage-policy' || plan === 'anonymous') {
+    return { page: '/console/settings', text: 'Settings' };
+  }
+  return plan === undefined
+    ? undefined
+    : { page: `/console/plans/${encodeURIComponent(plan)}`, text: `Plan ${plan}` };
+}

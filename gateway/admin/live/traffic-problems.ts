@@ -1,0 +1,114 @@
+import type { TrafficPoint } from '../../operations/traffic.ts';
+import type { LiveFacts } from './find-problems.ts';
+import { alerts, type Problem } from './problem.ts';
+
+/** Uses 2 % of a month's allowance of 0.1 % in an hour. As GatewayErrorBudgetBurn in alerts.yaml. */
+const maxFailedShare = 14.4 * 0.001;
+/** A few failed requests are no share. */
+const minimumFailed = 10;
+/** Points, each a minute, that failures and bans are counted in. */
+const recentMinutes = 5;
+/** Factor between the p99 of a minute and the hour's median. */
+const p99Factor = 3;
+/** Below this, a tripled p99 is no trouble. */
+const minimumP99Ms = 50;
+/** With fewer, the p99 is the slowest request. */
+const minimumRequests = 100;
+const minimumMinutes = 10;
+const manyBans = 10;
+/** As GatewayManyKeysRefused in alerts.yaml. */
+const refusedKeysShare = 0.2;
+const minimumRefusedKeys = 10;
+
+export function findTrafficProblems(facts: LiveFacts): Problem[] {
+  return [
+    ...failures(facts.lastHour),
+    ...latency(facts.lastHour),
+    ...refusedKeys(facts),
+    ...bans(facts.lastHour),
+  ];
+}
+
+function failures(lastHour: readonly TrafficPoint[]): Problem[] {
+  const recent = lastHour.slice(-recentMinutes);
+  const count = (...statuses: string[]) =>
+    sum(recent.flatMap(({ byStatus }) => statuses.map((status) => byStatus[status] ?? 0)));
+  const failed = count('5xx', 'cut_off');
+  const share = failed / (failed + count('2xx'));
+  if (failed < minimumFailed || share <= maxFailedShare) return [];
+  return [
+    {
+      id: 'failures',
+      severity: 'critical',
+      title: 'Many requests fail',
+      detail: `${percent(share)} of the requests of the last ${recent.length} minutes ended with 5xx or were cut off (${failed}); the objective is 0.1 %.`,
+      advice:
+        'See which errors: curl the metrics of a gateway and look for gateway_errors_total. If it began with a change, undo it.',
+      link: alerts('GatewayErrorBudgetBurn'),
+    },
+  ];
+}
+
+function latency(lastHour: readonly TrafficPoint[]): Problem[] {
+  // The newest minute may have few requests yet.
+  const newest = lastHour.findLast(({ requests }) => requests >= minimumRequests);
+  const p99s = lastHour.flatMap(({ latencyMs }) => latencyMs.served?.p99 ?? []).toSorted((a, b) => a - b);
+  const median = p99s[Math.floor(p99s.length / 2)];
+  const p99 = newest?.latencyMs.served?.p99;
+  if (newest === undefined || p99 === undefined || median === undefined || p99s.length < minimumMinutes)
+    return [];
+  if (!lastHour.slice(-2).includes(newest) || p99 < minimumP99Ms || p99 < p99Factor * median) return [];
+  return [
+    {
+      id: 'latency',
+      severity: 'warning',
+      title: 'Requests are slow',
+      detail: `One of a hundred requests takes ${Math.round(p99)} ms or more. The median of the last hour is ${Math.round(median)} ms.`,
+      advice:
+        'Compare the duration of the pets service and of Redis in the metrics to find which one is slow.',
+      link: alerts('GatewayLatencyBudgetBurn'),
+    },
+  ];
+}
+
+function refusedKeys({ fleet, redis }: LiveFacts): Problem[] {
+  if (!redis.available) return [];
+  const processes = fleet.gateways.flatMap((gateway) => gateway.processes);
+  const keys = processes
+    .filter(({ state }) => state !== 'not_seen')
+    .flatMap(({ keysInUse }) => Object.entries(keysInUse));
+  return Array.from(Map.groupBy(keys, ([plan]) => plan)).flatMap(([plan, counts]): Problem[] => {
+    const active = sum(counts.map(([, { active }]) => active));
+    const refused = sum(counts.map(([, { refused }]) => refused));
+    if (refused < minimumRefusedKeys || refused <= refusedKeysShare * active) return [];
+    return [
+      {
+        id: `refused-keys ${plan}`,
+        severity: 'warning',
+        title: `Many customers of the plan ${plan} are refused`,
+        detail: `${percent(refused / active)} of its API keys in use got 429 in the last minute (${refused} of ${active}).`,
+        advice: 'If customers have grown, raise the plan, or try other limits first.',
+        link: { page: `/console/plans/${encodeURIComponent(plan)}`, text: `Plan ${plan}` },
+      },
+    ];
+  });
+}
+
+function bans(lastHour: readonly TrafficPoint[]): Problem[] {
+  const recent = lastHour.slice(-recentMinutes);
+  const count = sum(recent.map(({ bans }) => bans));
+  if (count < manyBans) return [];
+  return [
+    {
+      id: 'bans',
+      severity: 'warning',
+      title: 'Many keys are being banned',
+      detail: `${count} bans began in the last ${recent.length} minutes.`,
+      advice: 'If the keys are those of one client, a release of it may not obey Retry-After.',
+      link: { page: '/console/bans', text: 'Bans' },
+    },
+  ];
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+const percent = (share: number) => `${Math.round(share * 1000) / 10} %`;

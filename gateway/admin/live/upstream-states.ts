@@ -1,0 +1,33 @@
+import type { FleetGateway } from '../../operations/fleet-status.ts';
+
+type State = FleetGateway['processes'][number]['upstreams'][string];
+
+/** An instance of the pets service as all processes see it. */
+export interface UpstreamState {
+  /** Origin. */
+  upstream: string;
+  /** The worst state. */
+  state: State;
+  /** Number of processes that see it in each state. */
+  seenAs: Partial<Record<State, number>>;
+}
+
+/** Best first. */
+const states: readonly State[] = ['ready', 'unknown', 'not_ready', 'down'];
+
+/** Combines what live processes say of the upstreams, by origin. */
+export function combineUpstreams(gateways: readonly Pick<FleetGateway, 'processes'>[]): UpstreamState[] {
+  const seen = gateways
+    .flatMap(({ processes }) => processes)
+    .filter(({ state }) => state !== 'not_seen')
+    .flatMap(({ upstreams }) => Object.entries(upstreams));
+  return Array.from(
+    Map.groupBy(seen, ([upstream]) => upstream),
+    ([upstream, entries]) => {
+      const seenAs: UpstreamState['seenAs'] = {};
+      for (const [, state] of entries) seenAs[state] = (seenAs[state] ?? 0) + 1;
+      const state = states.findLast((each) => seenAs[each] !== undefined) ?? 'unknown';
+      return { upstream, state, seenAs };
+    },
+  ).toSorted((one, other) => one.upstream.localeCompare(other.upstream));
+}

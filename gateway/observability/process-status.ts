@@ -1,0 +1,53 @@
+import { z } from 'zod';
+
+const isoTime = z.iso.datetime();
+const count = z.number().nonnegative();
+
+/** The gateway that a process belongs to: one process, or a primary and its workers. */
+const gatewayIdentity = z.object({
+  /** Another one at each start. */
+  id: z.string(),
+  /** Name of the machine, the container or the pod. */
+  host: z.string(),
+  /** Host and port of the admin port; undefined until it listens. */
+  adminAddress: z.string().optional(),
+  startedAt: isoTime,
+  /** Processes that are to serve requests. */
+  workers: z.int().positive(),
+  /** When workers exited unexpectedly, within the last 15 minutes. */
+  restartedAt: z.array(isoTime),
+});
+
+export const processStatus = z.object({
+  /** Another one at each start. */
+  id: z.string(),
+  gateway: gatewayIdentity,
+  /** Number of the worker; null in a gateway of one process. Numbers are not used again. */
+  worker: z.int().nullable(),
+  pid: z.int(),
+  version: z.string(),
+  startedAt: isoTime,
+  state: z.enum(['starting', 'ok', 'draining']),
+  /** State of each upstream by its origin. */
+  upstreams: z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down'])),
+  /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
+  invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
+  /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
+  localMode: z.object({ from: isoTime, to: isoTime.nullable() }).nullable(),
+  /** Open client connections. */
+  connections: count,
+  /** Share of the last half second in which the event loop was busy. */
+  busy: count,
+  /** Memory of the process. */
+  rssBytes: count,
+  /** API keys with requests in the last full minute, and those of them that had one refused, by plan. */
+  keysInUse: z.record(z.string(), z.object({ active: count, refused: count })),
+  /** Counts since the start of the process, by field of the record of traffic (traffic-fields.ts), without plans. */
+  counts: z.record(z.string(), count),
+});
+
+export type GatewayIdentity = z.infer<typeof gatewayIdentity>;
+export type ProcessStatus = z.infer<typeof processStatus>;
+
+/** Processes that ended without saying so, as after a crash, are shown this long. */
+export const statusKeptMs = 15 * 60_000;

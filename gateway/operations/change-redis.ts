@@ -1,0 +1,114 @@
+import { convertFirstBanPolicy } from '../quota/ban-policy.ts';
+import { seedDefaults } from '../quota/seed-defaults.ts';
+import { findWrongTypes } from '../redis/key-types.ts';
+import { createAuditLog, type RecordChange } from '../redis/record-change.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { appendOnlyOff } from '../redis/risky-settings.ts';
+import { waitForDisk, waitForReplicas } from './durability.ts';
+import { OperationFailure } from './operation-failure.ts';
+import type { ChangingSession, Session } from './session.ts';
+
+interface ChangeRedisOptions extends Pick<Session, 'redis' | 'now'> {
+  /** Name of the person, for the audit log. */
+  who: string;
+  /** Risks of this Redis that its operator has been told of, which need no further warning. */
+  knownRisks?: ReadonlySet<string>;
+  /** Told once of each risk that Redis loses the change. */
+  warn: (warning: string) => void;
+}
+
+export interface ChangeResult<T> {
+  result: T;
+  /** A change that replicas have not confirmed, in words: a failover may undo it. */
+  unconfirmed: string | undefined;
+}
+
+/**
+ * Runs an operation that changes something, in the name of a person, and waits until the change is on Redis' disk and on
+ * its replicas. Seeds plans and ban policy, and converts a ban policy of earlier versions, as a gateway would, for a
+ * Redis that is set up before the first gateway runs.
+ * @throws OperationFailure if a value in Redis has the wrong type: nothing is changed; or if Redis does not confirm that
+ *   the change is on its disk
+ */
+export async function changeRedis<T>(
+  { redis, now, who, knownRisks = new Set(), warn }: ChangeRedisOptions,
+  use: (session: ChangingSession) => Promise<T>,
+): Promise<ChangeResult<T>> {
+  await assertTypes(redis);
+  await seedDefaults(redis, who);
+  const changed = new Set<string>();
+  const recordChange = createAuditLog({ redis, who });
+  const audit: RecordChange = (change) => {
+    changed.add(change.target);
+    return recordChange(change);
+  };
+  await convertFirstBanPolicy(redis, audit);
+  const warned = new Set(knownRisks);
+  const warnOnce = (risk: string, text: string) => {
+    if (!warned.has(risk)) warn(text);
+    warned.add(risk);
+  };
+  const waitUntilDurable = () => assertDurable(redis, changed, warnOnce);
+  const result = await use({ redis, audit, now, waitUntilDurable });
+  await waitUntilDurable();
+  return { result, unconfirmed: await findUnconfirmed(redis, changed, warn) };
+}
+
+/**
+ * @param keys all shared keys if none are given
+ * @throws OperationFailure for a key that was edited into another type of value
+ */
+export async function assertTypes(redis: RedisClient, keys?: readonly string[]): Promise<void> {
+  for (const { key, issue } of await findWrongTypes(redis, keys)) {
+    throw new OperationFailure(`${key} ${issue}: DEL it or restore it first`);
+  }
+}
+
+const memoryOnly = 'this Redis has no append-only file, so a restart loses the change';
+/** Rules that were made for a Redis before 7.2, for example. */
+const waitAofRefused =
+  'the Redis user may not run WAITAOF, so it is unknown whether the change is on disk; see ops redis-acl';
+
+/** @throws OperationFailure if Redis does not confirm that the changes are on its disk */
+async function assertDurable(
+  redis: RedisClient,
+  changed: ReadonlySet<string>,
+  warnOnce: (risk: string, text: string) => void,
+): Promise<void> {
+  switch (await waitForDisk(redis)) {
+    case 'durable':
+    case 'unknown':
+      return;
+    case 'memory_only':
+      return warnOnce(appendOnlyOff, memoryOnly);
+    case 'not_permitted':
+      return warnOnce(waitAofRefused, waitAofRefused);
+    case 'unconfirmed':
+      throw new OperationFailure(
+        `the change of ${[...changed].join(', ')} was made, but Redis did not confirm that it is on disk`,
+      );
+  }
+}
+
+const maxNamed = 10;
+
+async function findUnconfirmed(
+  redis: RedisClient,
+  changed: ReadonlySet<string>,
+  warn: (warning: string) => void,
+): Promise<string | undefined> {
+  const replication = await waitForReplicas(redis);
+  if (replication === undefined) {
+    warn(
+      'the Redis user may not run INFO and WAIT, so it is unknown whether replicas have the change; see ops redis-acl',
+    );
+    return undefined;
+  }
+  const { replicas, confirmed } = replication;
+  if (confirmed === replicas) return undefined;
+  const change = changed.size === 0 || changed.size > maxNamed ? '' : ` of ${[...changed].join(', ')}`;
+  return (
+    `${replicas - confirmed} of ${replicas} replicas of Redis have not confirmed the change${change}: ` +
+    'it is in force, but a failover may undo it'
+  );
+}

@@ -1,0 +1,149 @@
+import { z } from 'zod';
+import { ignoreWrongTypes } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { generateSecret, hashSecret } from './console-secret.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { parseJson } from './parse-json.ts';
+import type { Session } from './session.ts';
+import { readField, readSettings } from './settings-hash.ts';
+
+/** A viewer sees everything, an operator also changes it. */
+export const consoleRoles = ['viewer', 'operator'] as const;
+
+export type ConsoleRole = (typeof consoleRoles)[number];
+
+/** A person who is signed in to the console. */
+export interface ConsoleSession {
+  /** For the list of sessions and the audit log; it gives no access. */
+  id: string;
+  name: string;
+  role: ConsoleRole;
+  /** ISO 8601 in UTC. */
+  createdAt: string;
+  /** ISO 8601 in UTC. */
+  expiresAt: string;
+}
+
+export interface ListedConsoleSession extends ConsoleSession {
+  /** ISO 8601 in UTC, to the minute; null if it was not used since it began. */
+  lastSeenAt: string | null;
+}
+
+export interface BegunSession {
+  /** Secret of the browser. It is not stored, only its hash is. */
+  token: string;
+  session: ConsoleSession;
+}
+
+export interface ConsoleSessions {
+  begin(person: Pick<ConsoleSession, 'id' | 'name' | 'role'>): Promise<BegunSession>;
+  /**
+   * Finds the session of a token.
+   * @returns undefined if it has ended or expired, or its record was edited into something else
+   * @throws InvalidOperation if the record of sessions was edited into another type of value
+   */
+  find(token: string): Promise<ConsoleSession | undefined>;
+  /** Records that a session is in use. To be called at most once a minute. */
+  touch(token: string): Promise<void>;
+  /** Sessions that have not expired, oldest first. */
+  list(): Promise<ListedConsoleSession[]>;
+  /** @throws InvalidOperation if there is no such session */
+  end(id: string): Promise<ConsoleSession>;
+  /** Ends all sessions, also those whose record is invalid. @returns those that were valid */
+  endAll(): Promise<ConsoleSession[]>;
+}
+
+const tokenBits = 256;
+const tokenPattern = /^[\w-]{43}$/;
+/** Twelve hours: a working day. */
+export const sessionMs = 12 * 3_600_000;
+
+const sessionRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: z.enum(consoleRoles),
+  createdAt: z.iso.datetime(),
+  expiresAt: z.iso.datetime(),
+});
+
+/** Sessions of the console. A record is written once and then only deleted, so that nothing revives one that was ended. */
+export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSessions {
+  const { consoleSessions: sessionsKey, consoleSeen: seenKey } = redisKeys;
+
+  /** @returns undefined for a record that is invalid or has expired */
+  function parseRecord(text: string | null): ConsoleSession | undefined {
+    const session = sessionRecord.safeParse(parseJson(text ?? '')).data;
+    return session !== undefined && Date.parse(session.expiresAt) > now() ? session : undefined;
+  }
+
+  async function readAll(): Promise<{ tokenHash: string; session: ConsoleSession | undefined }[]> {
+    const records = await readSettings(redis, sessionsKey);
+    return Object.entries(records).map(([tokenHash, text]) => ({ tokenHash, session: parseRecord(text) }));
+  }
+
+  async function remove(tokenHashes: readonly string[]): Promise<void> {
+    if (tokenHashes.length === 0) return;
+    await redis.hdel(sessionsKey, ...tokenHashes);
+    await ignoreWrongTypes([redis.hdel(seenKey, ...tokenHashes)]);
+  }
+
+  const recordEnd = ({ id, name, role }: ConsoleSession) =>
+    audit({ action: 'console.end', target: id, before: { name, role }, after: null });
+
+  return {
+    async begin(person) {
+      const stale = (await readAll()).filter(({ session }) => session === undefined);
+      await remove(stale.map(({ tokenHash }) => tokenHash));
+      const token = generateSecret(tokenBits);
+      const createdAt = new Date(now()).toISOString();
+      const expiresAt = new Date(now() + sessionMs).toISOString();
+      const session: ConsoleSession = { ...person, createdAt, expiresAt };
+      const { id, name, role } = session;
+      await audit({ action: 'console.sign_in', target: id, before: null, after: { name, role, expiresAt } });
+      await redis.hset(sessionsKey, hashSecret(token), JSON.stringify(session));
+      // After the last session has expired, nothing is left.
+      await redis.pexpire(sessionsKey, sessionMs);
+      return { token, session };
+    },
+    async find(token) {
+      if (!tokenPattern.test(token)) return undefined;
+      return parseRecord(await readField(redis, sessionsKey, hashSecret(token)));
+    },
+    async touch(token) {
+      await ignoreWrongTypes([
+        redis.hset(seenKey, hashSecret(token), now()),
+        redis.pexpire(seenKey, sessionMs),
+      ]);
+    },
+    async list() {
+      const all = await readAll();
+      const seen = await readSettings(redis, seenKey);
+      return all
+        .flatMap(({ tokenHash, session }) =>
+          session === undefined ? [] : Object.assign(session, { lastSeenAt: timeOf(seen[tokenHash]) }),
+        )
+        .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+    },
+    async end(id) {
+      const { tokenHash, session } = (await readAll()).find((entry) => entry.session?.id === id) ?? {};
+      if (tokenHash === undefined || session === undefined) {
+        throw new InvalidOperation(`there is no session ${id}: it has ended or expired, or never was`);
+      }
+      await recordEnd(session);
+      await remove([tokenHash]);
+      return session;
+    },
+    async endAll() {
+      const sessions = (await readAll()).flatMap(({ session }) => session ?? []);
+      for (const session of sessions) await recordEnd(session);
+      await redis.del(sessionsKey);
+      await redis.del(seenKey);
+      return sessions;
+    },
+  };
+}
+
+/** @param ms Unix milliseconds, as text that may have been edited by hand */
+function timeOf(ms: string | undefined): string | null {
+  return ms !== undefined && /^\d{1,15}$/.test(ms) ? new Date(Number(ms)).toISOString() : null;
+}

@@ -1,0 +1,143 @@
+import { readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
+import { readEnforcedValues } from './enforced-values.ts';
+import type { Session } from './session.ts';
+
+type ProcessState = PublishedStatus['state'];
+
+/** A process announces itself every half second. One that has not done so for this long hangs, has crashed, or is cut off. */
+const notSeenMs = 5000;
+
+/** A process that serves requests: a gateway of one process, or a worker. */
+export interface FleetProcess extends Omit<PublishedStatus, 'gateway' | 'state' | 'at'> {
+  /** Unix milliseconds by Redis' clock. */
+  seenAtMs: number;
+  state: ProcessState | 'not_seen';
+}
+
+export interface FleetGateway extends Omit<PublishedStatus['gateway'], 'restartedAt'> {
+  version: string;
+  /** `not_seen` if none of its processes was seen, `incomplete` if fewer than there should be. */
+  state: ProcessState | 'incomplete' | 'not_seen';
+  processes: FleetProcess[];
+  /** Unexpected exits of workers in the last 15 minutes. ISO 8601, oldest first. */
+  restartedAt: string[];
+}
+
+export interface FleetStatus {
+  /** Unix milliseconds by Redis' clock. */
+  atMs: number;
+  gateways: FleetGateway[];
+  /** API keys that are banned now. */
+  activeBans: number;
+  /** Processes that announce themselves without a status: they run an older release. */
+  withoutStatus: { id: string; seenAtMs: number }[];
+  /** Settings that live processes enforce differently, with the number of processes for each value. */
+  disagreements: { key: string; values: { fields: Record<string, string>; gateways: number }[] }[];
+  /** Invalid values in Redis, with the fields that are stored now, and the number of processes that report them. */
+  invalidSettings: {
+    key: string;
+    issues: string[];
+    stored: Record<string, string>;
+    processes: number;
+  }[];
+}
+
+/** Reads what all gateways and workers say of themselves. */
+export async function readFleetStatus({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<FleetStatus> {
+  const [statuses, announced, enforced, activeBans] = await Promise.all([
+    readProcessStatuses(redis),
+    redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES').catch(() => []),
+    readEnforcedValues({ redis, now }),
+    redis.zcount(redisKeys.bans, now(), '+inf').catch(() => 0),
+  ]);
+  const atMs = now();
+  const gateways = groupByGateway(statuses, atMs);
+  const known = new Set(statuses.map(({ id }) => id));
+  const live = gateways.flatMap(({ processes }) => processes).filter(({ state }) => state !== 'not_seen');
+  return {
+    atMs,
+    gateways,
+    activeBans,
+    withoutStatus: scoredMembers(announced)
+      .filter(([id]) => !known.has(id))
+      .map(([id, seenAtMs]) => ({ id, seenAtMs })),
+    disagreements: enforced.keys
+      .map((key) => ({ key, values: enforced.counted(key) }))
+      .filter(({ values }) => values.length > 1),
+    invalidSettings: await readInvalidSettings(redis, live),
+  };
+}
+
+/** Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before. */
+export function groupByGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway[] {
+  const byId = Map.groupBy(statuses, ({ gateway }) => gateway.id);
+  const gateways = Array.from(byId.values(), (ofGateway) => describeGateway(ofGateway, atMs));
+  const isLive = ({ state }: FleetGateway) => state !== 'not_seen';
+  const liveNames = new Set(gateways.filter(isLive).map(nameOf));
+  return gateways
+    .filter((gateway) => isLive(gateway) || !liveNames.has(nameOf(gateway)))
+    .toSorted(
+      (one, other) =>
+        Number(isLive(other)) - Number(isLive(one)) ||
+        nameOf(one).localeCompare(nameOf(other)) ||
+        one.startedAt.localeCompare(other.startedAt),
+    );
+}
+
+const nameOf = ({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>) =>
+  `${host} ${adminAddress ?? ''}`;
+
+function describeGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway {
+  const all = statuses
+    .map(({ gateway: _, at, state, ...status }): FleetProcess => {
+      const seen = Math.abs(atMs - at) <= notSeenMs;
+      return Object.assign(status, { seenAtMs: at, state: seen ? state : ('not_seen' as const) });
+    })
+    .toSorted((one, other) => (one.worker ?? 0) - (other.worker ?? 0));
+  // The newest one knows most: workers are told of restarts when they start.
+  const newest = statuses.reduce((one, other) => (other.startedAt > one.startedAt ? other : one));
+  const { workers } = newest.gateway;
+  const live = all.filter(({ state }) => state !== 'not_seen');
+  return {
+    ...newest.gateway,
+    version: newest.version,
+    state: stateOf(live, workers),
+    // A worker that was replaced is no longer missed.
+    processes: [...live, ...all.filter((process) => !live.includes(process))].slice(
+      0,
+      Math.max(live.length, workers),
+    ),
+  };
+}
+
+function stateOf(live: readonly FleetProcess[], workers: number): FleetGateway['state'] {
+  if (live.length === 0) return 'not_seen';
+  if (live.some(({ state }) => state === 'draining')) return 'draining';
+  if (live.length < workers) return 'incomplete';
+  return live.every(({ state }) => state === 'ok') ? 'ok' : 'starting';
+}
+
+/** The stored fields say which value is invalid. Records of keys are left out: they have names of customers. */
+async function readInvalidSettings(
+  redis: RedisClient,
+  processes: readonly FleetProcess[],
+): Promise<FleetStatus['invalidSettings']> {
+  const reports = processes.flatMap(({ invalidSettings }) => invalidSettings);
+  return Promise.all(
+    Array.from(
+      Map.groupBy(reports, ({ key }) => key),
+      async ([key, ofKey]) => ({
+        key,
+        issues: [...new Set(ofKey.flatMap(({ issues }) => issues))],
+        stored: isSetting(key) ? await redis.hgetall(key).catch(() => ({})) : {},
+        processes: ofKey.length,
+      }),
+    ),
+  );
+}
+
+const isSetting = (key: string) =>
+  key.startsWith(redisKeys.plan('')) || key === redisKeys.banPolicy || key === redisKeys.usagePolicy;

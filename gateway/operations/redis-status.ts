@@ -1,0 +1,50 @@
+import { infoField, infoNumber } from '../redis/info-field.ts';
+import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
+import { parseMemory } from '../redis/redis-memory.ts';
+
+/** One Redis server that accepts writes. What it does not tell is null: some managed ones and stand-ins tell little. */
+export interface RedisServerStatus {
+  /** Host and port. */
+  address: string;
+  version: string | null;
+  role: string | null;
+  uptimeSeconds: number | null;
+  memory: { usedBytes: number; limitBytes: number } | null;
+  /** Whether changes are kept in an append-only file. */
+  appendOnly: boolean | null;
+  evictedKeys: number | null;
+  connectedClients: number | null;
+  connectedReplicas: number | null;
+  /** Time from sending a PING to its reply. */
+  latencyMs: number | null;
+}
+
+/** Reads what the servers say of themselves, as far as the Redis user may run INFO. */
+export function readRedisStatus(redis: RedisClient): Promise<RedisServerStatus[]> {
+  return Promise.all(
+    mastersOf(redis).map(async (server) => {
+      const sentAtMs = performance.now();
+      // A user without PING is not told the latency.
+      const latencyMs = await server.ping().then(
+        () => Math.round((performance.now() - sentAtMs) * 100) / 100,
+        () => null,
+      );
+      const info = await server.info().catch(() => '');
+      const number = (field: string) =>
+        infoField(info, field) === undefined ? null : infoNumber(info, field);
+      const appendOnly = infoField(info, 'aof_enabled');
+      return {
+        address: `${server.options.host}:${server.options.port}`,
+        version: infoField(info, 'redis_version') ?? null,
+        role: infoField(info, 'role') ?? null,
+        uptimeSeconds: number('uptime_in_seconds'),
+        memory: parseMemory(info) ?? null,
+        appendOnly: appendOnly === undefined ? null : appendOnly === '1',
+        evictedKeys: number('evicted_keys'),
+        connectedClients: number('connected_clients'),
+        connectedReplicas: number('connected_slaves'),
+        latencyMs,
+      };
+    }),
+  );
+}

@@ -1,0 +1,99 @@
+import { hostname } from 'node:os';
+import { performance } from 'node:perf_hooks';
+import type { Metrics } from './observability/metrics.ts';
+import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
+import type { RedisState } from './redis-state.ts';
+import { readVersion } from './runtime/version.ts';
+import type { Health } from './service.ts';
+import { readTrafficCounters } from './traffic/traffic-counters.ts';
+import { withoutPlans } from './traffic/traffic-fields.ts';
+
+interface ProcessStatusDependencies {
+  gateway: GatewayIdentity;
+  /** Number of the worker; null in a gateway of one process. */
+  worker: number | null;
+  metrics: Metrics;
+  health: () => Pick<Health, 'status' | 'upstreams'>;
+  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode'>;
+}
+
+/** Many records of keys can be invalid. The first ones say enough. */
+const maxInvalidSettings = 20;
+/** In a shorter time, a single task would look like a busy process. */
+const minimumBusyMs = 200;
+
+const version = readVersion();
+
+/**
+ * Creates the reading of what this process says of itself for consoles. It takes what the process counts anyway, so that a
+ * request costs nothing more.
+ */
+export function createProcessStatus(dependencies: ProcessStatusDependencies): () => Promise<ProcessStatus> {
+  const { gateway, worker, metrics, health, state } = dependencies;
+  const startedAt = new Date(performance.timeOrigin).toISOString();
+  const readBusy = createBusyReading();
+  return async function readProcessStatus() {
+    const { instances, invalidValues, localMode } = state();
+    const { status, upstreams } = health();
+    const [counts, connections, active, refused] = await Promise.all([
+      readTrafficCounters(metrics),
+      metrics.connections.get(),
+      metrics.activeKeys.get(),
+      metrics.refusedKeys.get(),
+    ]);
+    const refusedOf = new Map(refused.values.map(({ labels, value }) => [labels.plan, value]));
+    return {
+      id: instances.id,
+      gateway,
+      worker,
+      pid: process.pid,
+      version,
+      startedAt,
+      state: status,
+      upstreams,
+      invalidSettings: invalidValues
+        .list()
+        .slice(0, maxInvalidSettings)
+        .map(({ key, issues }) => ({ key, issues: [...issues] })),
+      localMode: localMode.last(),
+      connections: connections.values[0]?.value ?? 0,
+      busy: readBusy(),
+      rssBytes: process.memoryUsage.rss(),
+      keysInUse: Object.fromEntries(
+        active.values
+          .filter(({ value }) => value > 0)
+          .map(({ labels, value }) => [
+            String(labels.plan),
+            { active: value, refused: refusedOf.get(labels.plan) ?? 0 },
+          ]),
+      ),
+      counts: Object.fromEntries(withoutPlans(counts)),
+    };
+  };
+}
+
+/** @param workers processes that are to serve requests */
+export function createGatewayIdentity(workers: number): GatewayIdentity {
+  return {
+    id: crypto.randomUUID(),
+    host: hostname(),
+    startedAt: new Date(performance.timeOrigin).toISOString(),
+    workers,
+    restartedAt: [],
+  };
+}
+
+/** @returns a function that reads the share of the time since it was last called in which the event loop was busy */
+function createBusyReading(): () => number {
+  let before = performance.eventLoopUtilization();
+  let busy = 0;
+  return function readBusy() {
+    const now = performance.eventLoopUtilization();
+    const { idle, active, utilization } = performance.eventLoopUtilization(now, before);
+    if (idle + active >= minimumBusyMs) {
+      before = now;
+      busy = Math.round(utilization * 1000) / 1000;
+    }
+    return busy;
+  };
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { processStatus, statusKeptMs, type ProcessStatus } from '../observability/process-status.ts';
+import type { RedisClient } from './redis-client.ts';
+import { isCommandError, isWrongType } from './redis-errors.ts';
+import { redisKeys } from './redis-keys.ts';
+
+/** The same in Redis, with the time that it was written at, in Unix milliseconds by Redis' clock. */
+const writtenAt = z.object({ at: z.number() });
+const publishedStatus = processStatus.extend(writtenAt.shape);
+
+export type PublishedStatus = z.infer<typeof publishedStatus>;
+
+const expiryIntervalMs = 60_000;
+
+export interface StatusPublisher {
+  /** Never rejects because of what the key holds: no request depends on it. */
+  publish(status: ProcessStatus): Promise<void>;
+  withdraw(): Promise<void>;
+}
+
+interface StatusPublisherDependencies {
+  redis: RedisClient;
+  /** Unique name of this process. */
+  id: string;
+  /** Redis' clock, in Unix milliseconds. */
+  now: () => number;
+}
+
+/** One command for each status, and once a minute further ones, which keep the key and drop what is too old. */
+export function createStatusPublisher({ redis, id, now }: StatusPublisherDependencies): StatusPublisher {
+  const key = redisKeys.processStatuses;
+  let expirySetAtMs = Number.NEGATIVE_INFINITY;
+  let withdrawn = false;
+
+  async function write(status: ProcessStatus): Promise<void> {
+    // An announcement may have been under way.
+    if (withdrawn) return;
+    await redis.hset(key, id, JSON.stringify({ ...status, at: now() }));
+    if (now() - expirySetAtMs < expiryIntervalMs) return;
+    expirySetAtMs = now();
+    const outdated = Object.entries(await redis.hgetall(key))
+      // Also those of another release, of which only the time is known.
+      .filter(([, text]) => !(Math.abs(now() - (parseJson(writtenAt, text)?.at ?? 0)) <= statusKeptMs))
+      .map(([id]) => id);
+    if (outdated.length > 0) await redis.hdel(key, ...outdated);
+    await redis.expire(key, statusKeptMs / 1000);
+  }
+
+  return {
+    publish: (status) =>
+      write(status).catch((error: unknown) => {
+        // A value of another type is reported with those of all shared keys.
+        if (!isCommandError(error)) throw error;
+      }),
+    async withdraw() {
+      withdrawn = true;
+      await redis.hdel(key, id);
+    },
+  };
+}
+
+/** @returns what every process has published, except what another release or a person has written in another form */
+export async function readProcessStatuses(redis: RedisClient): Promise<PublishedStatus[]> {
+  const published = await redis.hgetall(redisKeys.processStatuses).catch((error: unknown) => {
+    if (isWrongType(error)) return {};
+    throw error;
+  });
+  return Object.values(published).flatMap((text) => parseJson(publishedStatus, text) ?? []);
+}
+
+function parseJson<T>(schema: z.ZodType<T>, text: string): T | undefined {
+  try {
+    return schema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
