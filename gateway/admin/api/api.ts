@@ -2,8 +2,12 @@ import express, { Router } from 'express';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
+import { auditApi } from './audit.ts';
+import { bansApi } from './bans.ts';
+import { plansApi } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import { sessionApi } from './session.ts';
+import { settingsApi } from './settings.ts';
 
 const maxBody = '64kb';
 
@@ -25,7 +29,7 @@ export function operatorsApi({ read, change, access, logUnexpected }: OperatorsA
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
-  // The routers of the nouns follow here.
+  router.use(auditApi(api), bansApi(api), plansApi(api), settingsApi(api));
   router.use(() => {
     throw new ApiError('not_found');
   });
