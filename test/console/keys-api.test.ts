@@ -1,18 +1,15 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import express from 'express';
-import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { keysApi } from '../../gateway/admin/api/keys.ts';
-import { renderApiError } from '../../gateway/admin/api/render-api-error.ts';
-import { createConsoleRedis } from '../../gateway/admin/console-redis.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
+import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
+import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 
-interface ApiResponse {
+interface ApiBody {
   status: number;
   // oxlint-disable-next-line typescript/no-explicit-any
   body: any;
@@ -22,43 +19,27 @@ const who = 'Anna';
 
 describe('the API of keys', () => {
   let kit: GatewayKit;
-  const stack = new AsyncDisposableStack();
-  let base = '';
-  /** Everything that the API has sent. */
-  let sent = '';
+  let operator: ConsoleApi;
+  let viewer: ConsoleApi;
 
   beforeAll(async () => {
-    kit = stack.use(await startGatewayKit());
-    const consoleRedis = createConsoleRedis({
-      url: kit.server.url,
-      isPrivate: true,
-      log: pino({ level: 'silent' }),
-      now: Date.now,
-    });
-    stack.defer(() => consoleRedis.close());
-    await new Promise((resolve) => consoleRedis.redis.once('ready', resolve));
-    const app = express().use(express.json());
-    app.use(
-      '/api',
-      keysApi({ read: consoleRedis.read, change: (_req, use) => consoleRedis.change(who, use) }),
-    );
-    app.use(renderApiError({ logUnexpected: (error) => console.error(error) }));
-    const server = createServer(app).listen(0, '127.0.0.1');
-    await new Promise((resolve) => server.once('listening', resolve));
-    stack.defer(() => void server.close());
-    base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api`;
+    kit = await startGatewayKit();
+    operator = await signIn('operator');
+    viewer = await signIn('viewer');
   });
 
-  afterAll(() => stack.disposeAsync());
+  afterAll(() => kit[Symbol.asyncDispose]());
 
-  async function api(method: string, path: string, body?: object): Promise<ApiResponse> {
-    const response = await fetch(base + path, {
-      method,
-      ...(body && { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
-    });
-    const text = await response.text();
-    sent += text;
-    return { status: response.status, body: JSON.parse(text) };
+  async function signIn(role: ConsoleRole): Promise<ConsoleApi> {
+    const { redis } = kit;
+    const session = { redis, audit: createAuditLog({ redis, who }), now: Date.now };
+    const { code } = await makeConsoleCode(session, { name: who, role });
+    return signInWith(kit.gateway.adminUrl, code);
+  }
+
+  async function api(method: string, path: string, body?: object, as = operator): Promise<ApiBody> {
+    const response = await as.send(method, `/api${path}`, method === 'POST' ? (body ?? {}) : body);
+    return { status: response.status, body: response.body };
   }
 
   const pets = async (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
@@ -86,8 +67,6 @@ describe('the API of keys', () => {
     ]);
     expect((await pets(body.key)).status).toBe(200);
     expect(await lastAudit()).toMatchObject({ who, action: 'keys.issue', target: body.id });
-    const before = sent;
-    sent = '';
     const read = await api('GET', `/keys/${body.id}`);
     expect(read.body).toMatchObject({
       expiresAt: '2099-01-01T00:00:00.000Z',
@@ -96,8 +75,9 @@ describe('the API of keys', () => {
       windows: { minute: { used: 1, remaining: 6 }, day: { used: 1, remaining: 9999 } },
       next: { served: true, message: 'served: 1 of 7 used this minute, 1 of 10,000 used today' },
     });
-    expect(sent).not.toContain(body.key);
-    sent = before;
+    expect(JSON.stringify(read.body)).not.toContain(body.key);
+    expect(JSON.stringify(await readAudit(kit.redis, 10))).not.toContain(body.key);
+    expect(kit.gateway.output()).not.toContain(body.key);
   });
 
   test.each([
@@ -307,6 +287,36 @@ describe('the API of keys', () => {
       .poll(async () => (await api('GET', `/keys/${key.id}/usage?days=1`)).body.items[0])
       .toMatchObject({ served: 2, refused: 1, plan: 'free' });
     expect((await api('GET', `/keys/${key.id}/usage?days=401`)).status).toBe(400);
+    await expect
+      .poll(async () => (await api('GET', `/keys/${key.id}/refusals`)).body.items)
+      .toEqual([{ from: expect.any(String), to: expect.any(String), refused: 1, reason: 'minute' }]);
+  });
+
+  test('a viewer sees everything and changes nothing', async () => {
+    const { key, id } = await kit.issue();
+    const read = await api('GET', `/keys/${id}`, undefined, viewer);
+    expect((await api('POST', `/keys/${id}/effect`, { minute: 1 }, viewer)).status).toBe(200);
+    expect((await api('POST', '/keys/find', { text: key }, viewer)).body).toEqual({ id });
+    for (const [method, path, body] of [
+      ['POST', '/keys', { name: 'x', plan: 'free' }],
+      ['PATCH', `/keys/${id}`, { rev: 1, minute: 1 }],
+      ['POST', `/keys/${id}/rotate`, { graceSeconds: 0 }],
+      ['POST', `/keys/${id}/revoke`, {}],
+      ['PUT', `/keys/${id}/ban`, { seconds: 60, reason: 'x' }],
+      ['DELETE', `/keys/${id}/ban`, {}],
+      ['PUT', `/keys/${id}/trial`, { minute: 1 }],
+      ['DELETE', `/keys/${id}/trial`, {}],
+      ['POST', `/keys/${id}/trial/apply`, {}],
+    ] as const) {
+      const refused = await api(method, path, body, viewer);
+      expect([refused.status, refused.body.code], path).toEqual([403, 'operator_required']);
+    }
+    expect((await api('GET', `/keys/${id}`)).body).toEqual({
+      ...read.body,
+      now: expect.any(String),
+      windows: expect.anything(),
+    });
+    expect((await pets(key)).status).toBe(200);
   });
 
   test('an unknown id is 404, and an API key in its place is refused without being repeated', async () => {
@@ -356,7 +366,7 @@ describe('the API of keys', () => {
         found.push(...body.items.slice(0, 7 - found.length).map(({ id }: { id: string }) => id));
         next = `&after=${body.next}`;
       }
-      expect(found.toSorted()).toEqual(ids.toSorted());
+      expect(new Set(found)).toEqual(new Set(ids));
     });
 
     test('by id, hint, SHA-256, plan, state, own limits, expiry and ban', async () => {

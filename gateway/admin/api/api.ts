@@ -4,6 +4,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditApi } from './audit.ts';
 import { bansApi } from './bans.ts';
+import { keysApi } from './keys.ts';
 import { plansApi } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import { sessionApi } from './session.ts';
@@ -29,7 +30,7 @@ export function operatorsApi({ read, change, access, logUnexpected }: OperatorsA
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
-  router.use(auditApi(api), bansApi(api), plansApi(api), settingsApi(api));
+  router.use(auditApi(api), bansApi(api), keysApi(api), plansApi(api), settingsApi(api));
   router.use(() => {
     throw new ApiError('not_found');
   });

@@ -4,6 +4,7 @@ import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { readKeyDetail } from '../../operations/key-detail.ts';
 import { readKeyEffect } from '../../operations/key-effect.ts';
 import { keyChangeInput, limitsChangeInput } from '../../operations/key-input.ts';
+import { readRefusals } from '../../operations/refusals.ts';
 import { findKeyHash, readLastDays } from '../../operations/usage-record.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { changedKey } from './changed-key.ts';
@@ -43,7 +44,14 @@ export function keyApi({ read, change }: ApiDependencies): Router {
     const items = await read(async (session) =>
       readLastDays(session, await findKeyHash(session, req.params.id), days),
     );
-    res.json({ items });
+    res.json({ items, next: null });
+  });
+
+  router.get('/keys/:id/refusals', async (req, res) => {
+    const items = await read(async (session) =>
+      readRefusals(session, await findKeyHash(session, req.params.id)),
+    );
+    res.json({ items, next: null });
   });
 
   return router;

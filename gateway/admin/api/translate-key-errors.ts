@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler } from 'express';
-import { UnknownKey } from '../../operations/unknown-key.ts';
 import { OvertakenChange } from '../../operations/overtaken-change.ts';
+import { UnknownKey } from '../../operations/unknown-key.ts';
 import { ApiError } from './api-error.ts';
 
 /** Gives what operations on keys throw the code that a client can act on. */
