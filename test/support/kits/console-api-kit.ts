@@ -1,6 +1,7 @@
 import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
+import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 
 export interface SignIn {
@@ -42,7 +43,9 @@ export async function startConsoleApi(env: Record<string, string> = {}): Promise
   async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
     const { redis } = kit;
     const session = { redis, audit: createAuditLog({ redis, who: name }), now: () => Date.now() };
-    return (await makeConsoleCode(session, { name, role })).code;
+    const { code } = await makeConsoleCode(session, { name, role });
+    recordSecrets(`#code=${code}`);
+    return code;
   }
 
   return {
@@ -63,6 +66,7 @@ export async function signInWith(origin: string, code: string): Promise<ConsoleA
     .getSetCookie()
     .map((text) => text.split(';')[0])
     .join('; ');
+  recordSecrets(`${cookie} ${JSON.stringify(begun.body)}`);
   const { csrfToken } = begun.body as { csrfToken: string };
   return {
     cookie,
@@ -89,6 +93,7 @@ async function request(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
+  recordRefusal(response.status, text);
   return {
     status: response.status,
     headers: response.headers,
