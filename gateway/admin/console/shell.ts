@@ -19,6 +19,7 @@ export function renderShell({ base, importMap }: Shell): string {
     <link rel="stylesheet" href="${base}/webawesome/styles/webawesome.css" />
     <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
     <link rel="stylesheet" href="${own}/console.css" />
+    <link rel="stylesheet" href="${own}/styles/customers.css" />
     <script src="${own}/theme.js"></script>
     <script type="importmap">${importMap}</script>
     <script type="module" src="${own}/main.js"></script>

@@ -14,14 +14,28 @@ export { ApiFailure } from './api-failure.js';
  * @throws {ApiFailure}
  */
 async function call(method, path, body, signal) {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
     if (response.status === 204) return undefined;
     const content = await response.json().catch(() => undefined);
     if (response.ok) return content;
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
-    if (!(await canRepeat(failure, body))) throw failure;
+    if (!(await canRepeat(failure, attempt))) throw failure;
   }
+}
+
+/**
+ * Whether a call that was refused may be made again: its person has signed in again, here or in another tab.
+ * @param {ApiFailure} failure
+ * @param {number} attempt from 1
+ * @returns {Promise<boolean>}
+ */
+async function canRepeat({ code }, attempt) {
+  if (code === 'no_session') return session.signInAgain();
+  if (code !== 'invalid_csrf_token' || attempt > 1) return false;
+  // A session that another tab has begun has another token.
+  await session.load();
+  return true;
 }
 
 /**
