@@ -4,7 +4,14 @@ import { createAdminApp } from './admin/admin-app.ts';
 import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
-import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
+import { consoleLink, consoleOrigin } from './config/console-url.ts';
+import {
+  adminEndpoint,
+  adminHostNames,
+  publicEndpoint,
+  type InstanceConfig,
+} from './config/instance-config.ts';
+import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
@@ -63,7 +70,6 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   const { health, metrics: renderMetrics } = service;
   const adminConsole = createConsole({
     ...instanceConfig,
-    adminUrl: undefined,
     service,
     log,
     now: () => Date.now(),
@@ -75,7 +81,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
       health,
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,
-      hostNames: [...config.adminHosts, config.adminHost.toLowerCase()],
+      hostNames: adminHostNames(config),
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));
@@ -84,14 +90,22 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     adminServer.close();
     adminServer.closeAllConnections();
   });
+  const origin = consoleOrigin(config, adminPort);
+  adminConsole.announce(origin);
   const port = await service.listen();
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
-  const demoKey = config.demo
-    ? await provideDemoKey({ dataDirectory: config.dataDirectory, redisUrl, log })
-    : undefined;
-  return { port, adminPort, demoKey };
+  if (!config.demo) return { port, adminPort };
+  const { dataDirectory } = config;
+  const demoKey = await provideDemoKey({ dataDirectory, redisUrl, log });
+  const consoleCode = await provideConsoleCode({ redisUrl, log });
+  return {
+    port,
+    adminPort,
+    demoKey,
+    consoleLink: consoleCode === undefined ? undefined : consoleLink(origin, consoleCode),
+  };
 };
 
 await runService<Config>({

@@ -1,6 +1,7 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
 import type { Service } from '../service.ts';
+import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
 import { operatorsApi } from './api/api.ts';
@@ -28,7 +29,9 @@ interface ConsoleDependencies {
 export interface Console {
   api: Router;
   pages: Router;
-  close(): void;
+  /** Lets `ops console` find it. @param origin address of the console for a browser */
+  announce(origin: string): void;
+  close(): Promise<void>;
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
@@ -42,6 +45,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     createReader: () => createLiveReader({ read, service, now }),
     logUnexpected,
   });
+  let announcement: Announcement | undefined;
   return {
     api: operatorsApi({
       read,
@@ -51,8 +55,12 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       logUnexpected,
     }),
     pages: consolePages(),
-    close() {
+    announce(origin) {
+      announcement = keepConsoleAnnounced({ read }, origin);
+    },
+    async close() {
       live.close();
+      await announcement?.close();
       access.close();
       redis.close();
     },

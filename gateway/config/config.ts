@@ -13,7 +13,15 @@ import {
   wholeNumber,
 } from '../runtime/environment.ts';
 import { tracingSettings, tracingVariables, type TracingSettings } from '../runtime/tracing-settings.ts';
-import { adminUrl, hostNameList, originList, proxyList, publicUrl, redisUrl, supportUrl } from './env-schemas.ts';
+import {
+  adminUrl,
+  hostNameList,
+  originList,
+  proxyList,
+  publicUrl,
+  redisUrl,
+  supportUrl,
+} from './env-schemas.ts';
 
 /** Everything that can be set from outside. OPERATIONS.md says what each setting means. */
 export interface Config {

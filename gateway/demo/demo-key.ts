@@ -1,41 +1,20 @@
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { createApiKeyStore, type ApiKeyStore } from '../operations/api-key-store.ts';
-import { createAuditLog } from '../redis/record-change.ts';
-import { createRedis } from '../redis/redis-client.ts';
+import { withDemoRedis, type DemoRedis } from './demo-redis.ts';
 
-const redisTimeoutMs = 2000;
-
-const now = () => Date.now();
-
-interface DemoKeyDependencies {
+interface DemoKeyDependencies extends Omit<DemoRedis, 'who'> {
   dataDirectory: string;
-  redisUrl: string;
-  log: Logger;
 }
 
-/**
- * The key that `npm start` prints.
- * @returns undefined if there can be none, because Redis is unavailable or the Free plan is invalid: the demo must not
- * keep the gateway from starting
- */
-export async function provideDemoKey(dependencies: DemoKeyDependencies): Promise<string | undefined> {
+/** The key that `npm start` prints. @returns undefined if there can be none; the log says why */
+export function provideDemoKey(dependencies: DemoKeyDependencies): Promise<string | undefined> {
   const { dataDirectory, redisUrl, log } = dependencies;
-  const redis = createRedis(redisUrl, log);
-  try {
-    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
-    const audit = createAuditLog({ redis, who: 'npm start' });
-    return await ensureDemoKey(createApiKeyStore({ redis, audit, now }), dataDirectory);
-  } catch (error) {
-    log.warn({ err: error }, 'no demo key can be issued');
-    return undefined;
-  } finally {
-    redis.disconnect();
-  }
+  return withDemoRedis({ redisUrl, log, who: 'npm start' }, 'no demo key can be issued', (session) =>
+    ensureDemoKey(createApiKeyStore(session), dataDirectory),
+  );
 }
 
 /**
@@ -46,7 +25,7 @@ async function ensureDemoKey(store: ApiKeyStore, dataDirectory: string): Promise
   const file = join(dataDirectory, 'demo-api-key');
   const kept = readKey(file);
   const record = kept === undefined ? undefined : await store.findByKey(kept);
-  if (kept !== undefined && record !== undefined && apiKeyState(record, now()) === 'valid') return kept;
+  if (kept !== undefined && record !== undefined && apiKeyState(record, Date.now()) === 'valid') return kept;
   // A key without a record was lost with a Redis that keeps its data in memory: it is issued again. A revoked key is not.
   const { key } = await store.issue({ name: 'demo', plan: 'free' }, record === undefined ? kept : undefined);
   writeFileSync(file, `${key}\n`, { mode: 0o600 });

@@ -1,18 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
+import { browserHost } from '../config/console-url.ts';
 import { whenNpmEnds } from './launcher.ts';
 
 /*
  * `npm start`: runs both services on this machine, with demo data and a key to try them. Each is a process of its own, as
  * in production; this one starts them, prints how to use them, and stops them together.
  */
-
-/** Host that a browser on this machine can open. A wildcard address is not. */
-function browserHost(host: string | undefined): string {
-  if (host === undefined || ['', '0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
-}
 
 const messageSchema = z.discriminatedUnion('type', [
   /** The settings are valid. */
@@ -22,6 +17,7 @@ const messageSchema = z.discriminatedUnion('type', [
     port: z.number(),
     adminPort: z.number().optional(),
     demoKey: z.string().optional(),
+    consoleLink: z.string().optional(),
   }),
 ]);
 
@@ -118,6 +114,7 @@ const lines = [
   `  Documentation  ${api}/docs`,
   `  Description    ${api}/openapi.json`,
   `  Metrics        ${admin}/metrics`,
+  `  Console        ${gateway.consoleLink ?? 'npm run --silent ops -- console'}`,
   `  Pets service   ${petsService} (internal: needs a service token)`,
   '',
   ...tryIt,

@@ -8,6 +8,7 @@ import type { HotKeys } from '../quota/hot-keys.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
 import type { Quota } from '../quota/quota.ts';
 import { rateLimitHeaders } from '../quota/rate-limit-headers.ts';
+import { refusalReason } from '../quota/refusal-runs.ts';
 import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -50,7 +51,9 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     }
     observeDecision(metrics, caller.plan, decision);
     hotKeys.count(caller, decision.outcome !== 'allowed');
-    if (decision.outcome !== 'allowed') usageReports.addRefused(caller.keyHash, decision.nowMs);
+    if (decision.outcome !== 'allowed') {
+      usageReports.addRefused(caller.keyHash, refusalReason(decision), decision.nowMs);
+    }
     setDecision(res, decision.outcome);
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.

@@ -2,8 +2,8 @@ import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
-import { InvalidOperation } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
+import { UnknownKey } from './unknown-key.ts';
 
 /** Entry of the index, which leads from an id to a record. */
 export interface IndexedKey {
@@ -25,7 +25,7 @@ export interface ApiKeyIndex {
   /**
    * All keys by time of creation, in pages.
    * @param after id of the key before the first page
-   * @throws InvalidOperation if that key is not in the index
+   * @throws UnknownKey if that key is not in the index
    */
   pages(after: string | undefined, size: number): AsyncGenerator<IndexedKey[]>;
   /** Removes ids, except those of keys that are being issued. */
@@ -80,7 +80,7 @@ export function createApiKeyIndex({ redis, now }: { redis: RedisClient; now: () 
         assertNotApiKey(after);
         const rank = await rankAfter(after);
         if (rank === undefined) {
-          throw new InvalidOperation(`there is no API key with the id ${JSON.stringify(after)}`);
+          throw new UnknownKey(after);
         }
         start = rank;
       }

@@ -19,7 +19,10 @@ export interface AuditFilter {
 }
 
 /** Whether an entry matches. Its time, in its id, is compared as well. */
-export function matchesAudit(entry: Change & { id: string; who: string }, filter: AuditFilter): boolean {
+export function matchesAudit(
+  entry: Pick<Change, 'action' | 'target'> & { id: string; who: string },
+  filter: AuditFilter,
+): boolean {
   const { action = '', who, targets, since, until } = filter;
   const atMs = Number(entry.id.split('-')[0]);
   return (

@@ -19,14 +19,45 @@ export async function readAudit(
   count: number,
   filter: AuditFilter = {},
 ): Promise<AuditEntry[]> {
-  const found: AuditEntry[] = [];
+  return (await readAuditPage(redis, { filter, count })).entries.toReversed();
+}
+
+export interface AuditPageOptions {
+  filter: AuditFilter;
+  count: number;
+  /** Id of an entry; only older ones are read. */
+  before?: string | undefined;
+  /** Entries to look at, whether they match or not. */
+  maxScanned?: number;
+}
+
+export interface AuditPage {
+  /** Newest first. */
+  entries: AuditEntry[];
+  /** Id of the last entry that was looked at, for `before`; undefined if there are no older ones within the filter's times. */
+  next: string | undefined;
+}
+
+/** Reads the newest entries that match. */
+export async function readAuditPage(
+  redis: RedisClient,
+  { filter, count, before, maxScanned = Infinity }: AuditPageOptions,
+): Promise<AuditPage> {
+  const entries: AuditEntry[] = [];
   const { start, end } = auditRange(filter);
   const pageSize = Math.min(maxPage, Math.max(minPage, count));
-  for (let from = end; ;) {
+  let scanned = 0;
+  for (let from = before === undefined ? end : `(${before}`; ;) {
     const page = await redis.xrevrange(redisKeys.audit, from, start, 'COUNT', pageSize);
-    found.push(...page.map(parseEntry).filter((entry) => matchesAudit(entry, filter)));
+    for (const [index, item] of page.entries()) {
+      if (entries.length < count) entries.push(...parseMatching([item], filter));
+      const isLast = page.length < pageSize && index === page.length - 1;
+      if (entries.length >= count) return { entries, next: isLast ? undefined : item[0] };
+    }
     const last = page.at(-1);
-    if (last === undefined || found.length >= count) return found.slice(0, count).toReversed();
+    if (last === undefined || page.length < pageSize) return { entries, next: undefined };
+    scanned += page.length;
+    if (scanned >= maxScanned) return { entries, next: last[0] };
     from = `(${last[0]}`;
   }
 }
@@ -38,7 +69,7 @@ export async function* readAuditPages(redis: RedisClient, filter: AuditFilter): 
     const page = await redis.xrange(redisKeys.audit, from, end, 'COUNT', maxPage);
     const last = page.at(-1);
     if (last === undefined) return;
-    yield page.map(parseEntry).filter((entry) => matchesAudit(entry, filter));
+    yield parseMatching(page, filter);
     from = `(${last[0]}`;
   }
 }
@@ -52,20 +83,55 @@ export async function readAuditAfter(redis: RedisClient, id: string): Promise<Au
   return (streams?.[0]?.[1] ?? []).map(parseEntry);
 }
 
-function parseEntry([id, fields]: [id: string, fields: string[]]): AuditEntry {
-  const values = new Map<string, string>();
-  for (let index = 0; index < fields.length; index += 2)
-    values.set(fields[index] ?? '', fields[index + 1] ?? '');
-  const text = (name: string) => values.get(name) ?? '';
+/** Id of the newest entry, and 0-0 without any: what `readAuditNewer` starts from. */
+export async function readLatestAuditId(redis: RedisClient): Promise<string> {
+  const [newest] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
+  return newest?.[0] ?? '0-0';
+}
+
+/**
+ * Reads the entries after the given one, at most 500, oldest first, without waiting for any: for callers that ask again.
+ * @returns those that match, and the id of the last one that was looked at
+ */
+export async function readAuditNewer(
+  redis: RedisClient,
+  id: string,
+  filter: AuditFilter,
+): Promise<{ entries: AuditEntry[]; latest: string }> {
+  const page = await redis.xrange(redisKeys.audit, `(${id}`, '+', 'COUNT', maxPage);
+  return { entries: parseMatching(page, filter), latest: page.at(-1)?.[0] ?? id };
+}
+
+type StreamItem = [id: string, fields: string[]];
+
+/** Parses the values of entries that match only: a filter may leave out most of them. */
+function parseMatching(items: readonly StreamItem[], filter: AuditFilter): AuditEntry[] {
+  return items.flatMap(([id, fields]) => {
+    const texts = textsOf(fields);
+    const { who = '', action = '', target = '' } = texts;
+    return matchesAudit({ id, who, action, target }, filter) ? [parseEntry([id, fields])] : [];
+  });
+}
+
+function parseEntry([id, fields]: StreamItem): AuditEntry {
+  const { who = '', action = '', target = '', before = '', after = '' } = textsOf(fields);
   return {
     id,
     at: entryTime(id),
-    who: text('who'),
-    action: text('action'),
-    target: text('target'),
-    before: parseJson(text('before')),
-    after: parseJson(text('after')),
+    who,
+    action,
+    target,
+    before: parseJson(before),
+    after: parseJson(after),
   };
+}
+
+function textsOf(fields: readonly string[]): Partial<Record<string, string>> {
+  const texts = new Map<string, string>();
+  for (let index = 0; index < fields.length; index += 2) {
+    texts.set(fields[index] ?? '', fields[index + 1] ?? '');
+  }
+  return Object.fromEntries(texts);
 }
 
 /** The time in an entry's id. An id that was made by hand may have none. */

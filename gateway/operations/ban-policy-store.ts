@@ -13,15 +13,19 @@ export interface BanPolicyStore {
   show(): Promise<BanPolicy>;
   /**
    * Changes some of its fields. In force on all gateways within a second.
+   * @param approve called before the change with the policy that is stored, null if it is invalid; refuses it by throwing
    * @throws InvalidOperation if the policy as a whole would be invalid; nothing is changed
    */
-  set(change: Partial<BanPolicy>): Promise<BanPolicy>;
+  set(change: Partial<BanPolicy>, approve?: ApproveChange): Promise<BanPolicy>;
   /**
    * Sets the defaults, whatever is stored. If they are stored, nothing is changed.
+   * @param approve as for set
    * @returns the policy before, or its fields as they are in Redis if it was invalid
    */
-  reset(): Promise<{ before: BanPolicy | Record<string, string>; after: BanPolicy }>;
+  reset(approve?: ApproveChange): Promise<{ before: BanPolicy | Record<string, string>; after: BanPolicy }>;
 }
+
+type ApproveChange = (stored: BanPolicy | null) => void;
 
 interface BanPolicyStoreDependencies {
   redis: RedisClient;
@@ -40,20 +44,24 @@ export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencie
       }
       return parse(fields, 'the ban policy is invalid');
     },
-    async set(change) {
+    async set(change, approve) {
       const texts = textFields(change);
       await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
         const after = parse({ ...fields, ...texts }, 'the ban policy would be invalid');
-        const before = banPolicySchema.safeParse(fields).data ?? fields;
+        const stored = banPolicySchema.safeParse(fields).data;
+        approve?.(stored ?? null);
+        const before = stored ?? fields;
         await audit({ action: 'policy.set', target: redisKeys.banPolicy, before, after });
         return texts;
       });
       return this.show();
     },
-    async reset() {
+    async reset(approve) {
       let before: BanPolicy | Record<string, string> = {};
       await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
-        before = banPolicySchema.safeParse(fields).data ?? fields;
+        const stored = banPolicySchema.safeParse(fields).data;
+        approve?.(stored ?? null);
+        before = stored ?? fields;
         if (isDeepStrictEqual(before, defaultBanPolicy)) return {};
         await audit({ action: 'policy.reset', target: redisKeys.banPolicy, before, after: defaultBanPolicy });
         const removed = Object.keys(fields).map((field) => [field, '']);

@@ -4,9 +4,16 @@ import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { bannedKeyHashOf, redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
-import { scanRedisKeys, type ScanProgress } from './scan-redis-keys.ts';
+import {
+  countRedisKeys,
+  scanRedisKeys,
+  scanRedisKeysFrom,
+  type ScanPart,
+  type ScanProgress,
+} from './scan-redis-keys.ts';
 import { readRetentionDays } from './usage-retention-store.ts';
 
 export interface ActiveBan {
@@ -27,6 +34,17 @@ export interface BanStore {
    * Redis keys are scanned.
    */
   list(onProgress?: (progress: ScanProgress) => void): AsyncGenerator<ActiveBan[]>;
+  /**
+   * A page of the bans that gateways have observed or operators have added, soonest to expire first. A ban that was made
+   * with redis-cli is not among them.
+   * @param after `next` of the page before
+   */
+  page(after: string | undefined, count: number): Promise<{ bans: ActiveBan[]; next: string | undefined }>;
+  /**
+   * Looks for bans that `page` does not have, in a part of the Redis keys.
+   * @param cursor `next` of the part before
+   */
+  scan(cursor: string | undefined): Promise<BanScan>;
   /** @returns undefined for a key that is not banned */
   find(keyHash: string): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined>;
   /**
@@ -41,7 +59,16 @@ export interface BanStore {
   lift(id: string): Promise<ActiveBan>;
 }
 
+/** A part of a scan for bans. */
+export interface BanScan extends Pick<ScanPart, 'next' | 'scanned'> {
+  bans: ActiveBan[];
+  /** Redis keys there are now. */
+  total: number;
+}
+
 const pageSize = 500;
+/** Redis keys of a part of a scan, in thousands: some 50 ms. */
+const scanPages = 50;
 
 interface BanStoreDependencies {
   redis: RedisClient;
@@ -83,6 +110,13 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     return found === undefined ? undefined : { id, name, plan, ...found };
   }
 
+  /** The key before the page may have been removed from the index since, for its ban has ended. */
+  async function rankAfter(cursor: string): Promise<number> {
+    const separator = cursor.indexOf(':');
+    const rank = await redis.zrank(redisKeys.bans, cursor.slice(separator + 1));
+    return rank === null ? redis.zcount(redisKeys.bans, '-inf', `(${cursor.slice(0, separator)}`) : rank + 1;
+  }
+
   return {
     find,
     async *list(onProgress) {
@@ -104,6 +138,29 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
         for (const { id } of active) listed.add(id);
         return active;
       }
+    },
+    async page(after, count) {
+      const start = after === undefined ? 0 : await rankAfter(after);
+      const entries = scoredMembers(
+        await redis.zrange(redisKeys.bans, String(start), String(start + count - 1), 'WITHSCORES'),
+      );
+      const found = await Promise.all(entries.map(async ([id]) => (await ignoreInvalid(describe(id)))?.ban));
+      const last = entries.at(-1);
+      return {
+        bans: found.filter((ban) => ban !== undefined),
+        next: last !== undefined && entries.length === count ? `${last[1]}:${last[0]}` : undefined,
+      };
+    },
+    async scan(cursor) {
+      const [{ names, next, scanned }, total] = await Promise.all([
+        scanRedisKeysFrom(redis, redisKeys.ban('*'), cursor, scanPages),
+        countRedisKeys(redis),
+      ]);
+      const keyHashes = new Set(names.flatMap((name) => bannedKeyHashOf(name) ?? []));
+      const found = await Promise.all(Array.from(keyHashes, describeByHash));
+      const bans = found.filter((ban) => ban !== undefined);
+      const listed = await Promise.all(bans.map(({ id }) => redis.zscore(redisKeys.bans, id)));
+      return { bans: bans.filter((_ban, index) => listed[index] === null), next, scanned, total };
     },
     async add(id, durationMs, reason) {
       const { keyHash, key, ban: before = null } = await describe(id);

@@ -9,6 +9,7 @@ import {
   type SomeLimits,
   type TrialLimits,
 } from '../plans/trial.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -61,7 +62,11 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
   const { show, update } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
 
   async function readTrial(hashKey: string): Promise<StoredTrial> {
-    const texts = await redis.hmget(hashKey, ...trialFields);
+    const texts = await redis.hmget(hashKey, ...trialFields).catch((error: unknown) => {
+      if (isWrongType(error)) return undefined;
+      throw error;
+    });
+    if (texts === undefined) return { trial: undefined, issues: ['is not a hash'], present: false };
     const parsed = parseTrial(Object.fromEntries(trialFields.map((field, index) => [field, texts[index]])));
     return { ...parsed, present: texts.some((text) => text !== null) };
   }

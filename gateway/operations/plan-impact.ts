@@ -1,6 +1,6 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { parseLimit, type Limits } from '../plans/limits.ts';
+import { maxLimit, parseLimit, type Limits } from '../plans/limits.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -30,9 +30,17 @@ interface PlanKey {
   day: number | undefined;
 }
 
-const pageSize = 500;
+/** How a count of all keys proceeds, for callers that do it in the background. */
+export interface CountOptions {
+  pageSize?: number;
+  /** Called after each page with the number of keys read so far; the next page waits for it. */
+  onPage?: ((read: number) => Promise<void>) | undefined;
+}
 
-/** readUsage needs the lengths of bans, which do not matter here. */
+const defaultPageSize = 500;
+
+/** readUsage needs limits and the lengths of bans, which do not matter here. */
+const anyLimits: Limits = { minute: maxLimit, day: maxLimit };
 const anyBanPolicy = { windowSeconds: 1, maxBanSeconds: 1 };
 
 /**
@@ -44,24 +52,61 @@ const anyBanPolicy = { windowSeconds: 1, maxBanSeconds: 1 };
 export async function planImpacts(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   limits: ReadonlyMap<string, Limits> = new Map(),
+  options: CountOptions = {},
 ): Promise<ReadonlyMap<string, Readonly<PlanImpact>>> {
   const impacts = new Map<string, PlanImpact>();
-  for await (const page of createApiKeyIndex({ redis, now }).pages(undefined, pageSize)) {
-    const keyHashes = page.flatMap(({ keyHash }) => keyHash ?? []);
-    const found = await Promise.all(keyHashes.map((keyHash) => readPlanKey(redis, keyHash, now())));
-    const keys = found.filter((key) => key !== undefined);
+  for await (const keys of planKeyPages({ redis, now }, options)) {
     const overs = await Promise.all(keys.map((key) => usedUp(redis, key, limits.get(key.plan))));
     for (const [index, { plan }] of keys.entries()) {
       const impact = impacts.get(plan) ?? { ...noImpact };
-      const { minute = false, day = false } = overs[index] ?? {};
-      impact.keys += 1;
-      if (minute) impact.overMinute += 1;
-      if (day) impact.overDay += 1;
-      if (minute || day) impact.over += 1;
+      addTo(impact, overs[index] ?? {});
       impacts.set(plan, impact);
     }
   }
   return impacts;
+}
+
+/** Use of the valid keys on a plan, from which the effect of any limits of it is computed. */
+export interface PlanUse {
+  keys: number;
+  /** Requests of each key in its open windows; undefined in a window for which it has a limit of its own. */
+  used: { minute: number | undefined; day: number | undefined }[];
+}
+
+/** Reads the use of all keys on a plan, as planImpacts does. */
+export async function readPlanUse(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  plan: string,
+  options: CountOptions = {},
+): Promise<PlanUse> {
+  const use: PlanUse = { keys: 0, used: [] };
+  for await (const page of planKeyPages({ redis, now }, options)) {
+    const keys = page.filter((key) => key.plan === plan);
+    use.keys += keys.length;
+    use.used.push(...(await Promise.all(keys.map((key) => readUsed(redis, key)))));
+  }
+  return use;
+}
+
+/** The effect that limits of the plan would have on that use. Pure. */
+export function impactOn({ keys, used }: PlanUse, limits: Limits): PlanImpact {
+  const impact = { ...noImpact };
+  for (const use of used) addTo(impact, overLimits(use, limits));
+  return { ...impact, keys };
+}
+
+async function* planKeyPages(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { pageSize = defaultPageSize, onPage }: CountOptions,
+): AsyncGenerator<PlanKey[]> {
+  let read = 0;
+  for await (const page of createApiKeyIndex({ redis, now }).pages(undefined, pageSize)) {
+    const keyHashes = page.flatMap(({ keyHash }) => keyHash ?? []);
+    const found = await Promise.all(keyHashes.map((keyHash) => readPlanKey(redis, keyHash, now())));
+    yield found.filter((key) => key !== undefined);
+    read += page.length;
+    await onPage?.(read);
+  }
 }
 
 /** @returns undefined if it is not valid, or its record is gone */
@@ -79,13 +124,39 @@ async function readPlanKey(redis: RedisClient, keyHash: string, nowMs: number): 
 /** Which of the plan's limits the key has used up. */
 async function usedUp(
   redis: RedisClient,
-  { keyHash, minute, day }: PlanKey,
+  key: PlanKey,
   limits: Limits | undefined,
 ): Promise<{ minute?: boolean; day?: boolean }> {
-  if (limits === undefined || (minute !== undefined && day !== undefined)) return {};
-  const usage = await readUsage(redis, { keyHash, rev: anyRev, limits, banPolicy: anyBanPolicy });
+  return limits === undefined ? {} : overLimits(await readUsed(redis, key), limits);
+}
+
+async function readUsed(redis: RedisClient, { keyHash, minute, day }: PlanKey): Promise<PlanUse['used'][0]> {
+  if (minute !== undefined && day !== undefined) return { minute: undefined, day: undefined };
+  const usage = await readUsage(redis, {
+    keyHash,
+    rev: anyRev,
+    limits: anyLimits,
+    banPolicy: anyBanPolicy,
+  });
   return {
-    minute: minute === undefined && usage?.minute.remaining === 0,
-    day: day === undefined && usage?.day.remaining === 0,
+    minute: minute === undefined ? usage?.minute.used : undefined,
+    day: day === undefined ? usage?.day.used : undefined,
   };
+}
+
+function overLimits({ minute, day }: PlanUse['used'][0], limits: Limits): { minute: boolean; day: boolean } {
+  return {
+    minute: minute !== undefined && minute >= limits.minute,
+    day: day !== undefined && day >= limits.day,
+  };
+}
+
+function addTo(
+  impact: PlanImpact,
+  { minute = false, day = false }: { minute?: boolean; day?: boolean },
+): void {
+  impact.keys += 1;
+  if (minute) impact.overMinute += 1;
+  if (day) impact.overDay += 1;
+  if (minute || day) impact.over += 1;
 }

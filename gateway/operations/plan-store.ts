@@ -60,9 +60,9 @@ export interface PlanStore {
 
 export function createPlanStore({ redis, audit, now }: Session): PlanStore {
   async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
-    const row = parseRow(name, await readPlanLimits(redis, name));
+    const row = parsePlanRow(name, await readPlanLimits(redis, name));
     const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-      const { minute, day } = parseRow(name, [fields['minute'], fields['day']]);
+      const { minute, day } = parsePlanRow(name, [fields['minute'], fields['day']]);
       return { minute, day, gateways };
     });
     const isStored = ({ minute, day }: EnforcedLimits) => minute === row.minute && day === row.day;
@@ -129,7 +129,7 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
  * @throws InvalidOperation if a limit is neither given nor stored
  */
 function decide(name: string, limits: Partial<Limits>, fields: Record<string, string>): PlanChange {
-  const before = parseRow(name, [fields['minute'], fields['day']]);
+  const before = parsePlanRow(name, [fields['minute'], fields['day']]);
   const after = { ...before, ...limits };
   if (lacksLimits(after)) {
     const lacking = after.minute === null ? 'minute' : 'day';
@@ -164,7 +164,8 @@ export function lacksLimits({ name, minute, day }: PlanRow): boolean {
   return minute === null || (day === null && name !== anonymousPlan);
 }
 
-function parseRow(name: string, [minute, day]: (string | null | undefined)[]): PlanRow {
+/** Parses the fields `minute` and `day` of a plan, which may have been edited by hand. */
+export function parsePlanRow(name: string, [minute, day]: (string | null | undefined)[]): PlanRow {
   return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
 }
 

@@ -30,12 +30,15 @@ export interface PlanTrialChange {
 export interface PlanTrials {
   show(name: string): Promise<PlanOnTrial>;
   /** Starts a trial, or replaces the one that runs; the counts start over. A window that is not named stays as enforced. */
-  start(name: string, limits: SomeLimits): Promise<PlanTrialChange>;
+  start(name: string, limits: SomeLimits, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
   /** @throws InvalidOperation if there is no trial */
-  stop(name: string): Promise<PlanTrialChange>;
+  stop(name: string, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
   /** Makes the limits on trial the limits of the plan and ends the trial, in one step. @throws InvalidOperation as stop does */
-  apply(name: string): Promise<PlanTrialChange>;
+  apply(name: string, approve?: ApproveTrialChange): Promise<PlanTrialChange>;
 }
+
+/** Called before the change; refuses it by throwing. */
+export type ApproveTrialChange = (change: PlanTrialChange) => void;
 
 export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
@@ -59,6 +62,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   async function change(
     name: string,
     action: string,
+    approve: ApproveTrialChange | undefined,
     edit: (plan: PlanOnTrial, fields: Record<string, string>) => PlanOnTrial,
   ): Promise<PlanTrialChange> {
     assertHasTrials(name);
@@ -67,6 +71,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
       const before = await parsePlan(name, fields);
       const after = edit(before, fields);
       result = { before, after };
+      approve?.(result);
       await audit({ action, target: name, before: auditView(before), after: auditView(after) });
       return { ...textFields(after.limits), ...formatTrial(after.trial) };
     });
@@ -79,19 +84,19 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
       assertHasTrials(name);
       return parsePlan(name, await readSettings(redis, redisKeys.plan(name)));
     },
-    start: (name, limits) =>
-      change(name, 'plans.trial', (plan) => {
+    start: (name, limits, approve) =>
+      change(name, 'plans.trial', approve, (plan) => {
         const trial = newTrial(limits, now(), plan.trial);
         return { ...plan, trial, issues: [] };
       }),
-    stop: (name) =>
-      change(name, 'plans.trial-stop', (plan, fields) => {
+    stop: (name, approve) =>
+      change(name, 'plans.trial-stop', approve, (plan, fields) => {
         // Invalid fields are removed, too.
         if (!trialFields.some((field) => Object.hasOwn(fields, field))) throw noTrial(`the plan ${name}`);
         return { ...plan, trial: undefined, issues: [] };
       }),
-    apply: (name) =>
-      change(name, 'plans.trial-apply', (plan) => {
+    apply: (name, approve) =>
+      change(name, 'plans.trial-apply', approve, (plan) => {
         const { minute, day } = validTrial(plan, `the plan ${name}`);
         const limits = { minute: minute ?? plan.limits.minute, day: day ?? plan.limits.day };
         return { ...plan, limits, trial: undefined };

@@ -68,8 +68,20 @@ export function assertNoKeys(
   const counts = used.map(
     ({ name, keys }) => `${keys} valid ${keys === 1 ? 'key is' : 'keys are'} on ${name}`,
   );
-  throw new InvalidOperation(
+  throw new PlanInUse(
     `${counts.join(', ')}: ops keys list --plan ${first.name} lists them, ops keys set ID --plan PLAN moves one; ` +
       'no plan was removed',
+    counts.join(', '),
   );
+}
+
+/** Valid keys are on a plan that is to be removed. */
+export class PlanInUse extends InvalidOperation {
+  /** How many keys are on which plan, without what to do. */
+  readonly counts: string;
+
+  constructor(message: string, counts: string) {
+    super(message);
+    this.counts = counts;
+  }
 }

@@ -20,8 +20,7 @@ export async function* scanRedisKeys(
   onProgress?: (progress: ScanProgress) => void,
 ): AsyncGenerator<string[]> {
   const masters = mastersOf(redis);
-  const sizes = onProgress === undefined ? [] : await Promise.all(masters.map((master) => master.dbsize()));
-  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const total = onProgress === undefined ? 0 : await countRedisKeys(redis);
   let pages = 0;
   for (const master of masters) {
     let cursor = '0';
@@ -33,4 +32,55 @@ export async function* scanRedisKeys(
       cursor = next;
     } while (cursor !== '0');
   }
+}
+
+/** A part of a scan of all masters. */
+export interface ScanPart {
+  names: string[];
+  /** Where to go on; undefined at the end. */
+  next: string | undefined;
+  /** Redis keys that were looked at, about. */
+  scanned: number;
+}
+
+const cursorPattern = /^(\d{1,4}):(\d{1,20})$/;
+
+/** Whether a text may be a cursor of scanRedisKeysFrom. */
+export function isScanCursor(text: string): boolean {
+  return cursorPattern.test(text);
+}
+
+/**
+ * Scans a part of the Redis keys, for callers that keep the cursor: no process has to remember the scan. If masters are added or
+ * removed meanwhile, some keys may be missed.
+ * @param cursor `next` of the part before
+ * @param pages SCAN commands of this part
+ */
+export async function scanRedisKeysFrom(
+  redis: RedisClient,
+  pattern: string,
+  cursor: string | undefined,
+  pages: number,
+): Promise<ScanPart> {
+  const masters = mastersOf(redis);
+  const [, at = '0', start = '0'] = cursorPattern.exec(cursor ?? '') ?? [];
+  let [index, position] = [Number(at), start];
+  const names: string[] = [];
+  let page = 0;
+  for (; page < pages; page += 1) {
+    const master = masters[index];
+    if (master === undefined) break;
+    const [next, found] = await master.scan(position, 'MATCH', pattern, 'COUNT', pageSize);
+    names.push(...found);
+    position = next;
+    if (next === '0') index += 1;
+  }
+  const next = index < masters.length ? `${index}:${position}` : undefined;
+  return { names, next, scanned: page * pageSize };
+}
+
+/** Redis keys of all masters. */
+export async function countRedisKeys(redis: RedisClient): Promise<number> {
+  const sizes = await Promise.all(mastersOf(redis).map((master) => master.dbsize()));
+  return sizes.reduce((sum, size) => sum + size, 0);
 }

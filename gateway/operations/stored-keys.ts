@@ -11,6 +11,7 @@ import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ApiKeyIndex } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { UnknownKey } from './unknown-key.ts';
 
 /** A key as it is in Redis: its record, or the issues of a record that was edited by hand. */
 export type StoredApiKey =
@@ -86,7 +87,7 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
       const { hashed } = await index.sizes();
       const hint =
         hashed === 0 ? `, and ${redisKeys.apiKeyIds} has no ids at all: ops keys reindex finds all keys` : '';
-      throw new InvalidOperation(`there is no API key with the id ${JSON.stringify(id)}${hint}`);
+      throw new UnknownKey(id, hint);
     }
     return { keyHash, ...found };
   }

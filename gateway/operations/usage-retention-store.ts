@@ -16,10 +16,11 @@ export interface UsageRetentionStore {
   /**
    * Sets the retention. In force on all gateways within a second; adjustUsageExpiry changes what is stored already.
    * @param days 1 to 4000
+   * @param approve called before the change with the retention that is stored, 0 as below; refuses it by throwing
    * @returns the retention before, 0 if none was set or it was invalid, and the one after
    * @throws InvalidOperation if the number is out of range; nothing is changed
    */
-  set(days: number): Promise<{ before: number; after: number }>;
+  set(days: number, approve?: (stored: number) => void): Promise<{ before: number; after: number }>;
 }
 
 export function createUsageRetentionStore({
@@ -37,13 +38,14 @@ export function createUsageRetentionStore({
       }
       return parse(fields, `${key} is invalid`);
     },
-    async set(days) {
+    async set(days, approve) {
       const after = { retentionDays: String(days) };
       parse(after, `the usage retention ${days} is invalid`);
       let before = 0;
       await changeSettings(redis, key, async (fields) => {
         const parsed = usagePolicySchema.safeParse(fields);
         before = parsed.data?.retentionDays ?? 0;
+        approve?.(before);
         const shown = { retentionDays: days };
         await audit({ action: 'usage.retention', target: key, before: parsed.data ?? fields, after: shown });
         return after;

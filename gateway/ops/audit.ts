@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { changedFields } from '../operations/audit-changes.ts';
 import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
 import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
 import type { Session } from '../operations/session.ts';
@@ -124,16 +125,9 @@ function row({ at, who, action, target, before, after }: AuditEntry): string[] {
 
 /** Describes the changed fields, as in `plan: "free" -> "pro"`. */
 function describeChange(before: unknown, after: unknown): string {
-  const [from, to] = [fieldsOf(before), fieldsOf(after)];
-  const names = [...new Set([...Object.keys(from), ...Object.keys(to)])].filter((name) => name !== 'rev');
-  return names
-    .filter((name) => JSON.stringify(from[name]) !== JSON.stringify(to[name]))
-    .map((name) => `${name}: ${text(from[name])} -> ${text(to[name])}`)
+  return changedFields(before, after)
+    .map(({ field, before, after }) => `${field}: ${text(before)} -> ${text(after)}`)
     .join(', ');
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
 function text(value: unknown): string {

@@ -21,6 +21,7 @@ import {
 import { printFields, printJson } from './output.ts';
 import { createProgressLine } from './progress-line.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { required } from './usage-error.ts';
 
 export function bansCommand(): Command {
   return new Command('bans')
@@ -64,19 +65,22 @@ async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
 }
 
 interface AddOptions extends ChangeOptions {
-  for: number;
-  reason: string;
+  for?: number;
+  reason?: string;
 }
 
 function addCommand(): Command {
   return new Command('add')
     .description('ban a key from its next request on')
     .argument('<id>', '', idArgument)
-    .requiredOption('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
-    .requiredOption('--reason <text>', 'reason; the client reads it in its responses', reasonArgument)
+    .option('--for <duration>', 'length, such as 15m, 24h or 7d', durationArgument)
+    .option('--reason <text>', 'reason; the client reads it in its responses', reasonArgument)
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (id: string, { for: durationMs, reason, as, json }: AddOptions) => {
+    .action(async (id: string, options: AddOptions, command: Command) => {
+      const { as, json } = options;
+      const durationMs = required(options.for, '--for <duration>', command);
+      const reason = required(options.reason, '--reason <text>', command);
       printBan(await withChanges(as, (session) => banStore(session).add(id, durationMs, reason)), json);
     });
 }

@@ -36,8 +36,10 @@ export function completeWords(program: Command, words: readonly string[]): Compl
       // The word after it is its value, unless that is the unfinished one.
       if (option.required && index === finished.length - 1) return completeValue(command, option, last);
       if (option.required) index += 1;
-    } else if (child !== undefined) command = child;
-    else if (!word.startsWith('-') || onlyArguments) position += 1;
+    } else if (child !== undefined) {
+      // The words after `help` are those of commands.
+      if (child.name() !== 'help') command = child;
+    } else if (!word.startsWith('-') || onlyArguments) position += 1;
   }
   if (last.startsWith('-') && !onlyArguments) return completeOptions(command, given, last);
   return completeOperand(command, position, last);

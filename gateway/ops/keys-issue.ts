@@ -9,6 +9,7 @@ import {
   timeArgument,
   type ChangeOptions,
 } from './options.ts';
+import { required } from './usage-error.ts';
 
 interface IssueOptions extends ChangeOptions {
   plan?: string;
@@ -40,9 +41,11 @@ export function keysIssueCommand(): Command {
         if (others) command.error('error: --from takes everything from the file');
         return issueFromFile(from, as, json);
       }
-      if (plan === undefined) return command.error("error: required option '--plan <plan>' not specified");
-      if (name === undefined) return command.error("error: required option '--name <name>' not specified");
-      const issued = await changeKeys(as, (store) => store.issue({ plan, name, expiresAt, minute, day }));
+      const wanted = {
+        plan: required(plan, '--plan <plan>', command),
+        name: required(name, '--name <name>', command),
+      };
+      const issued = await changeKeys(as, (store) => store.issue({ ...wanted, expiresAt, minute, day }));
       printIssued(issued, json);
     });
 }

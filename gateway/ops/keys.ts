@@ -6,6 +6,7 @@ import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
+import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { keysTrialCommand } from './keys-trial.ts';
 import {
@@ -17,7 +18,6 @@ import {
   nameArgument,
   timeOrNeverArgument,
   type ChangeOptions,
-  type JsonOption,
 } from './options.ts';
 import { printable, printError, printFields, printJson } from './output.ts';
 import { withChanges } from './redis-session.ts';
@@ -27,7 +27,7 @@ export function keysCommand(): Command {
     .description('API keys of clients')
     .addCommand(keysIssueCommand())
     .addCommand(keysListCommand())
-    .addCommand(showCommand())
+    .addCommand(keysShowCommand())
     .addCommand(keysFindCommand())
     .addCommand(setCommand())
     .addCommand(keysTrialCommand())
@@ -36,17 +36,6 @@ export function keysCommand(): Command {
     .addCommand(keysExportCommand())
     .addCommand(keysImportCommand())
     .addCommand(reindexCommand());
-}
-
-function showCommand(): Command {
-  return new Command('show')
-    .description('one key')
-    .argument('<id>', '', idArgument)
-    .addOption(jsonOption())
-    .action(async (id: string, { json }: JsonOption) => {
-      const { record } = await readKeys((store) => store.show(id));
-      printKey({ outcome: 'record', record }, json);
-    });
 }
 
 interface SetOptions extends ChangeOptions {

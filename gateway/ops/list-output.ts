@@ -15,8 +15,11 @@ export interface ListOptions extends JsonOption {
 
 /** `--output` and `--json`, its short form. */
 export function listOptions(): [Option, Option] {
-  const output = new Option('--output <format>', 'table, json (one array) or csv').choices(outputFormats);
-  return [output, jsonOption()];
+  return [outputOption('table, json (one array) or csv'), jsonOption()];
+}
+
+export function outputOption(description: string): Option {
+  return new Option('--output <format>', description).choices(outputFormats);
 }
 
 /** @throws InvalidOperation for --json with another format */

@@ -1,7 +1,7 @@
-import { userInfo } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
 
@@ -133,15 +133,6 @@ export function asOption(): Option {
     .env('OPS_AS')
     .default(osUser(), 'the user of the operating system')
     .argParser(nameArgument);
-}
-
-function osUser(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run under a user id without a name.
-    return `uid ${process.getuid?.() ?? 'unknown'}`;
-  }
 }
 
 export function nameArgument(text: string): string {

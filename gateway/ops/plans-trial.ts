@@ -1,10 +1,25 @@
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../operations/plan-trial.ts';
-import { refusedByTrial, reportPlanTrial, type PlanTrialReport } from '../operations/trial-report.ts';
+import {
+  refusedByTrial,
+  reportPlanTrial,
+  type KeyTrialCounts,
+  type PlanTrialReport,
+} from '../operations/trial-report.ts';
+import {
+  fieldColumns,
+  onePage,
+  outputFormat,
+  outputOption,
+  printList,
+  type ListLayout,
+  type OutputFormat,
+} from './list-output.ts';
 import { listedKeys } from './listed-keys.ts';
 import { countArgument } from './options.ts';
-import { printError, printFields, printJson, printTable } from './output.ts';
+import { print, printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import {
   addTrialOptions,
@@ -21,6 +36,7 @@ import {
 
 interface PlansTrialOptions extends TrialOptions {
   count: number;
+  output?: OutputFormat;
 }
 
 export function plansTrialCommand(): Command {
@@ -29,15 +45,19 @@ export function plansTrialCommand(): Command {
     .argument('<name>', 'name of the plan');
   return addTrialOptions(command)
     .option('--count <n>', 'maximum number of keys to show', countArgument(10_000), 10)
+    .addOption(outputOption('format of the report: table, json, or csv with the keys hit hardest'))
     .action(async (name: string, options: PlansTrialOptions) => {
+      const format = outputFormat(options);
       const change = requestedChange(name, options);
-      if (change === undefined) return showTrial(name, options);
+      if (change === undefined) return showTrial(name, options.count, format);
+      if (format === 'csv')
+        throw new InvalidOperation('--output csv prints the keys hit hardest: give no change with it');
       const changed = await withChanges(options.as, (session) => change(createPlanTrials(session)));
-      printChange(changed, options.json);
+      printChange(changed, format === 'json');
     });
 }
 
-async function showTrial(name: string, { count, json }: PlansTrialOptions): Promise<void> {
+async function showTrial(name: string, count: number, format: OutputFormat): Promise<void> {
   const { plan, report } = await withRedis(async (session) => {
     const plan = await createPlanTrials(session).show(name);
     const { limits, trial } = plan;
@@ -49,8 +69,11 @@ async function showTrial(name: string, { count, json }: PlansTrialOptions): Prom
     };
   });
   for (const issue of plan.issues) printError(`warning: gw:plan:${name}: ${issue}`);
-  if (json) printJson({ ...planView(plan), ...(report === undefined ? {} : reportView(report)) });
-  else printReport(plan, report);
+  if (format === 'json') {
+    return printJson({ ...planView(plan), ...(report === undefined ? {} : reportView(report)) });
+  }
+  if (format === 'csv') return printList(format, layout, onePage(report?.hardestHit ?? []));
+  await printReport(plan, report);
 }
 
 function planView({ name, limits, trial }: PlanOnTrial) {
@@ -67,7 +90,24 @@ function reportView(report: PlanTrialReport) {
   return { ...counts, refused: refusedByTrial(report), refusedShare: refusedShare(report), hardestHit };
 }
 
-function printReport({ name, limits, trial }: PlanOnTrial, report: PlanTrialReport | undefined): void {
+const layout: ListLayout<KeyTrialCounts> = {
+  headings: ['ID', 'NAME', 'REQUESTS', 'WOULD REFUSE', 'SHARE', 'BY MINUTE', 'BY DAY'],
+  row: (key) => [
+    key.id,
+    key.name,
+    key.requests,
+    refusedByTrial(key),
+    describeShare(key),
+    key.refusedMinute,
+    key.refusedDay,
+  ],
+  csv: fieldColumns('id', 'name', 'requests', 'refusedMinute', 'refusedDay'),
+};
+
+async function printReport(
+  { name, limits, trial }: PlanOnTrial,
+  report: PlanTrialReport | undefined,
+): Promise<void> {
   printFields({
     plan: name,
     enforced: describeLimits(limits),
@@ -79,22 +119,11 @@ function printReport({ name, limits, trial }: PlanOnTrial, report: PlanTrialRepo
     }),
   });
   if (report === undefined || report.hardestHit.length === 0) return;
-  process.stdout.write('\n');
-  printTable(
-    ['ID', 'NAME', 'REQUESTS', 'WOULD REFUSE', 'SHARE', 'BY MINUTE', 'BY DAY'],
-    report.hardestHit.map((key) => [
-      key.id,
-      key.name,
-      key.requests,
-      refusedByTrial(key),
-      describeShare(key),
-      key.refusedMinute,
-      key.refusedDay,
-    ]),
-  );
+  await print('\n');
+  await printList('table', layout, onePage(report.hardestHit));
 }
 
-function printChange({ before, after }: PlanTrialChange, json: true | undefined): void {
+function printChange({ before, after }: PlanTrialChange, json: boolean): void {
   if (json) {
     const { plan, ...changed } = planView(after);
     const { plan: _same, ...previous } = planView(before);

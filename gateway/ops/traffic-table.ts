@@ -1,37 +1,60 @@
 import type { TrafficPoint } from '../operations/traffic.ts';
-import type { Row } from './output.ts';
+import { fieldColumns, type ListLayout } from './list-output.ts';
 
-export const trafficHeadings = [
-  'FROM',
-  'REQ/S',
-  '2XX',
-  '3XX',
-  '4XX',
-  '5XX',
-  'ABORTED',
-  'CUT OFF',
-  'P50 MS',
-  'P99 MS',
-  'REFUSED',
-  'BANS',
-  'BANNED',
-  'LOCAL',
-];
+/** Statuses that have a column, by its name. */
+const statuses = {
+  '2xx': '2xx',
+  '3xx': '3xx',
+  '4xx': '4xx',
+  '5xx': '5xx',
+  aborted: 'aborted',
+  cutOff: 'cut_off',
+};
 
-/** Counts of one point, with the latency of served requests, for the headings above. */
-export function trafficRow(point: TrafficPoint): Row {
-  const { at, byStatus, latencyMs, refusals, bans, bannedRequests, localDecisions } = point;
-  return [
-    at.replace('.000Z', 'Z'),
+/** A line for each point: its counts, and the latency of served requests. */
+export const trafficLayout: ListLayout<TrafficPoint> = {
+  headings: [
+    'FROM',
+    'REQ/S',
+    '2XX',
+    '3XX',
+    '4XX',
+    '5XX',
+    'ABORTED',
+    'CUT OFF',
+    'P50 MS',
+    'P99 MS',
+    'REFUSED',
+    'BANS',
+    'BANNED',
+    'LOCAL',
+  ],
+  row: (point) => [
+    point.at.replace('.000Z', 'Z'),
     perSecond(point, point.requests).toFixed(2),
-    ...['2xx', '3xx', '4xx', '5xx', 'aborted', 'cut_off'].map((status) => byStatus[status] ?? 0),
-    rounded(latencyMs.served?.p50),
-    rounded(latencyMs.served?.p99),
-    refusals.minute + refusals.day,
-    bans,
-    bannedRequests,
-    localDecisions,
-  ];
+    ...Object.values(statuses).map((status) => point.byStatus[status] ?? 0),
+    rounded(point.latencyMs.served?.p50),
+    rounded(point.latencyMs.served?.p99),
+    point.refusals.minute + point.refusals.day,
+    point.bans,
+    point.bannedRequests,
+    point.localDecisions,
+  ],
+  csv: {
+    ...fieldColumns<TrafficPoint>('at', 'seconds', 'requests'),
+    ...statusColumns(),
+    p50Ms: ({ latencyMs }) => latencyMs.served?.p50,
+    p99Ms: ({ latencyMs }) => latencyMs.served?.p99,
+    refusedMinute: ({ refusals }) => refusals.minute,
+    refusedDay: ({ refusals }) => refusals.day,
+    ...fieldColumns<TrafficPoint>('bans', 'bannedRequests', 'localDecisions'),
+  },
+};
+
+function statusColumns(): ListLayout<TrafficPoint>['csv'] {
+  return Object.fromEntries(
+    Object.entries(statuses).map(([column, status]) => [column, ({ byStatus }) => byStatus[status] ?? 0]),
+  );
 }
 
 /** Rounds to three digits: within a bucket, a quantile is interpolated. */

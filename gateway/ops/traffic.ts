@@ -4,11 +4,19 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
 import { chooseStep } from '../operations/traffic-steps.ts';
 import { readTraffic, type Traffic } from '../operations/traffic.ts';
-import { durationArgument, jsonOption, type JsonOption } from './options.ts';
-import { print, printable, printError, printJson, printTable } from './output.ts';
+import {
+  onePage,
+  outputFormat,
+  outputOption,
+  printList,
+  type ListOptions,
+  type OutputFormat,
+} from './list-output.ts';
+import { durationArgument, jsonOption } from './options.ts';
+import { print, printable, printError, printJson } from './output.ts';
 import { retryWhileUnavailable, withRedis } from './redis-session.ts';
 import { chartWidth, drawTraffic } from './traffic-chart.ts';
-import { describeDuration, trafficHeadings, trafficRow } from './traffic-table.ts';
+import { describeDuration, trafficLayout } from './traffic-table.ts';
 
 /** Gateways report every five seconds. */
 const refreshMs = 5000;
@@ -18,7 +26,7 @@ const defaultPoints = 100;
 /** Moves the cursor to the top left corner, and clears the screen below. */
 const clearScreen = '\u{1B}[H\u{1B}[J';
 
-interface TrafficOptions extends JsonOption {
+interface TrafficOptions extends ListOptions {
   last: number;
   step?: number;
   plan?: string;
@@ -34,48 +42,55 @@ export function trafficCommand(): Command {
     .option('--step <duration>', 'time of a point: 10s, 20s, 30s or whole minutes', durationArgument)
     .option('--plan <name>', 'one plan; none for requests without a valid key')
     .option('--watch', 'refresh until Ctrl-C')
+    .addOption(outputOption('table, json or csv; without it, a chart on a terminal'))
     .addOption(jsonOption())
     .action(async (options: TrafficOptions) => {
-      const { json, watch } = options;
-      if (watch && !json && !process.stdout.isTTY) {
+      const { watch } = options;
+      const format = formatOf(options);
+      if (watch && format !== 'json' && (format === 'csv' || !process.stdout.isTTY)) {
         throw new InvalidOperation('--watch needs a terminal, or --json');
       }
       await withRedis(async (session) => {
-        if (!watch) return show(await read(session, options), options);
+        if (!watch) return show(await read(session, options, format), options, format);
         for (;;) {
-          const traffic = await retryWhileUnavailable(() => read(session, options));
-          if (!json) await print(clearScreen);
-          await show(traffic, options);
+          const traffic = await retryWhileUnavailable(() => read(session, options, format));
+          if (format !== 'json') await print(clearScreen);
+          await show(traffic, options, format);
           await sleep(refreshMs);
         }
       });
     });
 }
 
-function read(session: Session, { last, step, plan, json }: TrafficOptions): Promise<Traffic> {
+type Format = OutputFormat | 'chart';
+
+function formatOf(options: ListOptions): Format {
+  const format = outputFormat(options);
+  return format === 'table' && options.output === undefined && process.stdout.isTTY ? 'chart' : format;
+}
+
+function read(session: Session, { last, step, plan }: TrafficOptions, format: Format): Promise<Traffic> {
   const toMs = session.now();
-  const width = drawsChart(json) ? chartWidth(terminalColumns()) : undefined;
+  const width = format === 'chart' ? chartWidth(terminalColumns()) : undefined;
   const stepMs =
     width === undefined ? (step ?? chooseStep(last, defaultPoints)) : chooseStep(last, width - 1, step);
   return readTraffic(session, { fromMs: toMs - last, toMs, stepMs, plan });
 }
 
-async function show(traffic: Traffic, { last, plan, json }: TrafficOptions): Promise<void> {
-  if (json) return printJson(traffic);
+async function show(traffic: Traffic, { last, plan }: TrafficOptions, format: Format): Promise<void> {
+  if (format === 'json') return printJson(traffic);
   const whose = plan === undefined ? 'all plans' : `plan ${plan}`;
-  if (traffic.total.requests === 0) {
+  if (traffic.total.requests === 0 && format !== 'csv') {
     await print(`no traffic of ${whose} in the last ${describeDuration(last)}\n`);
     await print('Gateways on this Redis report theirs every 5 s. A longer range: ops traffic --last 7d\n');
-  } else if (drawsChart(json)) {
+  } else if (format === 'chart') {
     const title = `Traffic of the last ${describeDuration(last)}, ${whose}, by ${describeDuration(traffic.stepMs)}`;
     await print(drawTraffic(traffic, { title: printable(title), columns: terminalColumns() }).join('\n'));
   } else {
-    printTable(trafficHeadings, traffic.points.map(trafficRow));
+    await printList(format, trafficLayout, onePage(traffic.points));
   }
   for (const { key, issue } of traffic.issues) printError(`warning: ${key}: ${issue}`);
 }
-
-const drawsChart = (json: true | undefined) => process.stdout.isTTY && !json;
 
 /** A terminal may not know its width, and then has none or 0. */
 const terminalColumns = () => process.stdout.columns || 80;

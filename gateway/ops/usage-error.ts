@@ -1,4 +1,5 @@
-import type { CommanderError } from 'commander';
+import type { Command, CommanderError } from 'commander';
+import { nearestName } from '../operations/nearest-name.ts';
 
 /** What is wrong with the arguments, on one line, with what was probably meant. Commander suggests only some of it. */
 export function describeUsageError({ code, message }: CommanderError): string {
@@ -10,4 +11,32 @@ export function describeUsageError({ code, message }: CommanderError): string {
     return `${text}; ${isLong ? 'options begin with two dashes' : 'see --help'}`;
   }
   return text;
+}
+
+/**
+ * Ends a command with the name of the command below it that was probably meant.
+ * @param problem what is wrong; by default that there is no command of this name
+ */
+export function unknownCommand(command: Command, name: string, problem = `unknown command '${name}'`): never {
+  const names = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => child.name());
+  const near = nearestName(name, names);
+  const hint = near === undefined ? `; see: ${pathOf(command)} --help` : ` (Did you mean ${near}?)`;
+  return command.error(`error: ${problem}${hint}`);
+}
+
+/** A command with those above it, as it is typed. */
+function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`;
+}
+
+/**
+ * Requires an option in the action of a command. Commander's own check comes before that for unknown options, so that a
+ * mistyped option would be reported as missing and not as mistyped.
+ */
+export function required<T>(value: T | undefined, flags: string, command: Command): T {
+  if (value === undefined) return command.error(`error: required option '${flags}' not specified`);
+  return value;
 }

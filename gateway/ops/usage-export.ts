@@ -5,31 +5,41 @@ import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
 import { dayNumberOf } from '../quota/utc-day.ts';
 import { formatCsvText } from './csv-cell.ts';
 import { dayArgument } from './day-argument.ts';
+import { outputFormat } from './list-output.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printJsonArray } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withRedis } from './redis-session.ts';
+import { required } from './usage-error.ts';
 
 interface ExportOptions extends JsonOption {
-  from: number;
+  from?: number;
   to?: number;
+  output?: 'csv' | 'json';
 }
 
 export function usageExportCommand(): Command {
   return new Command('export')
     .description('use of all keys by day, as CSV or as a JSON array: a row for each key and day with use')
-    .requiredOption('--from <date>', 'first UTC date', dayArgument)
+    .option('--from <date>', 'first UTC date', dayArgument)
     .option('--to <date>', 'last UTC date (default: today)', dayArgument)
     .addOption(new Option('--csv', 'print CSV, which is the default').conflicts('json'))
+    .addOption(
+      new Option('--output <format>', 'csv, which is the default, or json')
+        .choices(['csv', 'json'])
+        .conflicts('csv'),
+    )
     .addOption(jsonOption())
-    .action(async ({ from, to: wantedTo, json }: ExportOptions) => {
+    .action(async (options: ExportOptions, command: Command) => {
+      const from = required(options.from, '--from <date>', command);
+      const isJson = outputFormat(options) === 'json';
       await withRedis(async (session) => {
-        const to = wantedTo ?? dayNumberOf(session.now());
+        const to = options.to ?? dayNumberOf(session.now());
         if (from > to) throw new InvalidOperation('--from is after --to');
         const { listed } = await createApiKeyIndex(session).sizes();
         await withProgress('keys', listed, (onProgress) => {
           const pages = exportUsage(session, { from, to }, onProgress);
-          return json ? printJsonArray(pages) : printCsv(pages);
+          return isJson ? printJsonArray(pages) : printCsv(pages);
         });
       });
     });

@@ -1,16 +1,21 @@
 import { Command, Option } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
+import { readRefusals, type Refusals } from '../operations/refusals.ts';
+import { UnknownKey } from '../operations/unknown-key.ts';
+import { findKeyHash } from '../operations/usage-record.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
 import { dayArgument } from './day-argument.ts';
-import { countArgument, idArgument, jsonOption, type JsonOption } from './options.ts';
-import { printFields, printJson } from './output.ts';
+import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';
+import { countArgument, idArgument, jsonOption } from './options.ts';
+import { printFields, printJson, printTable } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { printDay, printLastDays } from './usage-days.ts';
+import { unknownCommand } from './usage-error.ts';
 import { usageExportCommand } from './usage-export.ts';
 import { usageRetentionCommand } from './usage-retention.ts';
 
-interface UsageOptions extends JsonOption {
+interface UsageOptions extends ListOptions {
   days?: number;
   day?: number;
 }
@@ -24,28 +29,67 @@ export function usageCommand(): Command {
         .argParser(countArgument(maxRetentionDays + 1))
         .conflicts('day'),
     )
-    .option('--day <date>', 'use of one UTC date instead', dayArgument)
+    .option('--day <date>', 'use of one UTC date instead; also today or yesterday', dayArgument)
+    .addOption(outputOption('format of --days: table, json or csv'))
     .addOption(jsonOption())
     .enablePositionalOptions()
     .addCommand(usageExportCommand())
     .addCommand(usageRetentionCommand())
-    .action(async (id: string, { json, ...wanted }: UsageOptions) => {
-      if (wanted.days !== undefined) return printLastDays(id, wanted.days, json);
-      if (wanted.day !== undefined) return printDay(id, wanted.day, json);
-      const { policy, usage } = await withRedis(async (session) => {
-        const reader = await createUsageReader(session);
-        return { policy: reader.policy, usage: await reader.read(id) };
-      });
-      if (json) return printJson(usage);
-      const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
-      printFields({
-        ...key,
-        minute: describeWindow(minute),
-        day: describeWindow(day),
-        strikes: describeStrikes(strikes, strikesToBan, policy),
-        ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
-      });
+    .action(async (id: string, options: UsageOptions, command: Command) => {
+      const format = outputFormat(options);
+      if (format === 'csv' && options.days === undefined) {
+        command.error('error: --output csv prints a list: give --days N as well');
+      }
+      try {
+        await printUsage(id, options, format);
+      } catch (error) {
+        // What was meant may be a command below this one.
+        if (error instanceof UnknownKey && !id.startsWith('key_')) unknownCommand(command, id, error.message);
+        throw error;
+      }
     });
+}
+
+async function printUsage(id: string, { days, day }: UsageOptions, format: OutputFormat): Promise<void> {
+  if (days !== undefined) return printLastDays(id, days, format);
+  if (day !== undefined) return printDay(id, day, format === 'json');
+  const { policy, usage, refusals } = await withRedis(async (session) => {
+    const reader = await createUsageReader(session);
+    const read = await reader.read(id);
+    return {
+      policy: reader.policy,
+      usage: read,
+      refusals: await readRefusals(session, await findKeyHash(session, id)),
+    };
+  });
+  if (format === 'json') return printJson({ ...usage, refusals });
+  printWindows(usage, policy);
+  if (refusals.length > 0) printRefusals(refusals);
+}
+
+function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
+  const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
+  printFields({
+    ...key,
+    minute: describeWindow(minute),
+    day: describeWindow(day),
+    strikes: describeStrikes(strikes, strikesToBan, policy),
+    ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
+  });
+}
+
+/** More than what a person wants to know first; --json has all. */
+const shownRefusals = 5;
+const reasons = { minute: 'minute limit', day: 'day limit', ban: 'ban' };
+
+function printRefusals(refusals: readonly Refusals[]): void {
+  process.stdout.write('\n');
+  printTable(
+    ['REFUSED FROM', 'TO', 'REQUESTS', 'REASON'],
+    refusals
+      .slice(0, shownRefusals)
+      .map(({ from, to, refused, reason }) => [from, to, refused, reasons[reason]]),
+  );
 }
 
 function describeStrikes(strikes: number, toBan: number | null, policy: BanPolicy | undefined): string {

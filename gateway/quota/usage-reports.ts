@@ -3,6 +3,13 @@ import type { Logger } from 'pino';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import {
+  countRefusal,
+  countRefused,
+  formatRefusalRuns,
+  type RefusalReason,
+  type RefusalRun,
+} from './refusal-runs.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { dayNumberOf, utcDate } from './utc-day.ts';
 
@@ -11,7 +18,7 @@ export interface UsageReports {
   /** Counts one request that was served while Redis was unavailable. */
   addServed(keyHash: string): void;
   /** Counts one refused request. @param nowMs time of the decision */
-  addRefused(keyHash: string, nowMs: number): void;
+  addRefused(keyHash: string, reason: RefusalReason, nowMs: number): void;
   /** Number of served requests that are not known to be in Redis. */
   pending(): number;
   /**
@@ -25,7 +32,7 @@ interface Report {
   keyHash: string;
   dayNumber: number;
   served: number;
-  refused: number;
+  refusals: RefusalRun[];
   /** Set when it is sent, and greater than that of the key's report before. */
   number: number;
 }
@@ -54,7 +61,7 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     const key = `${keyHash}:${dayNumber}`;
     let report = growing.get(key);
     if (report === undefined) {
-      report = { keyHash, dayNumber, served: 0, refused: 0, number: 0 };
+      report = { keyHash, dayNumber, served: 0, refusals: [], number: 0 };
       growing.set(key, report);
     }
     return report;
@@ -77,9 +84,10 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
   }
 
   async function send(report: Report): Promise<void> {
-    const { keyHash, dayNumber, number, served, refused } = report;
+    const { keyHash, dayNumber, number, served, refusals } = report;
+    const refused = countRefused(refusals);
     const { retentionDays } = usagePolicy.current();
-    const args = [number, dayNumber, served, refused, retentionDays];
+    const args = [number, dayNumber, served, refused, retentionDays, formatRefusalRuns(refusals)];
     try {
       await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
     } catch (error) {
@@ -104,10 +112,10 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     addServed(keyHash) {
       reportOf(keyHash, dayNumberOf(now())).served += 1;
     },
-    addRefused(keyHash, nowMs) {
+    addRefused(keyHash, reason, nowMs) {
       const dayNumber = dayNumberOf(nowMs);
       if (growing.size + sealed.size >= maxRefusedKeys && !growing.has(`${keyHash}:${dayNumber}`)) return;
-      reportOf(keyHash, dayNumber).refused += 1;
+      countRefusal(reportOf(keyHash, dayNumber).refusals, reason, nowMs);
     },
     pending: () =>
       [...growing.values(), ...sealed.values()].reduce((requests, { served }) => requests + served, 0),

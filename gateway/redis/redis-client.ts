@@ -50,7 +50,7 @@ declare module 'ioredis' {
 const scripts = {
   consumeQuota: { lua: consumeScript },
   readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
-  addUsage: { numberOfKeys: 2, lua: withPrelude('add-usage-2.lua') },
+  addUsage: { numberOfKeys: 2, lua: withPrelude('refusals.lua', 'add-usage-2.lua') },
   readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },
   addTraffic: { lua: script('add-traffic.lua') },
   setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },

@@ -10,11 +10,12 @@ ARGV[2]  number of the day since 1970
 ARGV[3]  served requests
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
+ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua); empty if there are none
 
 Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
 be added to.
 
-clock.lua and usage.lua are put before this script.
+clock.lua, usage.lua and refusals.lua are put before this script.
 ]]
 
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
@@ -38,6 +39,7 @@ if served > 0 then
 end
 if refused > 0 then
   addToDay(keyTag, dayNumber, 'r', refused, retentionDays)
+  recordRefusals(keyTag, ARGV[6])
 end
 -- Last: without successful increments there must be no mark.
 redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)

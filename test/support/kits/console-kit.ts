@@ -2,6 +2,7 @@ import type { BrowserContextOptions } from 'playwright-core';
 import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
+import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
 import { startBrowser, type ObservedPage, type TestBrowser } from './browser.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 
@@ -49,7 +50,9 @@ export async function startConsole(env: Record<string, string> = {}): Promise<Co
   async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
     const { redis } = kit;
     const session = { redis, audit: createAuditLog({ redis, who: name }), now: () => Date.now() };
-    return (await makeConsoleCode(session, { name, role })).code;
+    const { code } = await makeConsoleCode(session, { name, role });
+    recordSecrets(`#code=${code}`);
+    return code;
   }
 
   const disposables = stack.move();
@@ -78,6 +81,7 @@ export async function signInWith(origin: string, code: string): Promise<ConsoleA
     .getSetCookie()
     .map((text) => text.split(';')[0])
     .join('; ');
+  recordSecrets(`${cookie} ${JSON.stringify(begun.body)}`);
   const { csrfToken } = begun.body as { csrfToken: string };
   return {
     cookie,
@@ -104,6 +108,7 @@ async function request(
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
+  recordRefusal(response.status, text);
   return {
     status: response.status,
     headers: response.headers,

@@ -52,7 +52,8 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       reports += 1;
       const mark = redisKeys.dayReport(keyHash, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
-      await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400);
+      const runs = refused === 0 ? '' : `${nowMs} ${nowMs} ${refused} minute\n`;
+      await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400, runs);
     },
     days: (from, to) =>
       readUsageDays(redis, keyHash, {

@@ -18,7 +18,7 @@ export function scriptClock(redis: RedisClient): (nowMs: number) => Promise<void
   defineScripts(redis, {
     consumeQuota: { lua: lua('trial.lua', 'consume.lua') },
     readUsage: { numberOfKeys: 5, lua: lua('read-usage-5.lua') },
-    addUsage: { numberOfKeys: 2, lua: lua('add-usage-2.lua') },
+    addUsage: { numberOfKeys: 2, lua: lua('refusals.lua', 'add-usage-2.lua') },
     readUsageMonth: { numberOfKeys: 1, lua: lua('read-usage-month-1.lua') },
     setBan: { numberOfKeys: 2, lua: lua('set-ban-2.lua') },
     liftBan: { numberOfKeys: 2, lua: lua('lift-ban-2.lua') },

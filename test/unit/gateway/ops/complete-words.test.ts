@@ -23,6 +23,10 @@ describe('an unfinished command is completed with', () => {
     expect(valuesOf('')).toEqual(['keys', 'plans', 'usage', 'tag', 'help']);
     expect(valuesOf('keys', 're')).toEqual(['revoke']);
     expect(valuesOf('nope', '')).toEqual([]);
+    const withHelp = new Command('ops').addCommand(new Command('help'));
+    withHelp.command('keys').command('list');
+    const values = completeWords(withHelp, ['help', 'keys', 'l']).candidates.map(({ value }) => value);
+    expect(values).toEqual(['list']);
   });
 
   test('options that are not given yet, also after an argument', () => {

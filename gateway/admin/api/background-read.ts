@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Session } from '../../operations/session.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+
+/** What is known of a read that takes seconds with many keys. */
+export interface BackgroundState<T> {
+  /** The last result, and when it was complete (Unix milliseconds). */
+  latest: { value: T; atMs: number } | undefined;
+  /** Keys that the read under way has seen; undefined if none is under way. */
+  progress: number | undefined;
+}
+
+export interface BackgroundRead<T> {
+  /**
+   * Starts a read if the last result is too old, and waits for it, but not longer than a page may wait.
+   * @throws what the read has thrown, if there is no earlier result
+   */
+  state(): Promise<BackgroundState<T>>;
+}
+
+/** Called after each page of keys, with the number of those read so far. */
+export type OnPage = (read: number) => Promise<void>;
+
+/** Small enough that requests, which this process may serve as well, do not wait for a page noticeably. */
+export const backgroundPageSize = 100;
+/** Share of the time in which a read rests, so that requests and other commands have the rest of the processor. */
+const rest = 0.5;
+/** With some thousand keys the result is there at once, and the page has to ask once only. */
+const maxWaitMs = 300;
+
+interface BackgroundReadOptions<T> extends Pick<ApiDependencies, 'read'> {
+  run: (session: Session, onPage: OnPage) => Promise<T>;
+  /** Age after which the result is read again when it is asked for. */
+  maxAgeMs: number;
+}
+
+/** A read of all keys, once at a time in this process, however many people look at its result. */
+export function createBackgroundRead<T>({
+  read,
+  run,
+  maxAgeMs,
+}: BackgroundReadOptions<T>): BackgroundRead<T> {
+  let latest: BackgroundState<T>['latest'];
+  let progress: number | undefined;
+  let running: Promise<void> | undefined;
+
+  async function readOnce(): Promise<void> {
+    progress = 0;
+    let pageStart = performance.now();
+    try {
+      const value = await read((session) =>
+        run(session, async (keys) => {
+          progress = keys;
+          await sleep(((performance.now() - pageStart) * rest) / (1 - rest));
+          pageStart = performance.now();
+        }),
+      );
+      latest = { value, atMs: Date.now() };
+    } finally {
+      progress = undefined;
+      running = undefined;
+    }
+  }
+
+  return {
+    async state() {
+      if (latest === undefined || Date.now() - latest.atMs > maxAgeMs) {
+        running ??= readOnce();
+        // An error of a read that nobody waits for any more shows when the result is asked for again.
+        running.catch(() => {});
+        const timeout = new AbortController();
+        await Promise.race([
+          latest === undefined ? running : running.catch(() => {}),
+          sleep(maxWaitMs, undefined, { signal: timeout.signal }).catch(() => {}),
+        ]).finally(() => timeout.abort());
+      }
+      return { latest, progress };
+    },
+  };
+}

@@ -1,0 +1,131 @@
+import { LRUCache } from 'lru-cache';
+import { createApiKeyStore } from '../../operations/api-key-store.ts';
+import { planImpacts, readPlanUse, type PlanImpact, type PlanUse } from '../../operations/plan-impact.ts';
+import type { PlanOnTrial } from '../../operations/plan-trial.ts';
+import type { PlanTraffic } from '../../operations/traffic-summary.ts';
+import { readTraffic } from '../../operations/traffic.ts';
+import { reportPlanTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+import {
+  createBackgroundRead,
+  backgroundPageSize as pageSize,
+  type BackgroundState,
+  type OnPage,
+} from './background-read.ts';
+
+/** What is known about the keys of plans only by reading all keys; of this process, and as of some seconds ago. */
+export interface PlanCounts {
+  /** Valid keys by plan. */
+  keys(): Promise<Counted<ReadonlyMap<string, Readonly<PlanImpact>>>>;
+  /** Use of the keys on a plan. */
+  use(plan: string): Promise<Counted<PlanUse>>;
+  trialReport(plan: PlanOnTrial): Promise<Counted<PlanTrialReport>>;
+  /** Traffic of the last hour by plan. */
+  lastHour(): Promise<Record<string, PlanTraffic>>;
+}
+
+/** As the API shows it. */
+export interface Counted<T> {
+  /** Undefined until the first read is complete. */
+  value: T | undefined;
+  /** ISO 8601 in UTC. */
+  asOf: string | null;
+  /** The read under way: ask again for its result. */
+  counting: { read: number; total: number } | null;
+}
+
+const [secondMs, hourMs] = [1000, 3_600_000];
+const keysMaxAgeMs = 30 * secondMs;
+/** Minute windows change faster than the number of keys. */
+const useMaxAgeMs = 10 * secondMs;
+const trafficMaxAgeMs = 5 * secondMs;
+/** Plans whose use is kept: two numbers a key. */
+const maxPlans = 5;
+
+export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanCounts {
+  const keys = createBackgroundRead({
+    read,
+    maxAgeMs: keysMaxAgeMs,
+    run: (session, onPage) => planImpacts(session, new Map(), { pageSize, onPage }),
+  });
+  const uses = perName((plan) =>
+    createBackgroundRead({
+      read,
+      maxAgeMs: useMaxAgeMs,
+      run: (session, onPage) => readPlanUse(session, plan, { pageSize, onPage }),
+    }),
+  );
+  const reports = new LRUCache<string, ReturnType<typeof trialReportOf>>({ max: maxPlans });
+  let traffic: { byPlan: Promise<Record<string, PlanTraffic>>; atMs: number } | undefined;
+
+  const trialReportOf = ({ name: plan, limits, trial }: PlanOnTrial) =>
+    createBackgroundRead({
+      read,
+      maxAgeMs: useMaxAgeMs,
+      run: (session, onPage) => {
+        if (trial === undefined) throw new Error(`no limits are on trial for ${plan}`);
+        const keys = counted(createApiKeyStore(session).list(undefined, pageSize), onPage);
+        return reportPlanTrial({ redis: session.redis, keys, plan, limits, trial, count: 10 });
+      },
+    });
+
+  async function describe<T>({ latest, progress }: BackgroundState<T>): Promise<Counted<T>> {
+    return {
+      value: latest?.value,
+      asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
+      counting: progress === undefined ? null : { read: progress, total: await countKeys() },
+    };
+  }
+
+  async function countKeys(): Promise<number> {
+    return (await read((session) => createApiKeyStore(session).indexSizes())).listed;
+  }
+
+  return {
+    keys: async () => describe(await keys.state()),
+    use: async (plan) => describe(await uses(plan).state()),
+    async trialReport(plan) {
+      // Another trial, or the same one beside other limits, is another report.
+      const name = JSON.stringify([plan.name, plan.trial, plan.limits]);
+      const report = reports.get(name) ?? trialReportOf(plan);
+      reports.set(name, report);
+      return describe(await report.state());
+    },
+    lastHour() {
+      const nowMs = Date.now();
+      if (traffic === undefined || nowMs - traffic.atMs > trafficMaxAgeMs) {
+        const byPlan = read(async (session) => {
+          const toMs = session.now();
+          const { total } = await readTraffic(session, {
+            fromMs: toMs - hourMs,
+            toMs,
+            stepMs: 60 * secondMs,
+          });
+          return total.byPlan;
+        });
+        traffic = { byPlan, atMs: nowMs };
+        byPlan.catch(() => (traffic = undefined));
+      }
+      return traffic.byPlan;
+    },
+  };
+}
+
+/** The read of each name, of the names that were asked for last. */
+function perName<T extends object>(create: (name: string) => T): (name: string) => T {
+  const cache = new LRUCache<string, T>({ max: maxPlans });
+  return (name) => {
+    const found = cache.get(name) ?? create(name);
+    cache.set(name, found);
+    return found;
+  };
+}
+
+async function* counted<T>(pages: AsyncIterable<T[]>, onPage: OnPage): AsyncGenerator<T[]> {
+  let read = 0;
+  for await (const page of pages) {
+    yield page;
+    read += page.length;
+    await onPage(read);
+  }
+}

@@ -1,0 +1,142 @@
+import { Router } from 'express';
+import { z } from 'zod';
+import { dayBelowMinute } from '../../operations/day-below-minute.ts';
+import { planNamePattern } from '../../operations/plan-name.ts';
+import { createPlanStore, type PlanChange, type PlanRow } from '../../operations/plan-store.ts';
+import { describeLimits, findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
+import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+import { ApiError } from './api-error.ts';
+import { expectUnchanged } from './expect-unchanged.ts';
+import { limit } from './limit-input.ts';
+import { createPlanCounts } from './plan-counts.ts';
+import { planEffect } from './plan-effect.ts';
+import { planTrialsApi } from './plan-trials.ts';
+import { findEditablePlan, viewPlans } from './plan-view.ts';
+
+const limits = { minute: limit, day: limit };
+const confirmed = z.boolean().default(false);
+const creation = z.strictObject({ ...limits, confirmed });
+const nullable = { minute: limit.nullable(), day: limit.nullable() };
+const change = z.strictObject({ ...limits, confirmed, expected: z.strictObject(nullable) });
+const effect = z.strictObject(limits);
+const undo = z.strictObject({ entry: z.string().max(40) });
+
+/** Limits of the plans. */
+export function plansApi({ read, change: makeChange }: ApiDependencies): Router {
+  const router = Router();
+  const counts = createPlanCounts({ read });
+
+  router.get('/plans', async (_req, res) => {
+    res.json(await read((session) => viewPlans(session, counts)));
+  });
+
+  router.get('/plans/:name', async (req, res) => {
+    const { name } = req.params;
+    const view = await read(async (session) => {
+      const [{ items, ...rest }, last] = await Promise.all([
+        viewPlans(session, counts),
+        planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
+      ]);
+      const plan = items.find((item) => item.name === name);
+      if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
+      const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
+      const { gateways: running, keysAsOf, counting } = rest;
+      return { ...plan, running, keysAsOf, counting, lastChange };
+    });
+    res.json(view);
+  });
+
+  router.put('/plans/:name', async (req, res) => {
+    const { confirmed, ...wanted } = creation.parse(req.body);
+    // Before it gets into a message or a Redis command: it may be a pasted API key.
+    if (!planNamePattern.test(req.params.name)) {
+      throw new ApiError('bad_request', {
+        message: 'A plan name has up to 32 lower-case letters, digits and dashes, and begins with a letter.',
+      });
+    }
+    const { result, warnings } = await makeChange(req, (session) =>
+      createPlanStore(session).set(req.params.name, wanted, true, async ({ before, after }) => {
+        const isNew = before.minute === null && before.day === null;
+        if (!isNew) {
+          throw new ApiError('conflict', {
+            message: `The plan ${before.name} exists already: ${describeLimits(before)}. Nothing was changed.`,
+          });
+        }
+        questionLimits(after, confirmed);
+      }),
+    );
+    res.status(201).json(view(result, warnings));
+  });
+
+  router.patch('/plans/:name', async (req, res) => {
+    const { confirmed, expected, ...wanted } = change.parse(req.body);
+    const { name } = req.params;
+    const { result, warnings } = await makeChange(req, async (session) => {
+      await findEditablePlan(session, name);
+      return createPlanStore(session).set(name, wanted, false, async ({ before, after }) => {
+        expectUnchanged(isSame(before, expected), describeLimits(before));
+        questionLimits(after, confirmed);
+      });
+    });
+    res.json(view(result, warnings));
+  });
+
+  router.delete('/plans/:name', async (req, res) => {
+    const { result, warnings } = await makeChange(req, async (session) => {
+      await findEditablePlan(session, req.params.name);
+      return removePlan(session, req.params.name, () => Promise.resolve()).catch(explainUse);
+    });
+    res.json({ name: req.params.name, before: result.before, after: null, warnings });
+  });
+
+  router.post('/plans/:name/effect', async (req, res) => {
+    const wanted = effect.parse(req.body);
+    res.json(
+      await read(async (session) =>
+        planEffect(await findEditablePlan(session, req.params.name), wanted, counts),
+      ),
+    );
+  });
+
+  router.post('/plans/:name/undo', async (req, res) => {
+    const { entry } = undo.parse(req.body);
+    const { result, warnings } = await makeChange(req, async (session) => {
+      const { name } = await findEditablePlan(session, req.params.name);
+      return undoPlanChange(session, name, ({ id, who, after }) =>
+        expectUnchanged(id === entry, `${describeLimits(after)}, set by ${who}`),
+      );
+    });
+    res.json(view(result, warnings));
+  });
+
+  router.use(planTrialsApi({ read, change: makeChange }, counts));
+  return router;
+}
+
+type SomeRow = Pick<PlanRow, 'minute' | 'day'>;
+
+function isSame(one: SomeRow, other: SomeRow): boolean {
+  return one.minute === other.minute && one.day === other.day;
+}
+
+/** @throws ApiError invalid_operation for limits that are usually a mistake, unless they are confirmed */
+function questionLimits({ name, minute, day }: PlanRow, confirmed: boolean): void {
+  const question = minute === null || day === null ? undefined : dayBelowMinute(name, { minute, day });
+  if (question === undefined || confirmed) return;
+  throw new ApiError('invalid_operation', {
+    message: `${question.charAt(0).toUpperCase()}${question.slice(1)}, so the minute limit is never reached. Nothing was changed: confirm it (confirmed: true) if it is meant.`,
+  });
+}
+
+/** The message for the command names commands. */
+function explainUse(error: unknown): never {
+  if (!(error instanceof PlanInUse)) throw error;
+  throw new ApiError('invalid_operation', {
+    message: `${error.counts}: move them to another plan first. The plan was not removed.`,
+  });
+}
+
+function view({ before, after }: PlanChange, warnings: string[]) {
+  return { ...after, before: { minute: before.minute, day: before.day }, warnings };
+}

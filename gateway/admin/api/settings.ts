@@ -1,0 +1,80 @@
+import { isDeepStrictEqual } from 'node:util';
+import { Router } from 'express';
+import { z } from 'zod';
+import { readBanPolicyState } from '../../operations/ban-policy-state.ts';
+import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
+import { readAnonymousState } from '../../operations/limit-states.ts';
+import { createPlanStore } from '../../operations/plan-store.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+import { expectUnchanged } from './expect-unchanged.ts';
+import { limit } from './limit-input.ts';
+import { usageRetentionApi } from './usage-retention.ts';
+
+const policy = z.strictObject({
+  enabled: z.boolean(),
+  graceSeconds: z.number(),
+  strikes: z.number(),
+  strikesPerLimit: z.number(),
+  windowSeconds: z.number(),
+  banSeconds: z.number(),
+  maxBanSeconds: z.number(),
+  resetSeconds: z.number(),
+});
+/** The policy that the person has seen; null if it was missing or invalid. */
+const expectedPolicy = z.strictObject({ expected: policy.nullable() });
+const policyChange = expectedPolicy.extend({ policy });
+const anonymous = z.strictObject({
+  minute: limit,
+  expected: z.strictObject({ minute: limit.nullable() }),
+});
+
+/** Settings of the whole fleet. A change is in force on all gateways within a second. */
+export function settingsApi({ read, change }: ApiDependencies): Router {
+  const router = Router();
+
+  router.get('/settings/ban-policy', async (_req, res) => {
+    res.json(await read(readBanPolicyState));
+  });
+
+  router.put('/settings/ban-policy', async (req, res) => {
+    const { policy, expected } = policyChange.parse(req.body);
+    const { result, warnings } = await change(req, (session) =>
+      createBanPolicyStore(session).set(policy, expectPolicy(expected)),
+    );
+    res.json({ policy: result, warnings });
+  });
+
+  router.post('/settings/ban-policy/reset', async (req, res) => {
+    const { expected } = expectedPolicy.parse(req.body);
+    const { result, warnings } = await change(req, (session) =>
+      createBanPolicyStore(session).reset(expectPolicy(expected)),
+    );
+    res.json({ policy: result.after, warnings });
+  });
+
+  router.get('/settings/anonymous', async (_req, res) => {
+    res.json(await read(readAnonymousState));
+  });
+
+  router.put('/settings/anonymous', async (req, res) => {
+    const { minute, expected } = anonymous.parse(req.body);
+    const { result, warnings } = await change(req, (session) =>
+      createPlanStore(session).set('anonymous', { minute }, false, async ({ before }) =>
+        expectUnchanged(before.minute === expected.minute, `${before.minute ?? 'invalid'} a minute`),
+      ),
+    );
+    res.json({ minute: result.after.minute, before: result.before.minute, warnings });
+  });
+
+  router.use(usageRetentionApi({ read, change }));
+  return router;
+}
+
+type Policy = z.infer<typeof policy>;
+
+function expectPolicy(expected: Policy | null): (stored: Policy | null) => void {
+  return (stored) => {
+    const fields = Object.entries(stored ?? {}).map(([field, value]) => `${field} ${value}`);
+    expectUnchanged(isDeepStrictEqual(stored, expected), fields.join(', ') || 'missing or invalid');
+  };
+}

@@ -1,0 +1,20 @@
+import type { Config } from './config.ts';
+
+/** Host that a browser on this machine can open. A wildcard address is not. */
+export function browserHost(host: string | undefined): string {
+  if (host === undefined || ['', '0.0.0.0', '::', '127.0.0.1', '::1'].includes(host)) return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/**
+ * Origin at which people open the console.
+ * @param adminPort the port that the gateway listens on, which the system chose if the setting is 0
+ */
+export function consoleOrigin({ adminUrl, adminHost }: Config, adminPort: number): string {
+  return adminUrl ?? `http://${browserHost(adminHost)}:${adminPort}`;
+}
+
+/** Link that begins a session. What is behind # reaches no log, no Referer and no preview of the link. */
+export function consoleLink(origin: string, code: string): string {
+  return `${origin}/console#code=${code}`;
+}

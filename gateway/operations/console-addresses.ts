@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { parseJson } from './parse-json.ts';
+import type { Session } from './session.ts';
+
+/** Where the console of a running gateway is. */
+export interface ConsoleAddress {
+  /** Scheme, host and port, as a browser on the machine of the gateway opens it, or ADMIN_URL. */
+  origin: string;
+  /** Name of the gateway's machine. */
+  machine: string;
+}
+
+const addressSchema = z.object({
+  origin: z.string().regex(/^https?:\/\/[^/\s\p{Cc}]+$/u),
+  machine: z.string(),
+});
+
+/** A gateway that was killed is no longer listed after this time. */
+const keptMs = 30_000;
+
+/** Announces a console. To be repeated every ten seconds. */
+export async function announceConsole(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  address: ConsoleAddress,
+): Promise<void> {
+  await redis.zadd(redisKeys.consoleAddresses, now(), JSON.stringify(address));
+  await redis.zremrangebyscore(redisKeys.consoleAddresses, '-inf', now() - keptMs);
+  await redis.pexpire(redisKeys.consoleAddresses, keptMs);
+}
+
+export async function withdrawConsole(redis: RedisClient, address: ConsoleAddress): Promise<void> {
+  await redis.zrem(redisKeys.consoleAddresses, JSON.stringify(address));
+}
+
+/**
+ * Origins of the running consoles, each once. Any of them serves the whole fleet.
+ * @param machine its gateways come first: a console on loopback can be opened there only
+ * @throws InvalidOperation if the list was edited into another type of value
+ */
+export async function findConsoleOrigins(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  machine: string,
+): Promise<string[]> {
+  const key = redisKeys.consoleAddresses;
+  const members = await redis.zrangebyscore(key, now() - keptMs, '+inf').catch((error: unknown) => {
+    if (!isWrongType(error)) throw error;
+    throw new InvalidOperation(`${key} is no longer a sorted set: delete it first`);
+  });
+  const addresses = members.flatMap((member) => addressSchema.safeParse(parseJson(member)).data ?? []);
+  const own = addresses.filter((address) => address.machine === machine);
+  return [...new Set([...own, ...addresses].map(({ origin }) => origin))];
+}

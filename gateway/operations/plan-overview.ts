@@ -1,0 +1,60 @@
+import { maxLimit, parseLimit } from '../plans/limits.ts';
+import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
+import { parseTrial, type Trial } from '../plans/trial.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { createPlanStore, type ListedPlan } from './plan-store.ts';
+import type { Session } from './session.ts';
+import { readSettings } from './settings-hash.ts';
+
+/**
+ * Whose limits they are: those of each key on the plan; none, since each key has its own; or those of an address that sends
+ * requests without a valid key.
+ */
+export type PlanKind = 'plan' | 'own_limits' | 'address';
+
+/** A plan with its trial, and with what is wrong in Redis. */
+export interface PlanOverview extends ListedPlan {
+  kind: PlanKind;
+  trial: Trial | undefined;
+  /** Which values of the plan were edited into something invalid. Gateways then keep the last valid ones. */
+  issues: string[];
+}
+
+/** @returns all plans, and the number of gateway processes that run */
+export async function readPlanOverviews(
+  session: Session,
+): Promise<{ plans: PlanOverview[]; gateways: number }> {
+  const { plans, gateways } = await createPlanStore(session).list();
+  return { plans: await Promise.all(plans.map((plan) => overviewOf(session, plan))), gateways };
+}
+
+async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOverview> {
+  const kind = kindOf(plan.name);
+  if (kind === 'own_limits') return { ...plan, kind, trial: undefined, issues: [] };
+  try {
+    const fields = await readSettings(redis, redisKeys.plan(plan.name));
+    const names = kind === 'address' ? ['minute'] : ['minute', 'day'];
+    const { trial, issues } = parseTrial(fields);
+    return {
+      ...plan,
+      kind,
+      trial,
+      issues: [...names.flatMap((name) => issueOf(name, fields[name])), ...issues],
+    };
+  } catch (error) {
+    if (!(error instanceof InvalidOperation)) throw error;
+    return { ...plan, kind, trial: undefined, issues: [error.message] };
+  }
+}
+
+function kindOf(name: string): PlanKind {
+  if (name === enterprisePlan) return 'own_limits';
+  return name === anonymousPlan ? 'address' : 'plan';
+}
+
+function issueOf(name: string, text: string | undefined): string[] {
+  if (parseLimit(text) !== undefined) return [];
+  if (text === undefined) return [`the ${name} limit is missing`];
+  return [`the ${name} limit is ${JSON.stringify(text)}, which is not a whole number from 1 to ${maxLimit}`];
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { maxLimit, type Limits } from '../plans/limits.ts';
+import { anonymousPlan } from '../plans/plans.ts';
+import { textFields } from '../redis/enforced-settings.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { readAuditPage, type AuditEntry } from './audit-log.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { parsePlanRow, readPlanLimits, type PlanChange, type PlanRow } from './plan-store.ts';
+import type { Session } from './session.ts';
+import { changeSettings } from './settings-hash.ts';
+
+/** The last change of a plan's limits. */
+export interface LastPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
+  before: Pick<PlanRow, 'minute' | 'day'>;
+  after: Pick<PlanRow, 'minute' | 'day'>;
+  /** Why it cannot be undone; undefined if it can. */
+  obstacle: string | undefined;
+}
+
+/** Entries of the audit log to look at. */
+const maxScanned = 20_000;
+const pageSize = 50;
+
+/**
+ * Finds the newest change of the plan's limits among the newest 20,000 entries of the audit log.
+ * @returns undefined if there is none
+ */
+export async function findLastPlanChange(
+  { redis }: Pick<Session, 'redis'>,
+  name: string,
+): Promise<LastPlanChange | undefined> {
+  const filter = { action: 'plans.', targets: [name] };
+  let before: string | undefined;
+  for (let scanned = 0; scanned < maxScanned; scanned += pageSize) {
+    const page = await readAuditPage(redis, { filter, count: pageSize, before, maxScanned });
+    const changes = page.entries.map((entry) => ({ entry, ...limitsOf(entry) }));
+    const found = changes.find((change) => !isSame(change.before, change.after));
+    if (found !== undefined) return describeLast(found, await readPlanLimits(redis, name));
+    if (page.next === undefined || page.entries.length < pageSize) return undefined;
+    before = page.next;
+  }
+  return undefined;
+}
+
+/**
+ * Writes the limits back that the plan had before its last change, if nobody has changed them since. That is a change
+ * which can be undone as well.
+ * @param approve called before the change with the one that is undone; refuses it by throwing
+ * @throws InvalidOperation if there is no such change, or it cannot be undone
+ */
+export async function undoPlanChange(
+  session: Session,
+  name: string,
+  approve: (undone: LastPlanChange) => void,
+): Promise<PlanChange> {
+  const { redis, audit } = session;
+  let change: PlanChange | undefined;
+  await changeSettings(redis, redisKeys.plan(name), async (fields) => {
+    const last = await findLastPlanChange(session, name);
+    if (last === undefined) {
+      throw new InvalidOperation(`the audit log has no change of the limits of ${name}`);
+    }
+    approve(last);
+    // The fields that this change is decided on, and not those that were read with the entry.
+    const before = parsePlanRow(name, [fields['minute'], fields['day']]);
+    const obstacle = findObstacle(name, last, before);
+    if (obstacle !== undefined) throw new InvalidOperation(obstacle);
+    change = { before, after: { name, ...last.before } };
+    await audit({ action: 'plans.undo', target: name, ...change });
+    const { minute, day } = last.before;
+    return textFields({ minute, ...(day === null ? {} : { day }) });
+  });
+  if (change === undefined) throw new Error('the undo has decided nothing');
+  return change;
+}
+
+type SomeRow = LastPlanChange['before'];
+
+function describeLast(
+  { entry, before, after }: { entry: AuditEntry; before: SomeRow; after: SomeRow },
+  [minute, day]: (string | null)[],
+): LastPlanChange {
+  const { id, at, who, action, target } = entry;
+  const obstacle = findObstacle(target, { before, after }, parsePlanRow(target, [minute, day]));
+  return { id, at, who, action, before, after, obstacle };
+}
+
+/** @returns why the change cannot be undone */
+function findObstacle(
+  name: string,
+  { before, after }: { before: SomeRow; after: SomeRow },
+  stored: SomeRow,
+): string | undefined {
+  if (isSame(before, { minute: null, day: null }))
+    return `there is nothing before the first limits of ${name}`;
+  if (before.minute === null || (before.day === null && name !== anonymousPlan)) {
+    return `the limits of ${name} before its last change were invalid`;
+  }
+  if (isSame(stored, after)) return undefined;
+  return (
+    `the limits of ${name} are no longer those of its last change in the audit log, ${describeLimits(after)}: ` +
+    `they are ${describeLimits(stored)}, perhaps set with redis-cli`
+  );
+}
+
+const limit = z.int().min(1).max(maxLimit).nullable().catch(null);
+const limits = z.object({ minute: limit, day: limit }).catch({ minute: null, day: null });
+
+/** An entry may have been added by hand: what is no limit counts as none. */
+function limitsOf({ before, after }: AuditEntry): { before: SomeRow; after: SomeRow } {
+  return { before: limits.parse(before), after: limits.parse(after) };
+}
+
+function isSame(one: SomeRow, other: SomeRow): boolean {
+  return one.minute === other.minute && one.day === other.day;
+}
+
+type SomeLimitsOrNone = Partial<Record<keyof Limits, number | null | undefined>>;
+
+/** Describes limits, as in `60 a minute, 1000 a day`. */
+export function describeLimits({ minute, day }: SomeLimitsOrNone): string {
+  const parts = [minute == null ? [] : [`${minute} a minute`], day == null ? [] : [`${day} a day`]];
+  return parts.flat().join(', ') || 'invalid';
+}

@@ -1,0 +1,45 @@
+import { parseRefusalRuns, type RefusalReason } from '../quota/refusal-runs.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import type { Session } from './session.ts';
+
+/** Refused requests of a key in a row: at most two minutes between them, and an hour in all. */
+export interface Refusals {
+  /** Time of the first one, ISO 8601 in UTC. */
+  from: string;
+  /** Time of the last one. */
+  to: string;
+  refused: number;
+  /** Window that was used up, or a ban. */
+  reason: RefusalReason;
+}
+
+const keptMs = 7 * 86_400_000;
+
+/**
+ * Reads the last refusals of a key, newest first: at most 50, of the last seven days. Gateways add theirs every five seconds.
+ * A value of Redis that was edited by hand counts as none.
+ */
+export async function readRefusals(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  keyHash: string,
+): Promise<Refusals[]> {
+  const oldestMs = now() - keptMs;
+  return parseRefusalRuns(await readText(redis.get(redisKeys.refusals(keyHash))))
+    .filter(({ toMs }) => toMs >= oldestMs)
+    .map(({ fromMs, toMs, refused, reason }) => ({
+      from: new Date(fromMs).toISOString(),
+      to: new Date(toMs).toISOString(),
+      refused,
+      reason,
+    }));
+}
+
+async function readText(reply: Promise<string | null>): Promise<string> {
+  try {
+    return (await reply) ?? '';
+  } catch (error) {
+    if (isWrongType(error)) return '';
+    throw error;
+  }
+}

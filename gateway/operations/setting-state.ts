@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { z } from 'zod';
+import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import type { Session } from './session.ts';
+import { readSettings } from './settings-hash.ts';
+
+/** A setting as it is stored, and as running gateways enforce it. */
+export interface SettingState<T> {
+  /** Null if nothing is stored, or it is invalid. */
+  stored: T | null;
+  /** What is wrong with what is stored, in words. Then gateways keep their last valid value. */
+  issues: string[];
+  /** Gateway processes that enforce the stored value. */
+  gateways: number;
+  /** What other gateway processes enforce: each different value once. */
+  enforced: { value: T; gateways: number }[];
+}
+
+/**
+ * Reads a setting that may have been edited by hand into anything.
+ * @param key Redis key of its hash
+ * @param schema parses the fields of the hash, which are text
+ */
+export async function readSettingState<T>(
+  session: Pick<Session, 'redis' | 'now'>,
+  key: string,
+  schema: z.ZodType<T>,
+  enforcedValues?: EnforcedValues,
+): Promise<SettingState<T>> {
+  const [values, { stored, issues }] = await Promise.all([
+    enforcedValues ?? readEnforcedValues(session),
+    readStoredSetting(session.redis, key, schema),
+  ]);
+  const inForce = values.counted(key).flatMap(({ fields, gateways }) => {
+    const parsed = schema.safeParse(fields);
+    return parsed.success ? [{ value: parsed.data, gateways }] : [];
+  });
+  const isStored = ({ value }: { value: T }) => isDeepStrictEqual(value, stored);
+  return {
+    stored,
+    issues,
+    gateways: inForce.find(isStored)?.gateways ?? 0,
+    enforced: inForce.filter((other) => !isStored(other)),
+  };
+}
+
+async function readStoredSetting<T>(
+  redis: Session['redis'],
+  key: string,
+  schema: z.ZodType<T>,
+): Promise<{ stored: T | null; issues: string[] }> {
+  try {
+    const fields = await readSettings(redis, key);
+    if (Object.keys(fields).length === 0) return { stored: null, issues: [`${key} is missing`] };
+    const parsed = schema.safeParse(fields);
+    if (parsed.success) return { stored: parsed.data, issues: [] };
+    return { stored: null, issues: parsed.error.issues.map((issue) => describeIssue(issue, fields)) };
+  } catch (error) {
+    if (error instanceof InvalidOperation) return { stored: null, issues: [error.message] };
+    throw error;
+  }
+}
+
+/** Which field is wrong, how, and what it is. */
+function describeIssue({ path, message }: z.core.$ZodIssue, fields: Record<string, string>): string {
+  const field = path.join('.');
+  const text = fields[field];
+  return text === undefined ? `${field} ${message}` : `${field} ${message}: it is ${JSON.stringify(text)}`;
+}

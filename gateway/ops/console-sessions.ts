@@ -1,0 +1,76 @@
+import { Command } from 'commander';
+import { createConsoleSessions, type ListedConsoleSession } from '../operations/console-sessions.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { confirm, yesOption } from './confirm.ts';
+import {
+  fieldColumns,
+  listOptions,
+  onePage,
+  outputFormat,
+  printList,
+  type ListLayout,
+  type ListOptions,
+} from './list-output.ts';
+import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
+import { printJson } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+
+/** Fields of a session, in the table and in the CSV. */
+const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt'] as const;
+
+const layout: ListLayout<ListedConsoleSession> = {
+  headings: ['ID', 'NAME', 'ROLE', 'CREATED', 'LAST SEEN', 'EXPIRES'],
+  row: (session) => fields.map((field) => session[field]),
+  csv: fieldColumns(...fields),
+};
+
+export function consoleSessionsCommand(): Command {
+  const [output, json] = listOptions();
+  return new Command('sessions')
+    .description('people who are signed in to the console, oldest session first')
+    .addOption(output)
+    .addOption(json)
+    .action(async (options: ListOptions) => {
+      const format = outputFormat(options);
+      const sessions = await withRedis((session) => createConsoleSessions(session).list());
+      await printList(format, layout, onePage(sessions));
+    })
+    .addCommand(endCommand());
+}
+
+interface EndOptions extends ChangeOptions {
+  all?: true;
+  yes?: true;
+}
+
+function endCommand(): Command {
+  return new Command('end')
+    .description('sign a person out, or everybody, at once')
+    .argument('[session]', 'id of a session', idArgument)
+    .option('--all', 'end all sessions')
+    .addOption(yesOption())
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async (id: string | undefined, { all, yes, as, json }: EndOptions) => {
+      if ((id === undefined) === (all === undefined)) {
+        throw new InvalidOperation('give either the id of a session, see: ops console sessions, or --all');
+      }
+      const listed = await withRedis((session) => createConsoleSessions(session).list());
+      await confirm(question(id, listed), yes);
+      const ended = await withChanges(as, async (session) => {
+        const sessions = createConsoleSessions(session);
+        return id === undefined ? sessions.endAll() : [await sessions.end(id)];
+      });
+      if (json) printJson({ ended });
+      else process.stdout.write(`ended ${ended.length} ${ended.length === 1 ? 'session' : 'sessions'}\n`);
+    });
+}
+
+/** @throws InvalidOperation if there is no such session */
+function question(id: string | undefined, sessions: readonly ListedConsoleSession[]): string {
+  if (id === undefined) return `End all ${sessions.length} sessions of the console?`;
+  const session = sessions.find((listed) => listed.id === id);
+  if (session === undefined)
+    throw new InvalidOperation(`there is no session ${id}; see: ops console sessions`);
+  return `End the session of ${session.name} (${session.role})?`;
+}

@@ -1,0 +1,50 @@
+import { hostname } from 'node:os';
+import { Command } from 'commander';
+import { loadConfig } from '../config/config.ts';
+import { consoleLink, consoleOrigin } from '../config/console-url.ts';
+import { findConsoleOrigins } from '../operations/console-addresses.ts';
+import { makeConsoleCode } from '../operations/console-codes.ts';
+import { consoleSessionsCommand } from './console-sessions.ts';
+import { asOption, jsonOption, type ChangeOptions } from './options.ts';
+import { printError, printFields, printJson } from './output.ts';
+import { withChanges, withRedis } from './redis-session.ts';
+
+interface LinkOptions extends ChangeOptions {
+  viewer?: true;
+}
+
+export function consoleCommand(): Command {
+  return new Command('console')
+    .description('print a link that opens the console in a browser; it works once, within five minutes')
+    .option('--viewer', 'for a person who may see everything and change nothing')
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(printLink)
+    .addCommand(consoleSessionsCommand());
+}
+
+async function printLink({ viewer, as: name, json }: LinkOptions): Promise<void> {
+  const [first, ...others] = await consoleOrigins();
+  const role = viewer ? 'viewer' : 'operator';
+  const made = await withChanges(name, (session) => makeConsoleCode(session, { name, role }));
+  const { code, expiresAt, session } = made;
+  const link = consoleLink(first, code);
+  if (json) return printJson({ link, otherConsoles: others, name, role, expiresAt, session });
+  printFields({ link, name, role, expiresAt, session });
+  if (others.length > 0) {
+    printError(
+      `several consoles are running, and the link works at each of them, once: ${others.map((origin) => `${origin}/console`).join(', ')}`,
+    );
+  }
+}
+
+/** Origins of the consoles that a link may open, the likeliest first. */
+async function consoleOrigins(): Promise<[string, ...string[]]> {
+  const config = loadConfig(process.env);
+  if (config.adminUrl !== undefined) return [config.adminUrl];
+  const [first, ...others] = await withRedis((session) => findConsoleOrigins(session, hostname()));
+  if (first !== undefined) return [first, ...others];
+  const expected = consoleOrigin(config, config.adminPort);
+  printError(`warning: no running gateway has announced its console, so the address is a guess: ${expected}`);
+  return [expected];
+}

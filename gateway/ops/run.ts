@@ -1,0 +1,38 @@
+import { CommanderError } from 'commander';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { MalformedReply } from '../redis/malformed-replies.ts';
+import { isRedisConnectionLost } from '../redis/redis-errors.ts';
+import { ConfigError } from '../runtime/environment.ts';
+import { errorMessage } from '../runtime/error-message.ts';
+import { printError } from './output.ts';
+import { program } from './program.ts';
+import { describeUsageError } from './usage-error.ts';
+
+// ioredis warns there if the Redis user may not run INFO. Commands that need it say so themselves.
+console.warn = () => {};
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = report(error);
+}
+
+/** @returns the exit code */
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return 0;
+    // Help that is shown because there is no command needs no message.
+    if (error.code !== 'commander.help') printError(describeUsageError(error));
+    return 2;
+  }
+  printError(describeError(error));
+  return error instanceof InvalidOperation ? 2 : 1;
+}
+
+function describeError(error: unknown): string {
+  if (error instanceof ConfigError) return error.issues.join('; ');
+  const unknownOutcome = 'a change under way may be made or not, see: ops audit';
+  if (isRedisConnectionLost(error)) return `Redis became unavailable; ${unknownOutcome}`;
+  if (error instanceof MalformedReply) return `${error.message}; ${unknownOutcome}`;
+  return errorMessage(error);
+}

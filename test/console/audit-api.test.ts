@@ -1,0 +1,115 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startConsole } from './temporary-api.ts';
+
+type Console = Awaited<ReturnType<typeof startConsole>>;
+type Person = Awaited<ReturnType<Console['signIn']>>;
+
+interface Page {
+  items: { id: string; at: string; who: string; action: string; target: string; changes: unknown[] }[];
+  next: string | null;
+  latest: string;
+}
+
+describe('the API of the audit log', () => {
+  let started: Console;
+  let ada: Person;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const get = async (query: string) => (await ada.send('GET', `/api/audit?${query}`)).body as Page;
+  const record = (who: string, action: string, target: string, before: unknown, after: unknown) =>
+    createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });
+  const targets = ({ items }: Page) => items.map(({ target }) => target);
+
+  test('shows what has changed field by field, newest first', async () => {
+    await record('Ada', 'plans.set', 'first', { minute: 1, day: 5, rev: 1 }, { minute: 2, day: 5, rev: 2 });
+    await record('Grace', 'plans.set', 'second', null, { minute: 2 });
+    const page = await get('limit=2');
+    expect(targets(page)).toEqual(['second', 'first']);
+    expect(page.items[1]?.changes).toEqual([{ field: 'minute', before: 1, after: 2 }]);
+    expect(page.items[0]).toMatchObject({
+      who: 'Grace',
+      at: expect.stringMatching(/Z$/) as unknown,
+      changes: [{ field: 'minute', before: null, after: 2 }],
+    });
+  });
+
+  test('filters by action, person, target and time', async () => {
+    await record('ada', 'keys.set', 'key_1', { name: 'a' }, { name: 'b' });
+    expect(targets(await get('action=keys'))).toEqual(['key_1']);
+    expect(targets(await get('who=ADA&limit=2'))).toEqual(['key_1', 'first']);
+    expect(targets(await get('target=second'))).toEqual(['second']);
+    const [newest] = (await get('limit=1')).items;
+    const at = newest?.at ?? '';
+    expect(targets(await get(`since=${at}&action=keys`))).toEqual(['key_1']);
+    expect(targets(await get(`until=${at}&action=keys`))).toEqual([]);
+  });
+
+  test('goes on with the next page, and ends', async () => {
+    const pages: string[][] = [];
+    for (let next: string | null = ''; next !== null;) {
+      const page = await get(`action=plans.set&limit=1${next === '' ? '' : `&after=${next}`}`);
+      pages.push(targets(page));
+      ({ next } = page);
+    }
+    expect(pages.flat()).toEqual(['second', 'first']);
+  });
+
+  test('new entries are those after the newest that was shown, also if it did not match', async () => {
+    const { latest } = await get('action=plans');
+    await record('Grace', 'keys.set', 'key_2', null, null);
+    await record('Grace', 'plans.set', 'third', null, { minute: 1 });
+    const newer = await get(`action=plans&newerThan=${latest}`);
+    expect(targets(newer)).toEqual(['third']);
+    expect(newer.latest).toBe(newer.items[0]?.id);
+    expect(targets(await get(`action=plans&newerThan=${newer.latest}`))).toEqual([]);
+  });
+
+  test('a search that matches nothing ends each page after some thousand entries', async () => {
+    const { redis } = started.kit;
+    const pipeline = redis.pipeline();
+    for (let index = 0; index < 6000; index += 1) {
+      pipeline.xadd(redisKeys.audit, '*', 'who', 'x', 'action', 'keys.issue', 'target', 'y');
+    }
+    await pipeline.exec();
+    const first = await get('who=Grace');
+    expect(first.items).toEqual([]);
+    expect(first.next).not.toBeNull();
+    const second = await get(`who=Grace&after=${first.next}`);
+    expect(targets(second)).toEqual(['third', 'key_2', 'second']);
+    expect(second.next).toBeNull();
+  });
+
+  test('an entry that was added by hand is shown as it is', async () => {
+    await started.kit.redis.xadd(redisKeys.audit, '*', 'odd', 'x', 'before', '{', 'after', '7');
+    expect((await get('limit=1')).items[0]).toMatchObject({ who: '', action: '', target: '', changes: [] });
+  });
+
+  test.each([
+    'limit=0',
+    'since=yesterday',
+    'since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z',
+    'after=x',
+    'after=1-1&newerThan=1-1',
+    'who=',
+    'order=up',
+    'who=a&who=b',
+  ])('refuses ?%s', async (query) => {
+    const { status, body } = await ada.send('GET', `/api/audit?${query}`);
+    expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+  });
+
+  test('refuses a pasted API key, and does not repeat it', async () => {
+    const { key } = await started.kit.issue();
+    const { status, body } = await ada.send('GET', `/api/audit?target=${key}`);
+    expect(status).toBe(422);
+    expect(JSON.stringify(body)).not.toContain(key);
+  });
+});

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { keyIssuer } from '../support/kits/keys.ts';
+import { startConsole } from './temporary-api.ts';
+
+type Console = Awaited<ReturnType<typeof startConsole>>;
+type Person = Awaited<ReturnType<Console['signIn']>>;
+
+interface Page {
+  items: { id: string; name: string; reason: string; endsAt: string | null }[];
+  next: string | null;
+  scanned?: number;
+  total?: number;
+}
+
+describe('the API of bans', () => {
+  let started: Console;
+  let ada: Person;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const get = async (path: string) => (await ada.send('GET', path)).body as Page;
+
+  function bans() {
+    const { redis } = started.kit;
+    const audit = createAuditLog({ redis, who: 'tests' });
+    return createBanStore({ redis, keys: keyIssuer(redis).store, audit, now: Date.now });
+  }
+
+  /** All pages, one after another. */
+  async function all(path: string): Promise<Page['items']> {
+    const items: Page['items'] = [];
+    let next: string | null = null;
+    do {
+      const page: Page = await get(
+        next === null ? path : `${path}${path.includes('?') ? '&' : '?'}after=${next}`,
+      );
+      items.push(...page.items);
+      ({ next } = page);
+    } while (next !== null);
+    return items;
+  }
+
+  test('lists bans page by page, soonest to expire first', async () => {
+    const keys = await Promise.all(
+      [5, 1, 4, 2, 3].map((minutes) => started.kit.issue({ name: `${minutes} min` })),
+    );
+    for (const [index, minutes] of [5, 1, 4, 2, 3].entries()) {
+      await bans().add(keys[index]?.id ?? '', minutes * 60_000, `for ${minutes} min`);
+    }
+    const first = await get('/api/bans?limit=2');
+    expect(first.items.map(({ name }) => name)).toEqual(['1 min', '2 min']);
+    expect(first.items[0]).toMatchObject({
+      reason: 'for 1 min',
+      endsAt: expect.stringMatching(/Z$/) as unknown,
+    });
+    const names = (await all('/api/bans?limit=2')).map(({ name }) => name);
+    expect(names).toEqual(['1 min', '2 min', '3 min', '4 min', '5 min']);
+  });
+
+  test('goes on after a ban that was lifted since', async () => {
+    const { items, next } = await get('/api/bans?limit=2');
+    await bans().lift(items[1]?.id ?? '');
+    const second = await get(`/api/bans?limit=2&after=${next}`);
+    expect(second.items.map(({ name }) => name)).toEqual(['3 min', '4 min']);
+  });
+
+  test('a ban that was set by hand is found by the scan only, and those of the list are not', async () => {
+    const { keyHash, id } = await started.kit.issue({ name: 'by hand' });
+    const { redis } = started.kit;
+    await redis.set(redisKeys.ban(keyHash), 'pays no bills');
+    // More than a part of the scan looks at.
+    const pipeline = redis.pipeline();
+    for (let index = 0; index < 60_000; index += 1) pipeline.set(`other:${index}`, '1');
+    await pipeline.exec();
+    expect((await all('/api/bans')).map(({ id }) => id)).not.toContain(id);
+    const part = await get('/api/bans/scan');
+    expect(part.next).not.toBeNull();
+    expect(part.total).toBeGreaterThan(60_000);
+    expect(part.scanned).toBe(50_000);
+    expect(await all('/api/bans/scan')).toEqual([
+      { id, name: 'by hand', plan: 'free', reason: 'pays no bills', endsAt: null },
+    ]);
+  });
+
+  test('a value that is no ban, and an index of the wrong type, are survived', async () => {
+    const { keyHash, id } = await started.kit.issue({ name: 'odd' });
+    await started.kit.redis.hset(redisKeys.ban(keyHash), 'x', 'y');
+    const found = (await all('/api/bans/scan')).find((ban) => ban.id === id);
+    expect(found).toMatchObject({ reason: 'not a text' });
+    await started.kit.redis.zadd(redisKeys.bans, Date.now() + 1e6, 'key_gone');
+    expect((await all('/api/bans')).map(({ id }) => id)).not.toContain('key_gone');
+  });
+
+  test.each(['limit=0', 'limit=501', 'limit=x', 'after=x', 'after=1', 'before=1'])(
+    'refuses ?%s',
+    async (query) => {
+      const { status, body } = await ada.send('GET', `/api/bans?${query}`);
+      expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    },
+  );
+
+  test('refuses a cursor of a scan that is none', async () => {
+    expect((await ada.send('GET', '/api/bans/scan?after=1:x')).status).toBe(400);
+  });
+});

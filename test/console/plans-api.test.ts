@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startConsole } from './temporary-api.ts';
+
+type Console = Awaited<ReturnType<typeof startConsole>>;
+type Person = Awaited<ReturnType<Console['signIn']>>;
+type Fields = Record<string, unknown>;
+
+describe('the API of plans', () => {
+  let started: Console;
+  let ada: Person;
+  let grace: Person;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn({ name: 'Ada' });
+    grace = await started.signIn({ name: 'Grace' });
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
+  const lastEntry = async () => (await readAudit(started.kit.redis, 1))[0];
+  const get = async (path: string) => (await ada.send('GET', path)).body as Fields;
+  const conflict: unknown = expect.objectContaining({ code: 'conflict', status: 409 });
+  const invalid = (message: string): unknown =>
+    expect.objectContaining({
+      code: 'invalid_operation',
+      status: 422,
+      message: expect.stringContaining(message),
+    });
+
+  /** The limit that a client is told of. */
+  async function limitOf(key: string): Promise<string> {
+    const response = await send(`${started.kit.gateway.url}/v1/pets`, { key });
+    return String(response.headers['x-ratelimit-limit']);
+  }
+
+  async function create(name: string, minute = 10, day = 100): Promise<void> {
+    const { status } = await ada.send('PUT', `/api/plans/${name}`, { minute, day });
+    expect(status).toBe(201);
+  }
+
+  test('shows limits stored and enforced, keys on each plan, traffic and trial', async () => {
+    await create('shown');
+    await started.kit.issue({ plan: 'shown' });
+    await expect
+      .poll(async () => (await get('/api/plans/shown'))['keys'], { timeout: 40_000, interval: 500 })
+      .toBe(1);
+    const { items, gateways } = await get('/api/plans');
+    expect(gateways).toBe(1);
+    expect(items).toContainEqual(
+      expect.objectContaining({ name: 'free', kind: 'plan', minute: 60, day: 1000, gateways: 1, issues: [] }),
+    );
+    expect(items).toContainEqual(
+      expect.objectContaining({ name: 'enterprise', kind: 'own_limits', minute: null }),
+    );
+    expect(items).toContainEqual(
+      expect.objectContaining({ name: 'anonymous', kind: 'address', minute: 60, keys: null }),
+    );
+  });
+
+  test('a change is stored, audited under the name of the person, and in force for the next requests', async () => {
+    await create('changed', 50, 500);
+    const { key } = await started.kit.issue({ plan: 'changed' });
+    expect(await limitOf(key)).toBe('50');
+    const { status, body } = await grace.send('PATCH', '/api/plans/changed', {
+      minute: 7,
+      day: 700,
+      expected: { minute: 50, day: 500 },
+    });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: { name: 'changed', minute: 7, day: 700, before: { minute: 50, day: 500 }, warnings: [] },
+    });
+    expect(await stored('changed')).toEqual({ minute: '7', day: '700' });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'changed' });
+    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('7');
+  });
+
+  test('a change by somebody who has seen other limits is refused', async () => {
+    await create('raced');
+    const expected = { minute: 10, day: 100 };
+    const results = await Promise.all(
+      [ada, grace].map((person, index) =>
+        person.send('PATCH', '/api/plans/raced', { minute: 20 + index, day: 200, expected }),
+      ),
+    );
+    expect(results.map(({ status }) => status).toSorted()).toEqual([200, 409]);
+    const { body } = await ada.send('PATCH', '/api/plans/raced', { minute: 5, day: 50, expected });
+    expect(body).toEqual(conflict);
+    expect(body).toMatchObject({
+      message: expect.stringMatching(/now it is 2[01] a minute, 200 a day/) as unknown,
+    });
+  });
+
+  test('a day limit below the minute limit needs a confirmation', async () => {
+    await create('questioned');
+    const change = { minute: 100, day: 50, expected: { minute: 10, day: 100 } };
+    expect((await ada.send('PATCH', '/api/plans/questioned', change)).body).toEqual(invalid('confirm it'));
+    expect(await stored('questioned')).toEqual({ minute: '10', day: '100' });
+    expect((await ada.send('PATCH', '/api/plans/questioned', { ...change, confirmed: true })).status).toBe(
+      200,
+    );
+    expect((await ada.send('PUT', '/api/plans/questioned-2', { minute: 9, day: 8 })).body).toEqual(
+      invalid('confirm it'),
+    );
+    expect(await stored('questioned-2')).toEqual({});
+  });
+
+  test.each([
+    [
+      'a limit of 0',
+      'PATCH',
+      'free',
+      { minute: 0, day: 9, expected: { minute: 60, day: 1000 } },
+      400,
+      'minute',
+    ],
+    [
+      'a fraction',
+      'PATCH',
+      'free',
+      { minute: 1.5, day: 9, expected: { minute: 60, day: 1000 } },
+      400,
+      'minute',
+    ],
+    ['a text', 'PATCH', 'free', { minute: '5', day: 9, expected: { minute: 60, day: 1000 } }, 400, 'minute'],
+    ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, hour: 1, expected: {} }, 400, 'hour'],
+    ['no body', 'PATCH', 'free', undefined, 400, 'expected object'],
+    [
+      'a missing plan',
+      'PATCH',
+      'fre',
+      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
+      404,
+      'no plan',
+    ],
+    [
+      'enterprise',
+      'PATCH',
+      'enterprise',
+      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
+      422,
+      'own limits',
+    ],
+    [
+      'anonymous',
+      'PATCH',
+      'anonymous',
+      { minute: 5, day: 9, expected: { minute: 1, day: 1 } },
+      422,
+      'address',
+    ],
+    ['a name that is none', 'PUT', 'Gold', { minute: 5, day: 9 }, 400, 'lower-case'],
+    ['a plan that exists', 'PUT', 'free', { minute: 5, day: 9 }, 409, 'exists already'],
+    ['a built-in plan', 'DELETE', 'pro', undefined, 422, "can't be removed"],
+    ['a trial without limits', 'PUT', 'free/trial', { expected: { since: null } }, 400, 'minute limit'],
+    [
+      'the end of no trial',
+      'DELETE',
+      'free/trial',
+      { expected: { since: null } },
+      422,
+      'no limits are on trial',
+    ],
+    ['an undo of another entry', 'POST', 'pro/undo', { entry: '1-1' }, 422, 'no change'],
+    ['a missing plan', 'GET', 'fre', undefined, 404, 'no plan'],
+  ])('refuses %s, says why, and changes nothing', async (_what, method, path, body, status, message) => {
+    const before = await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored));
+    const entries = await started.kit.redis.xlen(redisKeys.audit);
+    const response = await ada.send(method, `/api/plans/${path}`, body);
+    expect(response.status).toBe(status);
+    expect(String((response.body as Fields)['message']).toLowerCase()).toContain(message);
+    expect(await Promise.all(['free', 'pro', 'enterprise', 'anonymous'].map(stored))).toEqual(before);
+    expect(await started.kit.redis.xlen(redisKeys.audit)).toBe(entries);
+  });
+
+  test('a pasted API key in place of a name is not in the response', async () => {
+    const { key } = await started.kit.issue();
+    for (const method of ['GET', 'PUT', 'PATCH', 'DELETE']) {
+      const body = method === 'GET' ? undefined : { minute: 1, day: 1, expected: { minute: 1, day: 1 } };
+      const response = await ada.send(method, `/api/plans/${key}`, body);
+      expect(JSON.stringify(response.body)).not.toContain(key.slice(0, 20));
+    }
+  });
+
+  test('a plan is removed once no key is on it', async () => {
+    await create('short-lived');
+    const { id } = await started.kit.issue({ plan: 'short-lived' });
+    const refused = await ada.send('DELETE', '/api/plans/short-lived');
+    expect(refused.body).toEqual(invalid('1 valid key is on short-lived: move them to another plan first'));
+    expect((refused.body as Fields)['message']).not.toContain('ops ');
+    await started.kit.redis.hset(redisKeys.apiKey((await keyHashOf(id)) ?? ''), 'plan', 'free');
+    expect((await ada.send('DELETE', '/api/plans/short-lived')).status).toBe(200);
+    expect(await stored('short-lived')).toEqual({});
+    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.remove', target: 'short-lived' });
+  });
+
+  const keyHashOf = (id: string) => started.kit.redis.hget(redisKeys.apiKeyIds, id);
+
+  test('the effect of limits is shown before they are set', async () => {
+    await create('tried', 50, 500);
+    const [busy, own] = [
+      await started.kit.issue({ plan: 'tried' }),
+      await started.kit.issue({ plan: 'tried', minute: 3, day: 30 }),
+    ];
+    await started.kit.issue({ plan: 'tried' });
+    for (const { key } of [busy, busy, busy, own, own, own]) await limitOf(key);
+    const effect = { minute: 3, day: 400 };
+    const { body } = await ada.send('POST', '/api/plans/tried/effect', effect);
+    expect(body).toEqual({
+      question: null,
+      now: { keys: 3, overMinute: 1, overDay: 0, over: 1 },
+      asOf: expect.stringMatching(/^\d{4}-.*Z$/) as unknown,
+      counting: null,
+      trial: null,
+    });
+    const other = await ada.send('POST', '/api/plans/tried/effect', { minute: 4, day: 2 });
+    expect(other.body).toMatchObject({
+      question: expect.stringContaining('less than its minute limit') as unknown,
+      now: { over: 1, overMinute: 0, overDay: 1 },
+    });
+    expect(await stored('tried')).toEqual({ minute: '50', day: '500' });
+  });
+
+  test('limits on trial count what they would refuse, and can be applied', async () => {
+    await create('on-trial', 50, 500);
+    const { key, id } = await started.kit.issue({ plan: 'on-trial', name: 'Acme' });
+    const begun = await grace.send('PUT', '/api/plans/on-trial/trial', {
+      minute: 2,
+      expected: { since: null },
+    });
+    expect(begun.body).toMatchObject({ name: 'on-trial', minute: 50, trial: { minute: 2, day: null } });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.trial' });
+    const { since } = (begun.body as { trial: { since: string } }).trial;
+    // Gateways read it within a second.
+    await expect
+      .poll(
+        async () => {
+          await limitOf(key);
+          return started.kit.redis.hget(redisKeys.trial((await keyHashOf(id)) ?? ''), 'refusedMinute');
+        },
+        { timeout: 10_000, interval: 100 },
+      )
+      .toBe('1');
+    const { trial } = (await get('/api/plans/on-trial/trial')) as { trial: Fields };
+    expect(trial).toMatchObject({
+      minute: 2,
+      day: null,
+      since,
+      report: {
+        keys: 1,
+        activeKeys: 1,
+        refusedKeys: 1,
+        requests: 3,
+        refused: 1,
+        hardestHit: [{ id, name: 'Acme' }],
+      },
+    });
+    const effect = await ada.send('POST', '/api/plans/on-trial/effect', { minute: 2, day: 500 });
+    expect(effect.body).toMatchObject({ trial: { report: { requests: 3, refused: 1 } } });
+    const stale = await ada.send('POST', '/api/plans/on-trial/trial/apply', { expected: { since: null } });
+    expect(stale.body).toEqual(conflict);
+    const applied = await ada.send('POST', '/api/plans/on-trial/trial/apply', { expected: { since } });
+    expect(applied.body).toMatchObject({ minute: 2, day: 500, trial: null });
+    expect(await stored('on-trial')).toEqual({ minute: '2', day: '500' });
+    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('2');
+  });
+
+  test('a trial is replaced and stopped by who has seen it', async () => {
+    await create('trial-ended');
+    const trial = async (method: string, person: Person, body: object) =>
+      person.send(method, '/api/plans/trial-ended/trial', body);
+    const first = await trial('PUT', ada, { minute: 2, expected: { since: null } });
+    expect((await trial('PUT', grace, { minute: 3, expected: { since: null } })).body).toEqual(conflict);
+    const { since } = (first.body as { trial: { since: string } }).trial;
+    expect((await trial('DELETE', grace, { expected: { since } })).body).toMatchObject({ trial: null });
+    expect(await stored('trial-ended')).toEqual({ minute: '10', day: '100' });
+  });
+
+  test('the last change is undone, and the undo as well', async () => {
+    await create('undone', 10, 100);
+    const expected = { minute: 10, day: 100 };
+    await grace.send('PATCH', '/api/plans/undone', { minute: 1, day: 100, expected });
+    await started.kit.issue({ plan: 'undone' });
+    const last = async () => (await get('/api/plans/undone'))['lastChange'] as Fields;
+    const change = await last();
+    expect(change).toMatchObject({
+      who: 'Grace',
+      action: 'plans.set',
+      before: expected,
+      after: { minute: 1, day: 100 },
+      obstacle: null,
+    });
+    const undone = await ada.send('POST', '/api/plans/undone/undo', { entry: change['id'] });
+    expect(undone.body).toMatchObject({ minute: 10, day: 100, before: { minute: 1 } });
+    expect(await stored('undone')).toEqual({ minute: '10', day: '100' });
+    expect(await lastEntry()).toMatchObject({ who: 'Ada', action: 'plans.undo', target: 'undone' });
+    // Who undoes the same change again has not seen the undo.
+    const again = await grace.send('POST', '/api/plans/undone/undo', { entry: change['id'] });
+    expect(again.body).toEqual(conflict);
+    const redone = await grace.send('POST', '/api/plans/undone/undo', { entry: (await last())['id'] });
+    expect(redone.body).toMatchObject({ minute: 1, day: 100 });
+  });
+
+  test('a change is not undone over limits that were set with redis-cli since', async () => {
+    await create('edited');
+    await ada.send('PATCH', '/api/plans/edited', { minute: 5, day: 100, expected: { minute: 10, day: 100 } });
+    await started.kit.redis.hset(redisKeys.plan('edited'), 'minute', '33');
+    const { lastChange } = (await get('/api/plans/edited')) as { lastChange: Fields };
+    expect(lastChange['obstacle']).toContain('they are 33 a minute, 100 a day');
+    const refused = await ada.send('POST', '/api/plans/edited/undo', { entry: lastChange['id'] });
+    expect(refused.body).toEqual(invalid('perhaps set with redis-cli'));
+    expect(await stored('edited')).toEqual({ minute: '33', day: '100' });
+  });
+
+  test('the limits of a new plan have nothing before them to go back to', async () => {
+    await create('new');
+    const { lastChange } = (await get('/api/plans/new')) as { lastChange: Fields };
+    expect(lastChange['obstacle']).toContain('nothing before');
+  });
+
+  test('values edited by hand into nonsense are named, and can be set right', async () => {
+    await create('nonsense', 11, 111);
+    await started.kit.issue({ plan: 'nonsense' });
+    const { redis } = started.kit;
+    await redis.hset(redisKeys.plan('nonsense'), {
+      minute: 'many',
+      day: '0',
+      trialMinute: '-1',
+      trialSince: '5',
+    });
+    const plan = await get('/api/plans/nonsense');
+    expect(plan).toMatchObject({ minute: null, day: null, trial: null });
+    expect(plan['issues']).toEqual([
+      'the minute limit is "many", which is not a whole number from 1 to 1000000000',
+      'the day limit is "0", which is not a whole number from 1 to 1000000000',
+      expect.stringContaining('trialMinute'),
+    ]);
+    const change = { minute: 12, day: 120, expected: { minute: null, day: null } };
+    expect((await ada.send('PATCH', '/api/plans/nonsense', change)).status).toBe(200);
+    expect(await get('/api/plans/nonsense')).toMatchObject({ minute: 12, day: 120 });
+    await redis.set(redisKeys.plan('nonsense'), 'a text');
+    const broken = await get('/api/plans/nonsense');
+    expect(broken).toMatchObject({ minute: null, issues: [expect.stringContaining('no longer a hash')] });
+  });
+});

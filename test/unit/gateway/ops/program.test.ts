@@ -1,0 +1,109 @@
+import { CommanderError, type Command } from 'commander';
+import { describe, expect, test } from 'vitest';
+import { program } from '../../../../gateway/ops/program.ts';
+import { describeUsageError } from '../../../../gateway/ops/usage-error.ts';
+
+/** Every command with the words that lead to it. */
+function commandsBelow(command: Command, words: string[] = []): { command: Command; words: string[] }[] {
+  const below = command.commands
+    .filter((child) => child.name() !== '__complete')
+    .flatMap((child) => commandsBelow(child, [...words, child.name()]));
+  return [{ command, words }, ...below];
+}
+
+const commands = commandsBelow(program);
+const groups = commands.filter(({ command }) => command.commands.length > 0);
+
+/** What the command line says about arguments that no command runs with. */
+async function complaintAbout(words: readonly string[]): Promise<string> {
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) return describeUsageError(error).replaceAll('\n', ' ');
+    throw error;
+  }
+  throw new Error(`ops ${words.join(' ')} did something`);
+}
+
+/** The two last letters change places: the mistake that typing fast makes. */
+function mistyped(name: string): string {
+  const letters = name.slice(0, -2);
+  const [last = '', beforeLast = ''] = [...name].toReversed();
+  return last === beforeLast ? `${letters}${last}` : `${letters}${last}${beforeLast}`;
+}
+
+describe('a mistyped word gets a suggestion', () => {
+  test('if it is a command, at each level', async () => {
+    // An id may be in the place of a command below `usage`: only Redis knows that it is none.
+    const mistakable = groups.filter(({ words }) => words[0] !== 'usage');
+    expect(mistakable.length).toBeGreaterThanOrEqual(6);
+    for (const { command, words } of mistakable) {
+      for (const child of command.createHelp().visibleCommands(command)) {
+        const wrong = mistyped(child.name());
+        expect(await complaintAbout([...words, wrong])).toBe(
+          `unknown command '${wrong}' (Did you mean ${child.name()}?)`,
+        );
+      }
+    }
+  });
+
+  test('if it is an option, of every command', async () => {
+    let options = 0;
+    for (const { command, words } of commands) {
+      const longOptions = command.createHelp().visibleOptions(command);
+      for (const { long } of longOptions.filter((option) => option.long !== '--help')) {
+        const wrong = mistyped(long ?? '');
+        const complaint = await complaintAbout([...words, wrong]);
+        expect(complaint, words.join(' ')).toMatch(`unknown option '${wrong}' (Did you mean`);
+        expect(complaint, words.join(' ')).toContain(String(long));
+        options += 1;
+      }
+    }
+    expect(options).toBeGreaterThan(100);
+  });
+
+  test('if it is a command whose help is asked for', async () => {
+    for (const { words } of commands.filter((found) => found.words.length > 0)) {
+      const name = words.at(-1) ?? '';
+      const above = words.slice(0, -1);
+      const wrong = name + name.slice(-1);
+      const expected = `unknown command '${wrong}' (Did you mean ${name}?)`;
+      expect(await complaintAbout(['help', ...above, wrong])).toBe(expected);
+      if (above.length > 0) expect(await complaintAbout([...above, 'help', wrong])).toBe(expected);
+    }
+  });
+});
+
+test('a word that is like no command names the help of its level', async () => {
+  expect(await complaintAbout(['help', 'keys', 'frobnicate'])).toBe(
+    "unknown command 'frobnicate'; see: ops keys --help",
+  );
+});
+
+test('an option that is missing is named, unless another one is mistyped', async () => {
+  expect(await complaintAbout(['usage', 'export'])).toBe("required option '--from <date>' not specified");
+  expect(await complaintAbout(['bans', 'add', 'key_1', '--for', '1h'])).toBe(
+    "required option '--reason <text>' not specified",
+  );
+});
+
+describe('every command that lists', () => {
+  const lists = [
+    'keys list',
+    'keys find',
+    'bans list',
+    'plans list',
+    'plans trial',
+    'audit',
+    'usage',
+    'top',
+    'traffic',
+  ];
+
+  test.each(lists)('%s takes --output table, json or csv, and --json', (path) => {
+    const found = commands.find(({ words }) => words.join(' ') === path);
+    const choices = found?.command.options.find(({ long }) => long === '--output')?.argChoices;
+    expect(choices).toEqual(['table', 'json', 'csv']);
+    expect(found?.command.options.map(({ long }) => long)).toContain('--json');
+  });
+});
