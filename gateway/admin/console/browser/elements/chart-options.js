@@ -21,10 +21,12 @@ const axisFont = '12px system-ui, sans-serif';
  * @param {(value: number) => string} chart.format
  * @param {number} chart.width
  * @param {number} chart.height
+ * @param {number} chart.spanSeconds time that the axis shows, up to the newest point; 0 for all points
  * @param {(index: number | undefined) => void} chart.onCursor
  * @returns {uPlot.Options}
  */
-export function chartOptions({ kind, utcDays, series, colorOf, format, width, height, onCursor }) {
+export function chartOptions(chart) {
+  const { kind, utcDays, series, colorOf, format, width, height, spanSeconds, onCursor } = chart;
   const [text, line] = [colorOf('text'), colorOf('grid')];
   const axis = {
     stroke: text,
@@ -43,7 +45,7 @@ export function chartOptions({ kind, utcDays, series, colorOf, format, width, he
         time: true,
         range: (u, min, max) => {
           const half = kind === 'bars' ? stepOf(u.data[0]) / 2 : 0;
-          return [min - half, max + half];
+          return [spanSeconds > 0 ? max - spanSeconds : min - half, max + half];
         },
       },
       y: { range: (_u, _min, max) => [0, uPlot.rangeNum(0, max > 0 ? max : 1, 0.1, true)[1] ?? 1] },
@@ -52,6 +54,7 @@ export function chartOptions({ kind, utcDays, series, colorOf, format, width, he
       {
         ...axis,
         space: 70,
+        size: 32,
         values: (_u, splits, _axis, _space, increment) =>
           splits.map((seconds) => formatTick(seconds, increment, utcDays)),
       },
@@ -65,7 +68,7 @@ export function chartOptions({ kind, utcDays, series, colorOf, format, width, he
           label,
           stroke: color,
           width: kind === 'lines' ? 2 : 1,
-          points: { show: false },
+          points: kind === 'lines' ? { size: 5, filter: lonePoints } : { show: false },
           ...(kind === 'lines' ? {} : { fill: color }),
           ...(kind === 'bars' && bars !== undefined ? { paths: bars } : {}),
         };
@@ -76,6 +79,15 @@ export function chartOptions({ kind, utcDays, series, colorOf, format, width, he
       : {}),
     hooks: { setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)] },
   };
+}
+
+/** Points without a neighbour, which a line would not show. @type {uPlot.Series.Points.Filter} */
+function lonePoints(u, seriesIndex) {
+  const values = u.data[seriesIndex] ?? [];
+  const isNone = (/** @type {number} */ index) => values[index] === null || values[index] === undefined;
+  return Array.from(values.keys()).filter(
+    (index) => !isNone(index) && isNone(index - 1) && isNone(index + 1),
+  );
 }
 
 /**

@@ -29,6 +29,7 @@ export class TimeChart extends LightElement {
     format: { attribute: false },
     utcDays: { type: Boolean, attribute: 'utc-days' },
     compact: { type: Boolean },
+    spanSeconds: { type: Number, attribute: 'span-seconds' },
     asTable: { state: true },
     turnedOff: { state: true },
     index: { state: true },
@@ -50,6 +51,8 @@ export class TimeChart extends LightElement {
     this.utcDays = false;
     /** Less high, for a chart beside others. */
     this.compact = false;
+    /** Time that is shown, up to the newest point; 0 for all points. */
+    this.spanSeconds = 0;
     this.asTable = false;
     /** Labels of series that are not drawn. @type {ReadonlySet<string>} */
     this.turnedOff = new Set();
@@ -69,6 +72,8 @@ export class TimeChart extends LightElement {
     this.plot = undefined;
     /** What the plot was made for. */
     this.shape = '';
+    /** What it shows. */
+    this.drawnText = '';
   }
 
   connectedCallback() {
@@ -110,6 +115,7 @@ export class TimeChart extends LightElement {
         series,
         width,
         height: this.height,
+        spanSeconds: this.spanSeconds,
         colorOf: (tone) => colorOf(target, tone),
         format: (value) => this.format(value),
         onCursor: (index) => (this.index = index),

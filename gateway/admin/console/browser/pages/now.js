@@ -58,6 +58,7 @@ class PageNow extends LightElement {
       <time-chart
         class="panel"
         compact
+        span-seconds=${keptPoints}
         heading="Requests a second, last minutes"
         kind="stacked"
         .times=${this.points.map(secondsOf)}
