@@ -39,13 +39,13 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   const redis = createConsoleRedis({ url, isPrivate, log, now });
   const { read } = redis;
   const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
+  let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) =>
     log.error({ err: error }, 'unexpected error in the operators’ API');
   const live = createLiveFeed({
     createReader: () => createLiveReader({ read, service, now }),
     logUnexpected,
   });
-  let announcement: Announcement | undefined;
   return {
     api: operatorsApi({
       read,
@@ -59,8 +59,8 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       announcement = keepConsoleAnnounced({ read }, origin);
     },
     async close() {
-      live.close();
       await announcement?.close();
+      live.close();
       access.close();
       redis.close();
     },

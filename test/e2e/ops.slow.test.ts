@@ -40,7 +40,7 @@ describe('the ops command', () => {
       '"minute";q=300;w=60, "day";q=10000;w=86400',
     );
     const { key: _key, ...record } = issued;
-    expect(await json('keys', 'show', String(issued['id']))).toEqual(record);
+    expect(await json('keys', 'show', String(issued['id']))).toEqual({ ...record, trial: null });
   });
 
   test('keys issue accepts an expiry and custom limits', async () => {
@@ -250,6 +250,8 @@ describe('the ops command', () => {
         [['keys', 'issue', '--from', 'x.csv', '--plan', 'free'], /--from takes everything from the file/],
         [['keys', 'import', '/nowhere.jsonl'], /can't read \/nowhere\.jsonl/],
         [['usage', 'key_none'], /there is no API key/],
+        [['usage', 'exprot'], /there is no API key with the id "exprot" \(Did you mean export\?\)/],
+        [['usage', 'lsit'], /there is no API key with the id "lsit"; see: ops usage --help/],
         [['top', '--count', '0'], /'0' is invalid/],
         [['bans', 'add', String(id), '--for', '1h'], /required option '--reason <text>'/],
         [['bans', 'add', String(id), '--for', 'ever', '--reason', 'x'], /'ever' is invalid.*duration/],
