@@ -1,3 +1,4 @@
+import './connection-state.js';
 import './notice.js';
 import './session-menu.js';
 import './sign-in.js';
@@ -165,6 +166,7 @@ class ConsoleApp extends LightElement {
             )}
           </ul>
         </nav>
+        <connection-state></connection-state>
         <session-menu></session-menu>
       </header>
       <main id="main" tabindex="-1">${this.page}</main>
