@@ -41,9 +41,7 @@ function row(ban, lift) {
       lift === undefined
         ? nothing
         : html`<td>
-            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>
-              Lift
-            </button>
+            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>Lift</button>
           </td>`
     }
   </tr>`;

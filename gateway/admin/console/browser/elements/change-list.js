@@ -21,10 +21,7 @@ export const changeList = (changes) =>
     : html`<ul class="changes">
         ${changes.map(
           ({ field, before, after }) =>
-            html`<li>
-              ${field}: <span class="old">${valueText(before)}</span> →
-              <span class="new">${valueText(after)}</span>
-            </li>`,
+            html`<li>${field}: <span class="old">${valueText(before)}</span> → <span class="new">${valueText(after)}</span></li>`,
         )}
       </ul>`;
 

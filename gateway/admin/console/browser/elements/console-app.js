@@ -1,3 +1,4 @@
+import './connection-state.js';
 import './session-menu.js';
 import './session-warning.js';
 import './sign-in-dialog.js';
@@ -186,6 +187,7 @@ class ConsoleApp extends LightElement {
             )}
           </ul>
         </nav>
+        <connection-state></connection-state>
         <session-menu></session-menu>
       </header>
       <session-warning></session-warning>

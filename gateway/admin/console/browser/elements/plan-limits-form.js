@@ -132,10 +132,7 @@ class PlanLimitsForm extends LightElement {
     await this.run(async () => {
       const body = { ...wanted, confirmed, expected: seen };
       const { before, warnings } = await api.patch(`/api/plans/${plan.name}`, body);
-      notify(
-        `${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`,
-        warnings,
-      );
+      notify(`${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`, warnings);
     });
   }
 
@@ -165,8 +162,7 @@ class PlanLimitsForm extends LightElement {
       this.dispatchEvent(new CustomEvent('changed'));
     } catch (error) {
       this.failure = error;
-      if (error instanceof ApiFailure && error.code === 'conflict')
-        this.dispatchEvent(new CustomEvent('changed'));
+      if (error instanceof ApiFailure && error.code === 'conflict') this.dispatchEvent(new CustomEvent('changed'));
     } finally {
       this.busy = false;
     }
@@ -223,13 +219,10 @@ class PlanLimitsForm extends LightElement {
 
   /** @param {Plan} plan */
   actions(plan) {
-    const isUnconfirmed =
-      this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
+    const isUnconfirmed = this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
     const isIdle = !this.isChanged || this.busy;
     return html`<div class="actions">
-      <button class="wa-brand" ?disabled=${isIdle || isUnconfirmed}>
-        ${this.busy ? 'Working…' : 'Save'}
-      </button>
+      <button class="wa-brand" ?disabled=${isIdle || isUnconfirmed}>${this.busy ? 'Working…' : 'Save'}</button>
       <button
         type="button"
         ?disabled=${isIdle || plan.minute === null || plan.day === null}
