@@ -127,7 +127,9 @@ class PageBans extends LightElement {
       )}`;
     }
     return html`${inlineFailure(failure)}
-      <p class="quiet">${plural(bans.length, 'ban')}${this.next === null ? '' : ' of more'}, soonest to expire first.</p>
+      <p class="quiet">
+        ${plural(bans.length, 'ban')}${this.next === null ? '' : ' of more'}, soonest to expire first.
+      </p>
       ${banTable('Active bans', bans, lift)}
       ${this.next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;
   }
