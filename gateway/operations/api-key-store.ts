@@ -13,6 +13,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
+import { assertRev } from './overtaken-change.ts';
 import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
 import { createStoredKeys, maxAttempts, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
@@ -27,6 +28,8 @@ export interface NewApiKey {
 
 /** Undefined leaves a field unchanged; null removes it. */
 export interface ApiKeyChange {
+  /** Rev of the record that the change is based on; any if undefined. */
+  rev?: number | undefined;
   name?: string | undefined;
   plan?: string | undefined;
   expiresAt?: Date | null | undefined;
@@ -80,7 +83,7 @@ export interface ApiKeyStore {
   find(id: string): Promise<StoredApiKey>;
   /** @throws InvalidOperation if there is no such key, or its record is invalid */
   show(id: string): Promise<{ keyHash: string; record: ApiKeyRecord }>;
-  /** @throws InvalidOperation as `issue` and `show` do, and for a revoked key */
+  /** @throws InvalidOperation as `issue` and `show` do, and for a revoked key; OvertakenChange for another rev */
   change(id: string, change: ApiKeyChange): Promise<ApiKeyRecord>;
   /**
    * Refuses the key from its next request on, even if its record is invalid. Revoking it again changes nothing.
@@ -186,6 +189,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     show,
     change: (id, change) =>
       update(id, 'keys.set', async (record) => {
+        assertRev(record, change.rev);
         if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
         assertFuture(change.expiresAt, now());
         const edited = {

@@ -14,7 +14,7 @@ const candidates = /pets_[0-9A-Za-z]+/g;
  * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
  */
 export async function findKey(text: string, { redis, audit, now }: Session): Promise<StoredApiKey> {
-  const keys = new Set((text.match(candidates) ?? []).filter(isWellFormedApiKey));
+  const keys = apiKeysIn(text);
   const [key] = keys;
   if (key === undefined) {
     throw new InvalidOperation(
@@ -34,4 +34,9 @@ export async function findKey(text: string, { redis, audit, now }: Session): Pro
   throw new InvalidOperation(
     `the record ${redisKeys.apiKey(keyHash)} is invalid: ${found.issues.join('; ')}; its id is its field id`,
   );
+}
+
+/** @returns the API keys in a text, each once */
+export function apiKeysIn(text: string): Set<string> {
+  return new Set((text.match(candidates) ?? []).filter(isWellFormedApiKey));
 }

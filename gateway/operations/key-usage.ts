@@ -28,7 +28,8 @@ export interface KeyUsage {
   ban: { reason: string; endsAt: string } | null;
 }
 
-interface WindowView {
+/** Use of one window. */
+export interface WindowView {
   used: number;
   /** Null if it is invalid. */
   limit: number | null;
@@ -92,7 +93,8 @@ async function readLimits(redis: RedisClient, { plan, minute, day }: ApiKeyRecor
   return { minute: minute ?? parseLimit(minuteText), day: day ?? parseLimit(dayText) };
 }
 
-function windowView(
+/** @param limit undefined for an invalid one */
+export function windowView(
   { used, remaining, resetMs }: UsedWindow,
   limit: number | undefined,
   nowMs: number,

@@ -32,7 +32,7 @@ const hintLength = 4;
  * @throws InvalidOperation for an API key, which findKey takes, for a text that is too short, and if nothing is found
  */
 export async function searchKeys(text: string, options: SearchKeysOptions): Promise<FoundKeys> {
-  const wanted = text.trim().replace(/(…|\.\.\.)$/u, '');
+  const wanted = searchText(text);
   if (wanted === '') throw new InvalidOperation('there is nothing to find: the text is empty');
   if (containsApiKey(wanted)) {
     throw new InvalidOperation(
@@ -42,14 +42,27 @@ export async function searchKeys(text: string, options: SearchKeysOptions): Prom
   }
   const exact = await findExactly(wanted, options.session);
   if (exact !== undefined) return { keys: [exact], more: false };
-  const found = await scan(options, matcherOf(wanted));
+  const found = await scan(options, keyTextMatcher(wanted));
   if (found.keys.length > 0) return found;
   throw new InvalidOperation(
     `no key has ${JSON.stringify(wanted)} as its id, hint or SHA-256, or in its name`,
   );
 }
 
-async function findExactly(text: string, { redis, audit, now }: Session): Promise<StoredApiKey | undefined> {
+/** A hint may be copied with its ellipsis. */
+export function searchText(text: string): string {
+  return text.trim().replace(/(…|\.\.\.)$/u, '');
+}
+
+/**
+ * Finds a key by its id or its SHA-256.
+ * @returns undefined if the text is neither
+ * @throws InvalidOperation for a SHA-256 without a record
+ */
+export async function findExactly(
+  text: string,
+  { redis, audit, now }: Session,
+): Promise<StoredApiKey | undefined> {
   const index = createApiKeyIndex({ redis, now });
   const { look } = createStoredKeys({ redis, index, audit });
   const [, hash] = keyHashPattern.exec(text) ?? [];
@@ -63,34 +76,45 @@ async function findExactly(text: string, { redis, audit, now }: Session): Promis
   return keyHash === undefined ? undefined : (await look(text, keyHash))?.key;
 }
 
-function matcherOf(text: string): (key: ListedApiKey) => boolean {
+/** What of a key a text can match. Without a valid record, a key has only its id. */
+interface TextOfKey {
+  id: string;
+  name: string;
+  hint: string;
+}
+
+/**
+ * @returns a function that tells whether a key has the text as its hint, or in its name or id
+ * @throws InvalidOperation for a hint that is too short
+ */
+export function keyTextMatcher(text: string): (key: TextOfKey) => boolean {
   if (text.startsWith('pets_')) {
     const hint = text.slice('pets_'.length, 'pets_'.length + hintLength);
     if (hint.length < minHint) {
       throw new InvalidOperation('give at least two characters of the key after pets_');
     }
-    return (key) => key.outcome === 'record' && key.record.hint.startsWith(`pets_${hint}`);
+    return (key) => key.hint.startsWith(`pets_${hint}`);
   }
   const nameMatches = textMatcher(text);
   const idPart = text.toLowerCase();
   const findsIds = idPart.startsWith('key_') || idPart.length >= minIdPart;
-  return (key) =>
-    (key.outcome === 'record' && nameMatches(key.record.name)) ||
-    (findsIds && idOf(key).toLowerCase().includes(idPart));
+  return ({ id, name }) =>
+    (name !== '' && nameMatches(name)) || (findsIds && id.toLowerCase().includes(idPart));
 }
 
-function idOf(key: ListedApiKey): string {
-  return key.outcome === 'record' ? key.record.id : key.id;
+/** Name and hint are empty without a valid record. */
+export function textOfKey(key: StoredApiKey | ListedApiKey): TextOfKey {
+  return key.outcome === 'record' ? key.record : { id: key.id, name: '', hint: '' };
 }
 
 async function scan(
   { pages, max }: SearchKeysOptions,
-  matches: (key: ListedApiKey) => boolean,
+  matches: ReturnType<typeof keyTextMatcher>,
 ): Promise<FoundKeys> {
   const keys: StoredApiKey[] = [];
   for await (const page of pages) {
     for (const key of page) {
-      if (key.outcome === 'lost' || key.outcome === 'gone' || !matches(key)) continue;
+      if (key.outcome === 'lost' || key.outcome === 'gone' || !matches(textOfKey(key))) continue;
       if (keys.length === max) return { keys, more: true };
       keys.push(key);
     }

@@ -33,6 +33,16 @@ export async function readDays(
   return readUsageDays(session.redis, keyHash, { first: from, last: to, oldest: await oldestDay(session) });
 }
 
+/** Reads each of the last days, oldest first, today included. */
+export function readLastDays(
+  session: Pick<Session, 'redis' | 'now'>,
+  keyHash: string,
+  count: number,
+): Promise<DayUsage[]> {
+  const today = dayNumberOf(session.now());
+  return readDays(session, keyHash, { from: today - count + 1, to: today });
+}
+
 /**
  * Finds the hash of a key, also of one whose record is gone.
  * @throws InvalidOperation if there is no such key

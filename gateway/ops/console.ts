@@ -8,6 +8,7 @@ import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
   viewer?: true;
@@ -15,11 +16,16 @@ interface LinkOptions extends ChangeOptions {
 
 export function consoleCommand(): Command {
   return new Command('console')
+    .enablePositionalOptions()
     .description('print a link that opens the console in a browser; it works once, within five minutes')
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(printLink)
+    .allowExcessArguments()
+    .action(async (options: LinkOptions, command: Command) => {
+      assertNoMistypedCommand(command);
+      await printLink(options);
+    })
     .addCommand(consoleSessionsCommand());
 }
 

@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { invalidText } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 import { maxLimit, parseLimit } from '../plans/limits.ts';
@@ -137,10 +138,9 @@ export function asOption(): Option {
 
 export function nameArgument(text: string): string {
   const name = text.trim();
-  if (name === '' || name.length > 100 || /\p{Cc}/u.test(name)) {
-    throw new InvalidArgumentError('It has to be 1 to 100 characters, without control characters.');
-  }
   if (containsApiKey(name)) throw new InvalidOperation('a name or a reason must not contain an API key');
+  const issue = invalidText(name);
+  if (issue !== undefined) throw new InvalidArgumentError(`It ${issue}.`);
   return name;
 }
 

@@ -6,6 +6,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditApi } from './audit.ts';
 import { bansApi } from './bans.ts';
+import { keysApi } from './keys.ts';
 import { liveApi } from './live.ts';
 import { plansApi } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
@@ -35,7 +36,15 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
-  router.use(auditApi(api), bansApi(api), liveApi(live), plansApi(api), settingsApi(api), trafficApi(api));
+  router.use(
+    auditApi(api),
+    bansApi(api),
+    keysApi(api),
+    liveApi(live),
+    plansApi(api),
+    settingsApi(api),
+    trafficApi(api),
+  );
   router.use(() => {
     throw new ApiError('not_found');
   });

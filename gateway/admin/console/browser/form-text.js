@@ -1,9 +1,8 @@
 /**
- * A text field of a form, without spaces around it.
- * @param {FormData} data
- * @param {string} name
+ * @param {FormData} form
+ * @param {string} name of a field
  */
-export function formText(data, name) {
-  const value = data.get(name);
+export function formText(form, name) {
+  const value = form.get(name);
   return typeof value === 'string' ? value.trim() : '';
 }

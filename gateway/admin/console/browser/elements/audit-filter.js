@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { formText } from '../form-text.js';
-import { looksLikeKey } from '../key-text.js';
+import { pastedKey } from '../pasted-key.js';
 import { router } from '../router.js';
 import { LightElement } from './light-element.js';
 
@@ -43,7 +43,7 @@ class AuditFilter extends LightElement {
     const text = (/** @type {string} */ name) => formText(data, name);
     const target = text('target');
     this.failure = undefined;
-    if (looksLikeKey(target)) {
+    if (pastedKey(target) !== undefined) {
       const field = event.target.elements.namedItem('target');
       if (field instanceof HTMLInputElement) field.value = '';
       this.failure = 'That is an API key itself. Find its id under Customers.';

@@ -2,70 +2,61 @@ import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { formText } from '../form-text.js';
-import { looksLikeKey } from '../key-text.js';
+import { keyTitle } from '../key.js';
 import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
 import { inlineFailure } from './page-state.js';
 
-const units = [
-  ['60', 'minutes'],
-  ['3600', 'hours'],
-  ['86400', 'days'],
+/** @typedef {import('../key.js').Key} Key */
+
+/** @type {[seconds: number, label: string][]} */
+const lengths = [
+  [900, '15 minutes'],
+  [3600, '1 hour'],
+  [86_400, '1 day'],
+  [7 * 86_400, '1 week'],
+  [30 * 86_400, '30 days'],
 ];
 
-/** Bans a key that is named by its id. Fires `changed` when it was banned. */
+/** Bans a key, with a reason that its client reads. Dispatches `changed` with the key as it is then. */
 export class BanDialog extends LightElement {
   static properties = {
+    key: { attribute: false },
     open: { state: true },
-    busy: { state: true },
     failure: { state: true },
-    isKeyPasted: { state: true },
+    busy: { state: true },
   };
 
   constructor() {
     super();
+    /** @type {Key | undefined} */
+    this.key = undefined;
     this.open = false;
-    this.busy = false;
     /** @type {unknown} */
     this.failure = undefined;
-    this.isKeyPasted = false;
+    this.busy = false;
   }
 
   show() {
-    this.isKeyPasted = false;
     this.failure = undefined;
     this.open = true;
-  }
-
-  /** @param {Event} event */
-  hidden_(event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
-  /** A pasted API key is taken out of the field at once. @param {Event} event */
-  checkId({ target }) {
-    if (!(target instanceof HTMLInputElement)) return;
-    this.isKeyPasted = looksLikeKey(target.value);
-    if (this.isKeyPasted) target.value = '';
   }
 
   /** @param {SubmitEvent} event */
   async submit(event) {
     event.preventDefault();
-    if (this.busy || !(event.target instanceof HTMLFormElement)) return;
-    const data = new FormData(event.target);
-    const id = formText(data, 'id');
-    const seconds = Number(data.get('length')) * Number(data.get('unit'));
+    if (this.busy || this.key === undefined || !(event.target instanceof HTMLFormElement)) return;
+    const form = new FormData(event.target);
     this.busy = true;
     this.failure = undefined;
     try {
-      const { warnings } = await api.put(`/api/keys/${encodeURIComponent(id)}/ban`, {
-        seconds,
-        reason: formText(data, 'reason'),
+      const key = await api.put(`/api/keys/${this.key.id}/ban`, {
+        seconds: Number(form.get('seconds')),
+        reason: formText(form, 'reason'),
       });
       this.open = false;
-      notify(`The key ${id} is banned from its next request on.`, warnings);
-      this.dispatchEvent(new CustomEvent('changed'));
+      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
+      notify(`${keyTitle(key)} is banned`, key.warnings);
     } catch (error) {
       this.failure = error;
     } finally {
@@ -74,37 +65,32 @@ export class BanDialog extends LightElement {
   }
 
   render() {
-    if (!this.open) return nothing;
-    return html`<wa-dialog label="Ban a key" open @wa-after-hide=${this.hidden_}>
-      <form @submit=${this.submit}>
+    if (!this.open || this.key === undefined) return nothing;
+    return html`<wa-dialog
+      label=${`Ban ${keyTitle(this.key)}`}
+      open
+      @wa-after-hide=${(/** @type {Event} */ event) => {
+        if (event.target === event.currentTarget) this.open = false;
+      }}
+    >
+      <form class="stack" @submit=${this.submit}>
+        <p>From its next request on, the key gets 429 until the ban ends. It replaces any other ban.</p>
         <label
-          >Id of the key
-          <input
-            name="id"
-            required
-            autofocus
-            autocomplete="off"
-            spellcheck="false"
-            placeholder="key_…"
-            @input=${this.checkId}
+          >For
+          <select name="seconds" autofocus>
+            ${lengths.map(([seconds, label]) => html`<option value=${seconds}>${label}</option>`)}
+          </select></label
+        >
+        <label
+          >Reason, which the client reads in its responses
+          <input name="reason" required maxlength="100" autocomplete="off"
         /></label>
-        <p class="hint"><a href="/console/customers">Customers</a> have it, and a ban of their own.</p>
-        ${this.isKeyPasted ? html`<p class="failure-text" role="alert">That is an API key itself. Find its id under Customers.</p>` : nothing}
-        <div class="fields">
-          <label>For <input name="length" type="number" min="1" max="3650" value="1" required /></label>
-          <label
-            >Unit
-            <select name="unit">
-              ${units.map(([seconds = '', unit]) => html`<option value=${seconds} ?selected=${unit === 'hours'}>${unit}</option>`)}
-            </select>
-          </label>
-        </div>
-        <label>Reason <input name="reason" required maxlength="100" autocomplete="off" /></label>
-        <p class="hint">The client reads it in its responses.</p>
         ${inlineFailure(this.failure)}
         <div class="dialog-actions">
           <button type="button" class="wa-plain" @click=${() => (this.open = false)}>Cancel</button>
-          <button class="wa-danger" ?disabled=${this.busy}>${this.busy ? 'Working…' : 'Ban the key'}</button>
+          <button type="submit" class="wa-danger" ?disabled=${this.busy}>
+            ${this.busy ? 'Working…' : 'Ban the key'}
+          </button>
         </div>
       </form>
     </wa-dialog>`;

@@ -1,0 +1,41 @@
+import { consecutiveBan } from '../quota/ban-reason.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { readAudit } from './audit-log.ts';
+
+/** Since when a key is banned, and by whom. */
+export interface BanOrigin {
+  /** ISO 8601 in UTC; null for a ban that was set by hand with redis-cli. */
+  since: string | null;
+  /** Name of the operator; `gateway` for a gateway's own ban; null if it is not known. */
+  who: string | null;
+}
+
+/** An operator's ban is audited just before it is set. */
+const auditLeadMs = 5000;
+
+/**
+ * Finds out where the ban of a key comes from.
+ * @param endsAt ISO 8601 in UTC; empty for a ban without an end
+ */
+export async function readBanOrigin(
+  redis: RedisClient,
+  { id, keyHash, endsAt }: { id: string; keyHash: string; endsAt: string },
+): Promise<BanOrigin> {
+  const [value, [recorded, banMs]] = await Promise.all([
+    redis.get(redisKeys.ban(keyHash)).catch(() => null),
+    redis.hmget(redisKeys.violations(keyHash), 'ban', 'banMs').catch(() => []),
+  ]);
+  const isRecorded = value !== null && recorded === value && endsAt !== '' && Number(banMs) > 0;
+  if (!isRecorded) return { since: null, who: null };
+  const sinceMs = Date.parse(endsAt) - Number(banMs);
+  const since = new Date(sinceMs).toISOString();
+  if (consecutiveBan(value) !== undefined) return { since, who: 'gateway' };
+  const [entry] = await readAudit(redis, 1, {
+    action: 'bans.add',
+    targets: [id],
+    since: new Date(sinceMs - auditLeadMs),
+    until: new Date(sinceMs + auditLeadMs),
+  });
+  return { since, who: entry?.who ?? null };
+}

@@ -1,0 +1,68 @@
+import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import { createApiKeyStore } from './api-key-store.ts';
+import { createBanStore } from './ban-store.ts';
+import { dayBelowMinute } from './day-below-minute.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { assertLimits } from './key-limits.ts';
+import { readKeyWindows } from './key-windows.ts';
+import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
+import { nextRequest, type NextRequest } from './next-request.ts';
+import type { Session } from './session.ts';
+import { createStoredKeys } from './stored-keys.ts';
+
+/** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
+export interface LimitsChange {
+  plan?: string | undefined;
+  minute?: number | null | undefined;
+  day?: number | null | undefined;
+}
+
+/** Limits of a key, and what its next request gets with them. */
+export interface LimitsView {
+  plan: string;
+  limits: LimitsInForce;
+  next: NextRequest;
+}
+
+export interface KeyEffect {
+  before: LimitsView;
+  after: LimitsView;
+  /** What may be a mistake, in words. */
+  doubts: string[];
+}
+
+/**
+ * Tells what other limits would do to the next request of a key. Changes nothing.
+ * @throws InvalidOperation as the change itself would
+ */
+export async function readKeyEffect(session: Session, id: string, change: LimitsChange): Promise<KeyEffect> {
+  const { redis, audit, now } = session;
+  const { show } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
+  const { keyHash, record } = await show(id);
+  if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
+  const edited = {
+    plan: change.plan ?? record.plan,
+    minute: change.minute === undefined ? record.minute : (change.minute ?? undefined),
+    day: change.day === undefined ? record.day : (change.day ?? undefined),
+  };
+  await assertLimits(redis, edited);
+  const limitsOf = createLimitsReader(session);
+  const found = await createBanStore({ ...session, keys: createApiKeyStore(session) }).find(keyHash);
+  const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
+
+  async function view(key: Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>): Promise<LimitsView> {
+    const limits = await limitsOf(key);
+    const { minute, day } = await readKeyWindows(redis, keyHash, limits);
+    return { plan: key.plan, limits, next: nextRequest({ ban, minute, day }) };
+  }
+
+  const [before, after] = await Promise.all([view(record), view(edited)]);
+  return { before, after, doubts: doubtsAbout(after.limits) };
+}
+
+function doubtsAbout({ minute, day }: LimitsInForce): string[] {
+  if (minute.limit === null || day.limit === null) return [];
+  const doubt = dayBelowMinute('this key', { minute: minute.limit, day: day.limit });
+  return doubt === undefined ? [] : [doubt];
+}

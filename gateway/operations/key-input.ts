@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { maxLimit } from '../plans/limits.ts';
+import { containsApiKey } from './pasted-key.ts';
+
+const maxTextLength = 100;
+
+/** @returns what is wrong with a text that people see, such as the name of a customer; undefined if it is valid */
+export function invalidText(text: string): string | undefined {
+  if (text === '' || text.length > maxTextLength || /\p{Cc}/u.test(text)) {
+    return `has to be 1 to ${maxTextLength} characters, without control characters`;
+  }
+  return containsApiKey(text) ? 'must not contain an API key' : undefined;
+}
+
+/** Name of a customer, trimmed. */
+export const nameInput = z
+  .string('has to be a text')
+  .trim()
+  .check(({ value, issues }) => {
+    const message = invalidText(value);
+    if (message !== undefined) issues.push({ code: 'custom', message, input: value });
+  });
+
+/** Reason of an operator, which clients read. Not a number, which is what gateways write for their own bans. */
+export const reasonInput = nameInput.refine((text) => !/^\d+$/.test(text), 'must not be a number');
+
+const range = `has to be a whole number from 1 to ${maxLimit}`;
+
+export const limitInput = z.int(range).min(1, range).max(maxLimit, range);
+
+/** Time with an offset, or a date, which means its beginning in UTC. */
+export const timeInput = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    'has to be an ISO 8601 time such as 2027-01-31T12:00:00Z',
+  )
+  .transform((text) => new Date(text));
+
+/** Name of a plan; whether it exists is for the operation to say. */
+const planInput = z
+  .string('has to be the name of a plan')
+  .min(1, 'has to be the name of a plan')
+  .max(maxTextLength, 'is too long to be the name of a plan')
+  .refine((text) => !containsApiKey(text), 'must not contain an API key');
+
+const ownLimits = { minute: limitInput.nullish(), day: limitInput.nullish() };
+
+/** A key to issue. Null stands for no expiry and no own limit. */
+export const newKeyInput = z.strictObject({
+  name: nameInput,
+  plan: planInput,
+  expiresAt: timeInput.nullish(),
+  ...ownLimits,
+});
+
+const revInput = z.int('has to be the "rev" of the key when it was read').min(0);
+
+/** A change of a key. Null removes a field; one that is absent stays as it is. */
+export const keyChangeInput = z
+  .strictObject({
+    rev: revInput,
+    name: nameInput.optional(),
+    plan: planInput.optional(),
+    expiresAt: timeInput.nullish(),
+    ...ownLimits,
+  })
+  .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
+    message: 'there is nothing to change: give name, plan, expiresAt, minute or day',
+  });
+
+/** Plan and limits of which the effect is asked. */
+export const limitsChangeInput = z.strictObject({
+  plan: planInput.optional(),
+  ...ownLimits,
+});
+
+const maxSeconds = 365 * 86_400;
+const secondsRange = (min: number) =>
+  `has to be a whole number of seconds from ${min} to ${maxSeconds}, a year`;
+
+export const graceInput = z.strictObject({
+  graceSeconds: z.int(secondsRange(0)).min(0, secondsRange(0)).max(maxSeconds, secondsRange(0)),
+});
+
+/** A ban, by its length or by its end. */
+export const banInput = z
+  .strictObject({
+    seconds: z.int(secondsRange(1)).min(1, secondsRange(1)).max(maxSeconds, secondsRange(1)).optional(),
+    until: timeInput.optional(),
+    reason: reasonInput,
+  })
+  .refine(({ seconds, until }) => (seconds === undefined) !== (until === undefined), {
+    message: 'give either seconds or until',
+  });
+
+/** Limits on trial. A window that is not named stays as enforced. */
+export const trialInput = z
+  .strictObject({ minute: limitInput.optional(), day: limitInput.optional() })
+  .refine(({ minute, day }) => minute !== undefined || day !== undefined, {
+    message: 'a trial needs a limit: give minute, day or both',
+  });

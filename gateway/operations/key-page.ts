@@ -1,0 +1,107 @@
+import { redisKeys } from '../redis/redis-keys.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { keyMatcher, type KeyFilter } from './key-filter.ts';
+import { createKeyRows, type KeyRow } from './key-rows.ts';
+import { lookUpPlaces } from './look-up-places.ts';
+import { containsApiKey } from './pasted-key.ts';
+import { scoredPages, type ScoredMember } from './scored-pages.ts';
+import { findExactly, keyTextMatcher, searchText, textOfKey } from './search-keys.ts';
+import type { Session } from './session.ts';
+
+export interface KeyPageOptions {
+  filter: KeyFilter;
+  /** An id, a SHA-256, a hint, or part of a name or of an id. */
+  search?: string | undefined;
+  /** Only banned keys, soonest to be free first. Otherwise the newest key comes first. */
+  banned?: boolean | undefined;
+  /** `next` of the page before. */
+  after?: string | undefined;
+  /** Maximum number of keys to return. */
+  size: number;
+  /** Number of keys to read after which the page ends, however few of them match. */
+  maxRead: number;
+}
+
+export interface KeyPage {
+  keys: KeyRow[];
+  /** Where the next page begins; null after the last one. */
+  next: string | null;
+  /** Keys that were read for this page. */
+  read: number;
+  /** Keys in the index, whatever the filter. */
+  total: number;
+}
+
+/** Keys that are read at once, so that this process has other turns in between. */
+const batchSize = 250;
+
+/**
+ * Reads one page of keys that match: of all keys no more than it needs, and never many more than `maxRead`.
+ * @throws InvalidOperation for an API key, a hint that is too short, a SHA-256 without a record, and an invalid `after`
+ */
+export async function readKeyPage(session: Session, options: KeyPageOptions): Promise<KeyPage> {
+  const { redis, now } = session;
+  const { filter, banned = false, size, maxRead } = options;
+  const search = searchText(options.search ?? '');
+  if (containsApiKey(search))
+    throw new InvalidOperation('this is an API key itself; it is not to be sent as a search');
+  const index = createApiKeyIndex({ redis, now });
+  const rowOf = createKeyRows(session);
+  const matchesFilter = keyMatcher(filter, now);
+  const total = await redis.zcard(redisKeys.apiKeysByCreation);
+
+  const exact = search === '' ? undefined : await findExactly(search, session);
+  if (exact !== undefined) {
+    const id = exact.outcome === 'record' ? exact.record.id : exact.id;
+    const row = await rowOf(exact, await index.keyHashOf(id));
+    const isWanted = matchesFilter(exact) && (!banned || row.bannedUntil !== null);
+    return { keys: isWanted ? [row] : [], next: null, read: 1, total };
+  }
+
+  const matchesText = search === '' ? () => true : keyTextMatcher(search);
+  const isFiltered = search !== '' || Object.values(filter).some((part) => part !== undefined);
+  const pages = scoredPages(redis, {
+    key: banned ? redisKeys.bans : redisKeys.apiKeysByCreation,
+    order: banned ? 'ascending' : 'descending',
+    after: parsePlace(options.after),
+    // One more than the page shows whether there is another one.
+    size: isFiltered || banned ? batchSize : size + 1,
+  });
+  const found: { row: KeyRow; place: ScoredMember }[] = [];
+  let read = 0;
+  for await (const places of pages) {
+    const keys = await lookUpPlaces(session, places, { plan: filter.plan, text: search });
+    const matching = keys.filter(({ key }) => matchesFilter(key) && matchesText(textOfKey(key)));
+    // A ban in the index may have been lifted by hand, which its row shows.
+    const wanted = banned ? matching : matching.slice(0, size + 1 - found.length);
+    const rows = await Promise.all(
+      wanted.map(async ({ key, keyHash, place }) => ({ row: await rowOf(key, keyHash), place })),
+    );
+    found.push(...rows.filter(({ row }) => !banned || row.bannedUntil !== null));
+    read += places.length;
+    const [last, end] = [found.at(size - 1), places.at(-1)];
+    if (found.length > size && last !== undefined) {
+      return { keys: rowsOf(found.slice(0, size)), next: formatPlace(last.place), read, total };
+    }
+    if (read >= maxRead && end !== undefined) {
+      return { keys: rowsOf(found), next: formatPlace(end), read, total };
+    }
+  }
+  return { keys: rowsOf(found), next: null, read, total };
+}
+
+const rowsOf = (found: readonly { row: KeyRow }[]) => found.map(({ row }) => row);
+
+function formatPlace({ score, member }: ScoredMember): string {
+  return `${score}:${member}`;
+}
+
+function parsePlace(text: string | undefined): ScoredMember | undefined {
+  if (text === undefined) return undefined;
+  const [, score, member] = /^(\d{1,16}(?:\.\d{1,9})?):(.{1,200})$/.exec(text) ?? [];
+  if (score === undefined || member === undefined) {
+    throw new InvalidOperation('the page does not exist: use the "next" of the page before it as "after"');
+  }
+  return { score: Number(score), member };
+}

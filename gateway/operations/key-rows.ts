@@ -1,0 +1,41 @@
+import { keyView } from './key-view.ts';
+import { readKeyWindows } from './key-windows.ts';
+import { createLimitsReader } from './limits-in-force.ts';
+import type { Session } from './session.ts';
+import type { StoredApiKey } from './stored-keys.ts';
+
+type KeyView = ReturnType<typeof keyView>;
+
+/** A key in a list, with its use now. */
+export interface KeyRow extends Omit<KeyView, 'state'> {
+  state: KeyView['state'] | 'banned';
+  /** Requests served today. */
+  usedToday: number;
+  /** Limit of the day in force; null if it is not known. */
+  dayLimit: number | null;
+  /** ISO 8601 in UTC; null for a key that is not banned. */
+  bannedUntil: string | null;
+}
+
+/** Creates a reader of rows that reads each plan once. Each row costs one Redis command. */
+export function createKeyRows(
+  session: Session,
+): (key: StoredApiKey, keyHash: string | undefined) => Promise<KeyRow> {
+  const limitsOf = createLimitsReader(session);
+  return async function keyRow(key, keyHash) {
+    const view = keyView(key, session.now());
+    if (key.outcome === 'invalid' || keyHash === undefined) {
+      return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null };
+    }
+    const limits = await limitsOf(key.record);
+    const { day, banMs, nowMs } = await readKeyWindows(session.redis, keyHash, limits);
+    const isBanned = banMs > 0;
+    return {
+      ...view,
+      state: view.state === 'valid' && isBanned ? 'banned' : view.state,
+      usedToday: day.used,
+      dayLimit: day.limit,
+      bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
+    };
+  };
+}

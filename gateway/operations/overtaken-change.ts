@@ -1,0 +1,28 @@
+import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+
+/** A change that was decided on by a record that somebody else has changed since. Nothing was changed. */
+export class OvertakenChange extends InvalidOperation {
+  override name = 'OvertakenChange';
+}
+
+/** @throws OvertakenChange if the record is not at this rev any more */
+export function assertRev(record: ApiKeyRecord, expected: number | undefined): void {
+  if (expected === undefined || record.rev === expected) return;
+  throw new OvertakenChange(
+    `somebody else has changed the key ${record.id} in the meantime: it is now ${describe(record)} (revision ${record.rev})`,
+  );
+}
+
+function describe({ name, plan, minute, day, expiresAt, revokedAt }: ApiKeyRecord): string {
+  const own = [
+    minute === undefined ? '' : `own limit of ${minute} a minute`,
+    day === undefined ? '' : `own limit of ${day} a day`,
+  ].filter((text) => text !== '');
+  return [
+    `${JSON.stringify(name)} on the plan ${plan}`,
+    own.length === 0 ? 'no limits of its own' : own.join(' and '),
+    ...(expiresAt === undefined ? [] : [`expires at ${expiresAt}`]),
+    ...(revokedAt === undefined ? [] : ['revoked']),
+  ].join(', ');
+}

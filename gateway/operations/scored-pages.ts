@@ -1,0 +1,84 @@
+import type { RedisClient } from '../redis/redis-client.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
+
+/** A member of a sorted set with its score. */
+export interface ScoredMember {
+  member: string;
+  score: number;
+}
+
+interface ScoredPagesOptions {
+  /** Redis key of the sorted set. */
+  key: string;
+  order: 'ascending' | 'descending';
+  /** The pages begin after this member, also if it was removed since. */
+  after?: ScoredMember | undefined;
+  size: number;
+}
+
+/**
+ * Reads a sorted set in pages. Members that are added or removed between two pages shift none of the others, since each
+ * page begins at a score and not at a rank.
+ */
+export async function* scoredPages(
+  redis: RedisClient,
+  { key, order, after, size }: ScoredPagesOptions,
+): AsyncGenerator<ScoredMember[]> {
+  const isDescending = order === 'descending';
+  let last = after;
+  /** Members with the score of the last one that were read before: they are read again. */
+  let skipped = 0;
+  for (;;) {
+    const start = last === undefined ? (isDescending ? '+inf' : '-inf') : String(last.score);
+    const range = { key, start, offset: skipped, size };
+    const page = await (isDescending ? readDescending(redis, range) : readAscending(redis, range));
+    if (page.length === 0) return;
+    const cursor = last;
+    const fresh = page.filter((entry) => cursor === undefined || isAfter(entry, cursor, isDescending));
+    const end = page.at(-1);
+    if (fresh.length > 0) yield fresh;
+    skipped = end !== undefined && end.score === last?.score ? skipped + page.length : 0;
+    if (skipped === 0) last = end;
+  }
+}
+
+interface ScoreRange {
+  key: string;
+  start: string;
+  offset: number;
+  size: number;
+}
+
+async function readAscending(redis: RedisClient, range: ScoreRange): Promise<ScoredMember[]> {
+  const { key, start, offset, size } = range;
+  return parse(
+    await redis.zrange(key, start, '+inf', 'BYSCORE', 'LIMIT', String(offset), String(size), 'WITHSCORES'),
+  );
+}
+
+async function readDescending(redis: RedisClient, range: ScoreRange): Promise<ScoredMember[]> {
+  const { key, start, offset, size } = range;
+  return parse(
+    await redis.zrange(
+      key,
+      start,
+      '-inf',
+      'BYSCORE',
+      'REV',
+      'LIMIT',
+      String(offset),
+      String(size),
+      'WITHSCORES',
+    ),
+  );
+}
+
+function parse(flat: readonly string[]): ScoredMember[] {
+  return scoredMembers(flat).map(([member, score]) => ({ member, score }));
+}
+
+/** Members with the same score are in the order of their text. */
+function isAfter(entry: ScoredMember, cursor: ScoredMember, isDescending: boolean): boolean {
+  if (entry.score !== cursor.score) return true;
+  return isDescending ? entry.member < cursor.member : entry.member > cursor.member;
+}

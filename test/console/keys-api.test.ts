@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
+import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
+
+interface ApiBody {
+  status: number;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  body: any;
+}
+
+const who = 'Anna';
+
+describe('the API of keys', () => {
+  let kit: GatewayKit;
+  let operator: ConsoleApi;
+  let viewer: ConsoleApi;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    operator = await signIn('operator');
+    viewer = await signIn('viewer');
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  async function signIn(role: ConsoleRole): Promise<ConsoleApi> {
+    const { redis } = kit;
+    const session = { redis, audit: createAuditLog({ redis, who }), now: Date.now };
+    const { code } = await makeConsoleCode(session, { name: who, role });
+    return signInWith(kit.gateway.adminUrl, code);
+  }
+
+  async function api(method: string, path: string, body?: object, as = operator): Promise<ApiBody> {
+    const response = await as.send(method, `/api${path}`, method === 'POST' ? (body ?? {}) : body);
+    return { status: response.status, body: response.body };
+  }
+
+  const pets = async (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
+  const record = ({ keyHash }: IssuedKey) => kit.redis.hgetall(redisKeys.apiKey(keyHash));
+  const lastAudit = async () => (await readAudit(kit.redis, 1))[0];
+
+  async function use(key: IssuedKey, count: number): Promise<void> {
+    for (let sent = 0; sent < count; sent += 1) await pets(key.key);
+  }
+
+  test('a key is issued, shown in this response only, and serves', async () => {
+    const { status, body } = await api('POST', '/keys', {
+      name: ' Acme ',
+      plan: 'pro',
+      minute: 7,
+      expiresAt: '2099-01-01',
+    });
+    expect([status, body.name, body.plan, body.minute, body.day, body.warnings]).toEqual([
+      201,
+      'Acme',
+      'pro',
+      7,
+      null,
+      [],
+    ]);
+    expect((await pets(body.key)).status).toBe(200);
+    expect(await lastAudit()).toMatchObject({ who, action: 'keys.issue', target: body.id });
+    const read = await api('GET', `/keys/${body.id}`);
+    expect(read.body).toMatchObject({
+      expiresAt: '2099-01-01T00:00:00.000Z',
+      own: { minute: 7, day: null },
+      limits: { minute: { limit: 7, from: 'key', plan: 300 }, day: { limit: 10_000, from: 'plan' } },
+      windows: { minute: { used: 1, remaining: 6 }, day: { used: 1, remaining: 9999 } },
+      next: { served: true, message: 'served: 1 of 7 used this minute, 1 of 10,000 used today' },
+    });
+    expect(JSON.stringify(read.body)).not.toContain(body.key);
+    expect(JSON.stringify(await readAudit(kit.redis, 10))).not.toContain(body.key);
+    expect(kit.gateway.output()).not.toContain(body.key);
+  });
+
+  test.each([
+    [{ name: 'x', plan: 'free', limit: 3 }, 400, 'Unrecognized key: "limit"'],
+    [{ plan: 'free' }, 400, 'name: has to be a text'],
+    [{ name: '', plan: 'free' }, 400, 'name: has to be 1 to 100 characters, without control characters'],
+    [{ name: `pets_${'a'.repeat(38)}`, plan: 'free' }, 400, 'name: must not contain an API key'],
+    [{ name: 'x', plan: 'free', minute: 0 }, 400, 'minute: has to be a whole number from 1 to 1000000000'],
+    [{ name: 'x', plan: 'fre' }, 422, 'There is no plan named "fre"; did you mean "free"?'],
+    [{ name: 'x', plan: 'enterprise' }, 422, 'An enterprise key needs limits of its own'],
+    [{ name: 'x', plan: 'free', expiresAt: '2020-01-01' }, 422, 'The expiry is in the past'],
+    [{ name: 'x', plan: 'free', expiresAt: 'soon' }, 400, 'expiresAt: has to be an ISO 8601 time'],
+  ])('a key that cannot be issued is refused and nothing is stored: %j', async (wanted, status, message) => {
+    const keys = await kit.redis.hlen(redisKeys.apiKeyIds);
+    const refused = await api('POST', '/keys', wanted);
+    expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(message)]);
+    expect(await kit.redis.hlen(redisKeys.apiKeyIds)).toBe(keys);
+  });
+
+  test('a pasted key is found, also in a text, by its SHA-256, and if its record is invalid', async () => {
+    const key = await kit.issue();
+    for (const text of [key.key, `"Authorization: Bearer ${key.key}",`, `gw:key:{${key.keyHash}}`]) {
+      expect(await api('POST', '/keys/find', { text })).toEqual({ status: 200, body: { id: key.id } });
+    }
+    await kit.redis.hdel(redisKeys.apiKey(key.keyHash), 'plan');
+    expect((await api('POST', '/keys/find', { text: key.key })).body).toEqual({ id: key.id });
+    const mistyped = `${key.key.slice(0, -1)}${key.key.endsWith('x') ? 'y' : 'x'}`;
+    const refused = await api('POST', '/keys/find', { text: mistyped });
+    expect(refused.body).toMatchObject({ code: 'invalid_operation', status: 422 });
+    expect(refused.body.message).not.toContain(mistyped);
+    expect(
+      (await api('POST', '/keys/find', { text: `${key.key} ${(await kit.issue()).key}` })).body.message,
+    ).toBe('The text contains 2 API keys: give one');
+  });
+
+  test('a key over its limit says until when it is refused, and what a raise would do', async () => {
+    const key = await kit.issue({ minute: 2 });
+    await use(key, 3);
+    const { body } = await api('GET', `/keys/${key.id}`);
+    const { resetsAt } = body.windows.minute;
+    expect(body.next).toEqual({
+      served: false,
+      reason: 'minute',
+      until: resetsAt,
+      message: `refused until ${resetsAt.slice(11, 19)} UTC: 2 of 2 used this minute`,
+    });
+    const effect = await api('POST', `/keys/${key.id}/effect`, { minute: 5 });
+    expect(effect.body).toMatchObject({
+      before: { limits: { minute: { limit: 2 } }, next: { served: false, reason: 'minute' } },
+      after: {
+        limits: { minute: { limit: 5, from: 'key' } },
+        next: { served: true, message: 'served: 2 of 5 used this minute, 2 of 1,000 used today' },
+      },
+      doubts: [],
+    });
+    const toPlan = await api('POST', `/keys/${key.id}/effect`, { minute: null, plan: 'pro' });
+    expect(toPlan.body.after.limits.minute).toEqual({ limit: 300, from: 'plan', plan: 300 });
+    expect((await record(key))['minute']).toBe('2');
+    expect((await pets(key.key)).status).toBe(429);
+    const raised = await api('PATCH', `/keys/${key.id}`, { rev: body.rev, minute: 5 });
+    expect(raised).toMatchObject({ status: 200, body: { own: { minute: 5 }, next: { served: true } } });
+    expect((await pets(key.key)).status).toBe(200);
+    expect(await lastAudit()).toMatchObject({
+      who,
+      action: 'keys.set',
+      target: key.id,
+      after: { minute: 5 },
+    });
+  });
+
+  test('a day limit below the minute limit is doubted', async () => {
+    const key = await kit.issue();
+    const { body } = await api('POST', `/keys/${key.id}/effect`, { day: 10 });
+    expect(body.doubts).toEqual(['the day limit of this key, 10, is less than its minute limit, 60']);
+  });
+
+  test('of two operators who edit a key at once, the second one is told what is there now', async () => {
+    const key = await kit.issue({ name: 'Twice' });
+    const { rev } = (await api('GET', `/keys/${key.id}`)).body;
+    const changes = await Promise.all([
+      api('PATCH', `/keys/${key.id}`, { rev, minute: 11 }),
+      api('PATCH', `/keys/${key.id}`, { rev, minute: 22 }),
+    ]);
+    const [winner, loser] = changes.toSorted((one, other) => one.status - other.status);
+    expect([winner?.status, loser?.status, loser?.body.code]).toEqual([200, 409, 'conflict']);
+    const { minute } = winner?.body.own ?? {};
+    expect(loser?.body.message).toBe(
+      `Somebody else has changed the key ${key.id} in the meantime: it is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${rev + 1})`,
+    );
+    expect((await record(key))['minute']).toBe(String(minute));
+  });
+
+  test('a key that is revoked while it is edited stays revoked', async () => {
+    const key = await kit.issue();
+    const { rev } = (await api('GET', `/keys/${key.id}`)).body;
+    const [revoked, edited] = await Promise.all([
+      api('POST', `/keys/${key.id}/revoke`),
+      api('PATCH', `/keys/${key.id}`, { rev, name: 'edited' }),
+    ]);
+    expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked' } });
+    expect([200, 409]).toContain(edited.status);
+    expect((await pets(key.key)).status).toBe(401);
+    const late = await api('PATCH', `/keys/${key.id}`, { rev, name: 'later' });
+    expect([late.status, late.body.message]).toEqual([409, expect.stringContaining('revoked')]);
+  });
+
+  test('a key with an invalid record is shown and can be revoked', async () => {
+    const key = await kit.issue();
+    await kit.redis.hset(redisKeys.apiKey(key.keyHash), 'minute', 'many');
+    const { body } = await api('GET', `/keys/${key.id}`);
+    expect(body).toMatchObject({
+      state: 'unusable',
+      windows: null,
+      next: { served: false, reason: 'unusable' },
+    });
+    expect(body.issues).toEqual(['minute is not a whole number from 1 to 1000000000']);
+    const revoked = await api('POST', `/keys/${key.id}/revoke`);
+    expect(revoked).toMatchObject({ status: 200, body: { state: 'revoked' } });
+    expect((await pets(key.key)).status).toBe(401);
+  });
+
+  test('a key whose record is gone is shown as refused, and revoking it says that there is nothing to revoke', async () => {
+    const key = await kit.issue();
+    await kit.redis.del(redisKeys.apiKey(key.keyHash));
+    expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({
+      state: 'gone',
+      next: { served: false, reason: 'gone' },
+    });
+    expect(await api('POST', `/keys/${key.id}/revoke`)).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    });
+    expect((await pets(key.key)).status).toBe(401);
+  });
+
+  test('a ban holds from the next request on, says who set it, and is lifted', async () => {
+    const key = await kit.issue();
+    const banned = await api('PUT', `/keys/${key.id}/ban`, { seconds: 600, reason: 'unpaid invoice' });
+    expect(banned.body).toMatchObject({ state: 'banned', ban: { who, reason: 'unpaid invoice' } });
+    const { since, until } = banned.body.ban;
+    expect(Date.parse(until) - Date.parse(since)).toBe(600_000);
+    expect(banned.body.next).toMatchObject({ served: false, reason: 'ban', until });
+    const refused = await pets(key.key);
+    expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('unpaid invoice')]);
+    expect(await lastAudit()).toMatchObject({ who, action: 'bans.add', target: key.id });
+    expect((await api('DELETE', `/keys/${key.id}/ban`)).body).toMatchObject({ state: 'valid', ban: null });
+    await expect.poll(async () => (await pets(key.key)).status).toBe(200);
+    expect(await lastAudit()).toMatchObject({ who, action: 'bans.lift', target: key.id });
+    expect(await api('DELETE', `/keys/${key.id}/ban`)).toMatchObject({
+      status: 422,
+      body: { message: `The key ${key.id} is not banned` },
+    });
+  });
+
+  test.each([
+    [{ seconds: 60 }, 400],
+    [{ seconds: 60, reason: '42' }, 400],
+    [{ seconds: 60, until: '2099-01-01', reason: 'both' }, 400],
+    [{ until: '2020-01-01', reason: 'past' }, 422],
+    [{ seconds: 1e9, reason: 'too long' }, 400],
+  ])('an invalid ban changes nothing: %j', async (ban, status) => {
+    const key = await kit.issue();
+    expect((await api('PUT', `/keys/${key.id}/ban`, ban)).status).toBe(status);
+    expect(await kit.redis.exists(redisKeys.ban(key.keyHash))).toBe(0);
+  });
+
+  test('a rotation gives a new key; both serve until the grace period ends; only one of two at once succeeds', async () => {
+    const key = await kit.issue({ name: 'Rotated', minute: 9 });
+    const rotations = await Promise.all([
+      api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
+      api('POST', `/keys/${key.id}/rotate`, { graceSeconds: 3600 }),
+    ]);
+    const [won, lost] = rotations.toSorted((one, other) => one.status - other.status);
+    expect([won?.status, won?.body.replaces, won?.body.minute, lost?.status]).toEqual([201, key.id, 9, 422]);
+    expect((await pets(won?.body.key)).status).toBe(200);
+    expect((await pets(key.key)).status).toBe(200);
+    expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({ replacedBy: won?.body.id });
+    const ended = await kit.issue();
+    const now = await api('POST', `/keys/${ended.id}/rotate`, { graceSeconds: 0 });
+    expect(now.status).toBe(201);
+    expect((await pets(ended.key)).status).toBe(401);
+    expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
+  });
+
+  test('limits on trial of a key are started, applied and stopped', async () => {
+    const key = await kit.issue();
+    const started = await api('PUT', `/keys/${key.id}/trial`, { minute: 1 });
+    expect(started.body.trial).toMatchObject({ from: 'key', minute: 1, day: 1000, requests: 0 });
+    await use(key, 3);
+    const { body } = await api('GET', `/keys/${key.id}`);
+    expect(body.trial).toMatchObject({ requests: 3, refusedMinute: 2 });
+    expect((await api('POST', `/keys/${key.id}/trial/apply`)).body).toMatchObject({
+      own: { minute: 1 },
+      trial: null,
+    });
+    expect((await pets(key.key)).status).toBe(429);
+    expect((await api('DELETE', `/keys/${key.id}/trial`)).status).toBe(422);
+    expect((await api('PUT', `/keys/${key.id}/trial`, {})).status).toBe(400);
+  });
+
+  test('use by day', async () => {
+    const key = await kit.issue({ minute: 2 });
+    await use(key, 3);
+    const { body } = await api('GET', `/keys/${key.id}/usage?days=3`);
+    expect(body.items).toHaveLength(3);
+    await expect
+      .poll(async () => (await api('GET', `/keys/${key.id}/usage?days=1`)).body.items[0])
+      .toMatchObject({ served: 2, refused: 1, plan: 'free' });
+    expect((await api('GET', `/keys/${key.id}/usage?days=401`)).status).toBe(400);
+    await expect
+      .poll(async () => (await api('GET', `/keys/${key.id}/refusals`)).body.items)
+      .toEqual([{ from: expect.any(String), to: expect.any(String), refused: 1, reason: 'minute' }]);
+  });
+
+  test('a viewer sees everything and changes nothing', async () => {
+    const { key, id } = await kit.issue();
+    const read = await api('GET', `/keys/${id}`, undefined, viewer);
+    expect((await api('POST', `/keys/${id}/effect`, { minute: 1 }, viewer)).status).toBe(200);
+    expect((await api('POST', '/keys/find', { text: key }, viewer)).body).toEqual({ id });
+    for (const [method, path, body] of [
+      ['POST', '/keys', { name: 'x', plan: 'free' }],
+      ['PATCH', `/keys/${id}`, { rev: 1, minute: 1 }],
+      ['POST', `/keys/${id}/rotate`, { graceSeconds: 0 }],
+      ['POST', `/keys/${id}/revoke`, {}],
+      ['PUT', `/keys/${id}/ban`, { seconds: 60, reason: 'x' }],
+      ['DELETE', `/keys/${id}/ban`, {}],
+      ['PUT', `/keys/${id}/trial`, { minute: 1 }],
+      ['DELETE', `/keys/${id}/trial`, {}],
+      ['POST', `/keys/${id}/trial/apply`, {}],
+    ] as const) {
+      const refused = await api(method, path, body, viewer);
+      expect([refused.status, refused.body.code], path).toEqual([403, 'operator_required']);
+    }
+    expect((await api('GET', `/keys/${id}`)).body).toEqual({
+      ...read.body,
+      now: expect.any(String),
+      windows: expect.anything(),
+    });
+    expect((await pets(key)).status).toBe(200);
+  });
+
+  test('an unknown id is 404, and an API key in its place is refused without being repeated', async () => {
+    const { key } = await kit.issue();
+    for (const path of ['/keys/key_none', '/keys/key_none/usage']) {
+      expect(await api('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    }
+    expect((await api('PATCH', '/keys/key_none', { rev: 1, name: 'x' })).status).toBe(404);
+    for (const path of [`/keys/${key}`, `/keys?search=${key}`, `/keys?search=${key.slice(5)}`]) {
+      const { status, body } = await api('GET', path);
+      expect([status, body.message.includes(key)]).toEqual([422, false]);
+    }
+  });
+
+  describe('the list', () => {
+    test('the newest first, page by page, each key once, with its use', async () => {
+      const keys = [];
+      for (const name of ['one', 'two', 'three']) keys.push(await kit.issue({ name: `listed ${name}` }));
+      await use(keys[2] as IssuedKey, 2);
+      const first = await api('GET', '/keys?search=LISTED&limit=2');
+      expect(first.body.items.map(({ name }: { name: string }) => name)).toEqual([
+        'listed three',
+        'listed two',
+      ]);
+      expect(first.body.items[0]).toMatchObject({ usedToday: 2, dayLimit: 1000, state: 'valid' });
+      const second = await api('GET', `/keys?search=LISTED&limit=2&after=${first.body.next}`);
+      expect(second.body).toMatchObject({ items: [{ id: keys[0]?.id }], next: null });
+      const all = [];
+      for (let next = ''; ;) {
+        const page = await api('GET', `/keys?limit=5${next}`);
+        all.push(...page.body.items.map(({ id }: { id: string }) => id));
+        if (page.body.next === null) break;
+        next = `&after=${page.body.next}`;
+      }
+      expect(new Set(all).size).toBe(all.length);
+      expect(all).toEqual(expect.arrayContaining(keys.map(({ id }) => id)));
+    });
+
+    test('keys that were created in the same millisecond are neither lost nor repeated', async () => {
+      const keys = [];
+      for (let count = 0; count < 7; count += 1) keys.push(await kit.issue({ name: 'tied' }));
+      const ids = keys.map(({ id }) => id);
+      await kit.redis.zadd(redisKeys.apiKeysByCreation, ...ids.flatMap((id) => [4_000_000_000_000, id]));
+      const found = [];
+      for (let next = ''; found.length < 7;) {
+        const { body } = await api('GET', `/keys?limit=2${next}`);
+        found.push(...body.items.slice(0, 7 - found.length).map(({ id }: { id: string }) => id));
+        next = `&after=${body.next}`;
+      }
+      expect(new Set(found)).toEqual(new Set(ids));
+    });
+
+    test('by id, hint, SHA-256, plan, state, own limits, expiry and ban', async () => {
+      await kit.redis.hset(redisKeys.plan('odd'), { minute: 5, day: 50 });
+      const key = await kit.issue({
+        name: 'filtered',
+        plan: 'odd',
+        minute: 3,
+        expiresAt: new Date(Date.now() + 86_400_000),
+      });
+      const other = await kit.issue({ name: 'other', plan: 'odd' });
+      const { hint } = await record(key);
+      const found = async (query: string) =>
+        (await api('GET', `/keys?${query}`)).body.items.map(({ id }: { id: string }) => id);
+      const until = new Date(Date.now() + 2 * 86_400_000).toISOString();
+      for (const query of [
+        `search=${key.id}`,
+        `search=${key.keyHash}`,
+        `plan=odd&search=${encodeURIComponent(hint ?? '')}`,
+        'plan=odd&ownLimits=true',
+        `plan=odd&expiresBefore=${until}`,
+        'search=FILTER',
+      ]) {
+        expect(await found(query), query).toEqual([key.id]);
+      }
+      expect(await found('plan=odd&banned=true')).toEqual([]);
+      await api('PUT', `/keys/${other.id}/ban`, { seconds: 60, reason: 'test' });
+      expect(await found('plan=odd&banned=true')).toEqual([other.id]);
+      await api('POST', `/keys/${key.id}/revoke`);
+      expect(await found('plan=odd&state=revoked')).toEqual([key.id]);
+      expect((await api('GET', '/keys?state=odd')).status).toBe(400);
+      expect((await api('GET', '/keys?limit=1000')).status).toBe(400);
+      expect((await api('GET', '/keys?after=nonsense')).status).toBe(422);
+      expect((await api('GET', '/keys?sort=name')).status).toBe(400);
+    });
+  });
+});
