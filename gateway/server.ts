@@ -5,7 +5,12 @@ import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
 import { consoleLink, consoleOrigin } from './config/console-url.ts';
-import { adminEndpoint, publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
+import {
+  adminEndpoint,
+  adminHostNames,
+  publicEndpoint,
+  type InstanceConfig,
+} from './config/instance-config.ts';
 import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
@@ -65,6 +70,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   const { health, metrics: renderMetrics } = service;
   const adminConsole = createConsole({
     ...instanceConfig,
+    service,
     log,
     now: () => Date.now(),
   });
@@ -75,7 +81,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
       health,
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,
-      hostNames: [...config.adminHosts, config.adminHost.toLowerCase()],
+      hostNames: adminHostNames(config),
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));

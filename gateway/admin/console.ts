@@ -1,11 +1,14 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
-import { keepConsoleAnnounced } from './access/announce-console.ts';
+import type { Service } from '../service.ts';
+import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
 import { operatorsApi } from './api/api.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages } from './console/console-pages.ts';
+import { createLiveFeed } from './live/live-feed.ts';
+import { createLiveReader } from './live/live-reader.ts';
 
 interface ConsoleDependencies {
   redisUrl: string;
@@ -15,6 +18,8 @@ interface ConsoleDependencies {
   adminUrl: string | undefined;
   /** The setting TRUST_PROXY. */
   trustProxy: readonly string[];
+  /** This gateway itself, whose state is known without Redis. */
+  service: Pick<Service, 'health' | 'statuses'>;
   log: Logger;
   /** Unix milliseconds. */
   now: () => number;
@@ -24,23 +29,30 @@ interface ConsoleDependencies {
 export interface Console {
   api: Router;
   pages: Router;
-  /** Tells `ops console` where the console is. @param origin as a browser opens it */
+  /** Lets `ops console` find it. @param origin address of the console for a browser */
   announce(origin: string): void;
   close(): Promise<void>;
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
-  const { redisUrl: url, redisIsPrivate: isPrivate, adminUrl, trustProxy, log, now } = dependencies;
+  const { redisUrl: url, redisIsPrivate: isPrivate, adminUrl, trustProxy, service, log, now } = dependencies;
   const redis = createConsoleRedis({ url, isPrivate, log, now });
   const { read } = redis;
   const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
-  let announcement: ReturnType<typeof keepConsoleAnnounced> | undefined;
+  let announcement: Announcement | undefined;
+  const logUnexpected = (error: unknown) =>
+    log.error({ err: error }, 'unexpected error in the operators’ API');
+  const live = createLiveFeed({
+    createReader: () => createLiveReader({ read, service, now }),
+    logUnexpected,
+  });
   return {
     api: operatorsApi({
       read,
       change: (req, use) => redis.change(sessionOf(req).name, use),
       access,
-      logUnexpected: (error) => log.error({ err: error }, 'unexpected error in the operators’ API'),
+      live,
+      logUnexpected,
     }),
     pages: consolePages(),
     announce(origin) {
@@ -48,6 +60,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     },
     async close() {
       await announcement?.close();
+      live.close();
       access.close();
       redis.close();
     },

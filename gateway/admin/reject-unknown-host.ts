@@ -16,7 +16,7 @@ export function rejectUnknownHost(names: readonly string[]): RequestHandler {
     const error = new GatewayError('bad_request', {
       status: 421,
       message:
-        'The admin port does not respond to this Host. Use localhost, an IP address or a name in ADMIN_HOSTS.',
+        'The admin port does not respond to this Host. Use localhost, an IP address or a name in ADMIN_HOSTS or ADMIN_URL.',
     });
     res.status(error.status).json(error.body);
   };

@@ -28,3 +28,9 @@ export const adminEndpoint = ({
   port: adminPort,
   host: adminHost,
 });
+
+/** Host names of the admin port other than localhost, in lower case. */
+export function adminHostNames({ adminHosts, adminHost, adminUrl }: Config): string[] {
+  const publicHost = adminUrl === undefined ? [] : [new URL(adminUrl).hostname];
+  return [...adminHosts, adminHost.toLowerCase(), ...publicHost];
+}

@@ -1,8 +1,9 @@
-import { copyFile, mkdir, readFile, stat } from 'node:fs/promises';
+import { copyFile, mkdir, readdir, readFile, stat } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { nodeFileTrace } from '@vercel/nft';
 import { z } from 'zod';
+import { browserImports, browserPackages } from '../admin/console/browser-packages.ts';
 
 /*
  * Copies the files that programs of this project load into the folder of an image. Run it at the top of the project:
@@ -22,7 +23,8 @@ import { z } from 'zod';
 export async function traceImports(programs: readonly string[]): Promise<string[]> {
   const omitted = await omittedPackages();
   const { fileList, warnings } = await nodeFileTrace(programs.filter(isProgram), {
-    ignore: (path) => omitted.some((folder) => path.startsWith(folder)),
+    // What browsers load has other rules, below.
+    ignore: (path) => omitted.some((folder) => path.startsWith(folder)) || path.includes('console/browser/'),
     readFile: readSource,
   });
   // Packages try modules that are not there, such as pg-native; the project's own sources do not.
@@ -30,11 +32,48 @@ export async function traceImports(programs: readonly string[]): Promise<string[
     /loaded from (?!.*[/]node_modules[/])/.test(message),
   );
   if (missing.length > 0) throw new Error(missing.join('\n'));
-  const others = programs.filter((path) => !isProgram(path));
-  return ['package.json', ...others, ...fileList].toSorted();
+  const others = programs.filter((path) => !isProgram(path) && !isBrowserModule(path));
+  const browser = await Promise.all(programs.filter(isBrowserModule).map(traceBrowserImports));
+  return [...new Set(['package.json', ...others, ...fileList, ...browser.flat()])].toSorted();
 }
 
 const isProgram = (path: string) => path.endsWith('.ts');
+const isBrowserModule = (path: string) => path.endsWith('/main.js');
+
+/**
+ * Finds what a browser loads of the console: its own files, the modules of packages that they import, and styles.
+ * @param entry the first module
+ */
+export async function traceBrowserImports(entry: string): Promise<string[]> {
+  const { fileList } = await nodeFileTrace([entry], { resolve: resolveInBrowser });
+  const own = await filesBelow(dirname(entry));
+  const styles = await filesBelow(join(browserPackages.webawesome.files, 'styles'));
+  const packageFiles = Object.values(browserPackages).map(({ folder }) => join(folder, 'package.json'));
+  const all = [...own, ...styles.filter((file) => file.endsWith('.css')), ...packageFiles];
+  return [...fileList, ...all.map((file) => relative('.', file)), ...chartStyles()];
+}
+
+const chartStyles = () => [relative('.', join(browserPackages.uplot.files, 'uPlot.min.css'))];
+
+/** Resolves an import as the import map of the console does. */
+async function resolveInBrowser(name: string, importer: string): Promise<string> {
+  if (/^\.{0,2}\//.test(name)) return resolve(dirname(importer), name);
+  const [prefix, target] =
+    Object.entries(browserImports).find(
+      ([key]) => name === key || (key.endsWith('/') && name.startsWith(key)),
+    ) ?? [];
+  if (prefix === undefined || target === undefined)
+    throw new Error(`${importer} imports ${name}, which is not in the import map`);
+  const [folder = '', ...path] = (target + name.slice(prefix.length)).split('/');
+  const found = Object.entries(browserPackages).find(([key]) => key === folder)?.[1];
+  if (found === undefined) throw new Error(`${target} is in no package`);
+  return join(found.files, ...path);
+}
+
+async function filesBelow(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
 
 /** @returns null, which @vercel/nft expects, if there is no such file */
 async function readSource(path: string): Promise<string | null> {

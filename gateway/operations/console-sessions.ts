@@ -118,11 +118,11 @@ export function createConsoleSessions({ redis, audit, now }: Session): ConsoleSe
     async list() {
       const all = await readAll();
       const seen = await readSettings(redis, seenKey);
-      return all
-        .flatMap(({ tokenHash, session }) =>
-          session === undefined ? [] : Object.assign(session, { lastSeenAt: timeOf(seen[tokenHash]) }),
-        )
-        .toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
+      const listed: ListedConsoleSession[] = [];
+      for (const { tokenHash, session } of all) {
+        if (session !== undefined) listed.push({ ...session, lastSeenAt: timeOf(seen[tokenHash]) });
+      }
+      return listed.toSorted((one, other) => one.createdAt.localeCompare(other.createdAt));
     },
     async end(id) {
       const { tokenHash, session } = (await readAll()).find((entry) => entry.session?.id === id) ?? {};

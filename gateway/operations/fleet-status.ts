@@ -1,5 +1,6 @@
 import { readProcessStatuses, type PublishedStatus } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { readEnforcedValues } from './enforced-values.ts';
@@ -47,8 +48,13 @@ export interface FleetStatus {
 
 /** Reads what all gateways and workers say of themselves. */
 export async function readFleetStatus({ redis, now }: Pick<Session, 'redis' | 'now'>): Promise<FleetStatus> {
+  let isWhole = true;
   const [statuses, announced, enforced, activeBans] = await Promise.all([
-    readProcessStatuses(redis),
+    readProcessStatuses(redis).catch((error: unknown) => {
+      if (!isWrongType(error)) throw error;
+      isWhole = false;
+      return [];
+    }),
     redis.zrangebyscore(redisKeys.instances, now() - notSeenMs, '+inf', 'WITHSCORES').catch(() => []),
     readEnforcedValues({ redis, now }),
     redis.zcount(redisKeys.bans, now(), '+inf').catch(() => 0),
@@ -67,9 +73,16 @@ export async function readFleetStatus({ redis, now }: Pick<Session, 'redis' | 'n
     disagreements: enforced.keys
       .map((key) => ({ key, values: enforced.counted(key) }))
       .filter(({ values }) => values.length > 1),
-    invalidSettings: await readInvalidSettings(redis, live),
+    invalidSettings: [...(isWhole ? [] : [wrongType]), ...(await readInvalidSettings(redis, live))],
   };
 }
+
+const wrongType = {
+  key: redisKeys.processStatuses,
+  issues: ['It is not a hash, so no gateway can say how it is: DEL it'],
+  stored: {},
+  processes: 0,
+};
 
 /** Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before. */
 export function groupByGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway[] {

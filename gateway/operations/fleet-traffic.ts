@@ -52,7 +52,8 @@ export function createFleetTraffic(): (
     if (before === undefined) return undefined;
     return {
       at: new Date(atMs).toISOString(),
-      seconds: (atMs - before.atMs) / 1000,
+      // The clock of this gateway stands in for the one of Redis during an outage.
+      seconds: Math.max(0, atMs - before.atMs) / 1000,
       counted: summarizeTraffic(counted, undefined),
       perSecond: summarizeTraffic(rates(readings), undefined),
     };

@@ -14,6 +14,7 @@ import {
 import { asOption, idArgument, jsonOption, type ChangeOptions } from './options.ts';
 import { printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
 /** Fields of a session, in the table and in the CSV. */
 const fields = ['id', 'name', 'role', 'createdAt', 'lastSeenAt', 'expiresAt'] as const;
@@ -30,7 +31,9 @@ export function consoleSessionsCommand(): Command {
     .description('people who are signed in to the console, oldest session first')
     .addOption(output)
     .addOption(json)
-    .action(async (options: ListOptions) => {
+    .allowExcessArguments()
+    .action(async (options: ListOptions, command: Command) => {
+      assertNoMistypedCommand(command);
       const format = outputFormat(options);
       const sessions = await withRedis((session) => createConsoleSessions(session).list());
       await printList(format, layout, onePage(sessions));

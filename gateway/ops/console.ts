@@ -8,6 +8,7 @@ import { consoleSessionsCommand } from './console-sessions.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
+import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
   viewer?: true;
@@ -19,7 +20,11 @@ export function consoleCommand(): Command {
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(printLink)
+    .allowExcessArguments()
+    .action(async (options: LinkOptions, command: Command) => {
+      assertNoMistypedCommand(command);
+      await printLink(options);
+    })
     .addCommand(consoleSessionsCommand());
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { processStatus, statusKeptMs, type ProcessStatus } from '../observability/process-status.ts';
 import type { RedisClient } from './redis-client.ts';
-import { isCommandError, isWrongType } from './redis-errors.ts';
+import { isCommandError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** The same in Redis, with the time that it was written at, in Unix milliseconds by Redis' clock. */
@@ -59,12 +59,12 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
   };
 }
 
-/** @returns what every process has published, except what another release or a person has written in another form */
+/**
+ * @returns what every process has published, except what another release or a person has written in another form
+ * @throws ReplyError WRONGTYPE if the key holds something else
+ */
 export async function readProcessStatuses(redis: RedisClient): Promise<PublishedStatus[]> {
-  const published = await redis.hgetall(redisKeys.processStatuses).catch((error: unknown) => {
-    if (isWrongType(error)) return {};
-    throw error;
-  });
+  const published = await redis.hgetall(redisKeys.processStatuses);
   return Object.values(published).flatMap((text) => parseJson(publishedStatus, text) ?? []);
 }
 

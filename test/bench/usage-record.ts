@@ -1,15 +1,14 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createCaller } from '../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { dayMs } from '../../gateway/quota/utc-day.ts';
-import { scriptPrelude, type RedisClient } from '../../gateway/redis/redis-client.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { scriptClock } from '../support/stores/scripted-clock.ts';
+import { measureOps } from './measured-command.ts';
+import { addKeys, forAllKeys, keyOf, recordMonths } from './recorded-keys.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';
 
 /*
@@ -21,63 +20,6 @@ const exportedKeys = Math.min(keys, 100_000);
 const batchSize = 1000;
 const daysOfOctober = 31;
 
-const keyOf = `
-local function keyHashOf(n)
-  return redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)
-end
-`;
-
-const addKeys = `${keyOf}
-for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
-  local keyHash, id = keyHashOf(n), 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18)
-  redis.call('HSET', 'gw:key:{' .. keyHash .. '}', 'id', id, 'name', 'Customer number ' .. n, 'plan', 'free',
-    'hint', 'pets_Ab1C', 'createdAt', '2026-09-21T05:27:48.258Z', 'rev', 1)
-  redis.call('HSET', 'gw:key-ids', id, keyHash)
-  redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
-end`;
-
-/**
- * Writes what a month of requests leaves behind (usage-record.test.ts has the same fields): each key is used on every day,
- * and refused on each fifth one. The last day of the last month is still in its counter.
- */
-const addMonth = `${scriptPrelude}${keyOf}
-local first, last, isLastMonth = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
-for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
-  local keyTag = '{' .. keyHashOf(n) .. '}'
-  local fields = { 'id', 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18), 'name', 'Customer number ' .. n }
-  for day = first, last do
-    local served = string.format('%.0f', (n * 7919 + day * 104729) % 1000 + 1)
-    local date = utcDate(day)
-    if isLastMonth and day == last then
-      table.insert(fields, 'open')
-      table.insert(fields, string.sub(date, 7))
-      redis.call('SET', dayCounter(keyTag, date), served, 'EXAT', usageExpiry(keyTag, day, 4000))
-    else
-      table.insert(fields, string.sub(date, 7))
-      table.insert(fields, served)
-    end
-    if (n + day) % 5 == 0 then
-      table.insert(fields, 'r' .. string.sub(date, 7))
-      table.insert(fields, (n + day) % 90 + 1)
-    end
-    if day == first then
-      for _, text in ipairs({ 'plan', 'free', 'p' .. string.sub(date, 7), 'free' }) do
-        table.insert(fields, text)
-      end
-    end
-  end
-  local month = usageMonth(keyTag, utcDate(first))
-  redis.call('HSET', month, unpack(fields))
-  redis.call('EXPIREAT', month, usageExpiry(keyTag, last, 4000))
-end`;
-
-/** Runs a script for all keys, a batch at a time. */
-async function forAllKeys(redis: RedisClient, lua: string, count: number, ...args: number[]): Promise<void> {
-  for (let start = 0; start < count; start += batchSize) {
-    await redis.eval(lua, 0, start, Math.min(start + batchSize, count), ...args);
-  }
-}
-
 async function infoNumber(redis: RedisClient, section: string, pattern: RegExp): Promise<number> {
   return Number(pattern.exec(await redis.info(section))?.[1] ?? 0);
 }
@@ -85,14 +27,6 @@ async function infoNumber(redis: RedisClient, section: string, pattern: RegExp):
 const usedBytes = (redis: RedisClient) => infoNumber(redis, 'memory', /^used_memory:(\d+)/m);
 const scriptMicros = (redis: RedisClient) =>
   infoNumber(redis, 'commandstats', /^cmdstat_evalsha:calls=\d+,usec=(\d+)/m);
-
-/** @param months number of months, of which the last is October 2026 */
-async function recordMonths(redis: RedisClient, count: number, months: number): Promise<void> {
-  for (let ago = months - 1; ago >= 0; ago -= 1) {
-    const [first, next] = [0, 1].map((later) => Date.UTC(2026, 9 - ago + later, 1) / dayMs);
-    await forAllKeys(redis, addMonth, count, first ?? 0, (next ?? 0) - 1, ago === 0 ? 1 : 0);
-  }
-}
 
 /** Redis' time in the script for one request of each key, in microseconds a request. */
 async function requestMicros(redis: RedisClient, keyHashes: readonly string[]): Promise<number> {
@@ -113,31 +47,6 @@ async function requestMicros(redis: RedisClient, keyHashes: readonly string[]): 
     );
   }
   return ((await scriptMicros(redis)) - before) / keyHashes.length;
-}
-
-/** Runs an export of the whole month. @returns its rows, its time, and the most memory that it took */
-async function measureExport(url: string): Promise<{ rows: number; seconds: number; peakMiB: number }> {
-  const args = ['gateway/ops/main.ts', 'usage', 'export', '--from', '2026-10-01', '--to', '2026-10-31'];
-  const startedAt = performance.now();
-  const child = spawn(process.execPath, args, {
-    env: { ...process.env, REDIS_URL: url },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let [rows, peakKiB] = [-1, 0];
-  child.stdout.on('data', (chunk: Buffer) => {
-    for (const byte of chunk) if (byte === 10) rows += 1;
-  });
-  const sampler = setInterval(() => {
-    readFile(`/proc/${child.pid}/status`, 'utf8').then(
-      (status) => {
-        peakKiB = Math.max(peakKiB, Number(/^VmHWM:\s+(\d+) kB/m.exec(status)?.[1] ?? 0));
-      },
-      () => {},
-    );
-  }, 50);
-  await once(child, 'close');
-  clearInterval(sampler);
-  return { rows, seconds: (performance.now() - startedAt) / 1000, peakMiB: peakKiB / 1024 };
 }
 
 async function startServer() {
@@ -176,9 +85,10 @@ async function measureYear() {
   await recordMonths(redis, exportedKeys, 12);
   const bytes = ((await usedBytes(redis)) - empty) / exportedKeys;
   await redis.hset('gw:usage-policy', 'retentionDays', 400);
-  const exported = await measureExport(url);
+  const october = ['--from', '2026-10-01', '--to', '2026-10-31'];
+  const { lines, seconds, peakMiB } = await measureOps(url, ['usage', 'export', ...october]);
   redis.disconnect();
-  return { bytes, ...exported };
+  return { bytes, rows: lines - 1, seconds, peakMiB };
 }
 
 const [ofMonth, year] = [await measureMonth(), await measureYear()];

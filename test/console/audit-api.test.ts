@@ -1,10 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { startConsole } from './temporary-api.ts';
-
-type Console = Awaited<ReturnType<typeof startConsole>>;
-type Person = Awaited<ReturnType<Console['signIn']>>;
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 
 interface Page {
   items: { id: string; at: string; who: string; action: string; target: string; changes: unknown[] }[];
@@ -13,11 +10,11 @@ interface Page {
 }
 
 describe('the API of the audit log', () => {
-  let started: Console;
-  let ada: Person;
+  let started: ConsoleApiKit;
+  let ada: ConsoleApi;
 
   beforeAll(async () => {
-    started = await startConsole();
+    started = await startConsoleApi();
     ada = await started.signIn();
   });
 

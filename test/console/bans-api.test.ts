@@ -2,11 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBanStore } from '../../gateway/operations/ban-store.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
-import { startConsole } from './temporary-api.ts';
-
-type Console = Awaited<ReturnType<typeof startConsole>>;
-type Person = Awaited<ReturnType<Console['signIn']>>;
 
 interface Page {
   items: { id: string; name: string; reason: string; endsAt: string | null }[];
@@ -16,11 +13,11 @@ interface Page {
 }
 
 describe('the API of bans', () => {
-  let started: Console;
-  let ada: Person;
+  let started: ConsoleApiKit;
+  let ada: ConsoleApi;
 
   beforeAll(async () => {
-    started = await startConsole();
+    started = await startConsoleApi();
     ada = await started.signIn();
   });
 

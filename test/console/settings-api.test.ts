@@ -5,18 +5,16 @@ import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import { textFields } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
-import { startConsole } from './temporary-api.ts';
+import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
 
-type Console = Awaited<ReturnType<typeof startConsole>>;
-type Person = Awaited<ReturnType<Console['signIn']>>;
 type Fields = Record<string, unknown>;
 
 describe('the API of settings', () => {
-  let started: Console;
-  let ada: Person;
+  let started: ConsoleApiKit;
+  let ada: ConsoleApi;
 
   beforeAll(async () => {
-    started = await startConsole();
+    started = await startConsoleApi();
     ada = await started.signIn({ name: 'Ada' });
   });
 
@@ -67,8 +65,8 @@ describe('the API of settings', () => {
     const policy = { ...defaultBanPolicy, strikes: 0, banSeconds: 7200 };
     const invalid = await put('ban-policy', { policy, expected: seen['stored'] });
     expect(invalid.body).toMatchObject({
-      status: 422,
-      message: expect.stringContaining('strikes is not a whole number from 1 to 1000000') as unknown,
+      status: 400,
+      message: expect.stringContaining('policy.strikes: is not a whole number from 1 to 1000000') as unknown,
     });
     expect((await put('ban-policy', { policy: {}, expected: null })).status).toBe(400);
     expect(await get('ban-policy')).toEqual(seen);

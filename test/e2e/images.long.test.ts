@@ -45,7 +45,7 @@ beforeAll(async () => {
 afterAll(() => directory[Symbol.asyncDispose]());
 
 describe.each([
-  { name: 'gateway', maxMegabytes: 12 },
+  { name: 'gateway', maxMegabytes: 14 },
   { name: 'pets-service', maxMegabytes: 20 },
 ])('the image of $name', ({ name, maxMegabytes }) => {
   const files = async () => {

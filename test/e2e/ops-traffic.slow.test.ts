@@ -48,6 +48,15 @@ describe('ops traffic', () => {
     const served = rows.reduce((sum, row) => sum + Number(row.split(/ {2,}/)[2]), 0);
     expect(served).toBe(5);
     expect(stdout).not.toContain('\u{1B}');
+    const csv = await kit.run('traffic', '--last', '10m', '--step', '1m', '--output', 'csv');
+    const [names = '', ...points] = csv.stdout.trimEnd().split('\n');
+    expect(names).toBe(
+      'at,seconds,requests,2xx,3xx,4xx,5xx,aborted,cutOff,p50Ms,p99Ms,refusedMinute,refusedDay,bans,bannedRequests,localDecisions',
+    );
+    const columns = names.split(',');
+    const sumOf = (name: string) =>
+      points.reduce((sum, line) => sum + Number(line.split(',')[columns.indexOf(name)]), 0);
+    expect(['requests', '2xx', '4xx', 'refusedMinute', 'bans'].map(sumOf)).toEqual([9, 5, 4, 3, 0]);
     const ofPlan = await kit.json<Traffic>('traffic', '--plan', 'none');
     expect(ofPlan.total).toMatchObject({ requests: 1, byStatus: { '4xx': 1 } });
     expect((await kit.run('traffic', '--plan', 'free')).stdout).toContain('no traffic of plan free');
@@ -60,6 +69,8 @@ describe('ops traffic', () => {
     [['--last', '2h', '--step', '10s'], 'reach back an hour'],
     [['--plan', 'pr'], 'there is no plan named "pr"; did you mean "pro"?'],
     [['--watch'], '--watch needs a terminal, or --json'],
+    [['--watch', '--output', 'csv'], '--watch needs a terminal, or --json'],
+    [['--json', '--output', 'csv'], '--json is short for --output json'],
   ])('refuses %o', async (args, message) => {
     const { code, stdout, stderr } = await kit.run('traffic', ...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });

@@ -103,6 +103,9 @@ describe('limits on trial', () => {
       ...shown,
       hardestHit: hardestHit.slice(0, 1),
     });
+    expect((await kit.run('plans', 'trial', 'gold', '--output', 'csv')).stdout).toBe(
+      `id,name,requests,refusedMinute,refusedDay\n${acme.id},ACME,10,7,0\n${small.id},Small,5,2,0\n`,
+    );
     const { stdout } = await kit.run('plans', 'trial', 'gold');
     expect(stdout).toContain('keys         3 on trial, 2 with requests, 2 that would be refused some\n');
     expect(stdout).toContain('wouldRefuse  9 (60.00 %): 9 by the minute limit, 0 by the day limit\n');
@@ -202,6 +205,17 @@ describe('limits on trial', () => {
       trialOf: 'plan',
       since: after.since,
     });
+    const { since } = after;
+    expect(await kit.json('keys', 'show', id)).toMatchObject({
+      id,
+      plan: 'silver',
+      trial: { minute: 3, day: 700, of: 'plan', since },
+    });
+    expect((await kit.run('keys', 'show', id)).stdout).toContain(
+      `trial       3 a minute, 700 a day, since ${since} (trial of the plan)\n`,
+    );
+    const untried = await kit.issue({ plan: 'free' });
+    expect(await kit.json('keys', 'show', untried.id)).toMatchObject({ id: untried.id, trial: null });
     const { code, stderr } = await kit.run('keys', 'trial', id, '--stop');
     expect({ code, stderr }).toEqual({
       code: 2,
@@ -255,6 +269,16 @@ describe('limits on trial', () => {
     });
     await kit.json('plans', 'trial', 'edited', '--stop');
     expect(await plan('edited')).toEqual({ minute: '60', day: '1000' });
+
+    const onEdited = await kit.issue({ plan: 'edited' });
+    await kit.redis.del(redisKeys.plan('edited'));
+    await kit.redis.set(redisKeys.plan('edited'), 'not a hash');
+    expect(await kit.run('keys', 'show', onEdited.id)).toMatchObject({
+      code: 0,
+      stderr: `ops: warning: ${onEdited.id}: gw:plan:edited: is not a hash\n`,
+      stdout: expect.stringContaining('trial       -') as string,
+    });
+    await kit.redis.del(redisKeys.plan('edited'));
 
     const { id, keyHash } = await kit.issue({ plan: 'pro' });
     await kit.redis.hset(redisKeys.apiKey(keyHash), { trialMinute: 'few', trialSince: '1' });

@@ -48,7 +48,14 @@ describe('ops usage', { timeout: 60_000 }, () => {
     expect(table.stdout).toMatch(
       new RegExp(`^DATE .+\n${iso(yesterday)} +free +120 +4 +60\n${today} +pro +1 +0 +0\n$`),
     );
-    expect(await kit.json('usage', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro' });
+    expect(await kit.json('usage', acme.id, '--day', 'yesterday')).toEqual({ id: acme.id, ...ofYesterday });
+    expect(await kit.json('usage', acme.id, '--day', 'today')).toEqual({ id: acme.id, ...ofToday });
+    expect(await kit.run('usage', acme.id, '--days', '2', '--output', 'csv')).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: `date,plan,served,refused,bannedSeconds\n${iso(yesterday)},free,120,4,60\n${today},pro,1,0,0\n`,
+    });
+    expect(await kit.json('usage', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro', refusals: [] });
   });
 
   test('--day works for a key whose record is gone', async () => {
@@ -91,7 +98,11 @@ describe('ops usage', { timeout: 60_000 }, () => {
         `${acme.id},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60\n` +
         `${gone.id},Gone,${iso(yesterday)},free,3,0,0\n`,
     });
-    expect(await kit.run('usage', 'export', '--csv', ...range)).toEqual(csv);
+    for (const format of [['--csv'], ['--output', 'csv']]) {
+      expect(await kit.run('usage', 'export', ...format, ...range)).toEqual(csv);
+    }
+    const array = await kit.run('usage', 'export', '--from', 'yesterday', '--output', 'json');
+    expect(JSON.parse(array.stdout)).toEqual(rows);
   });
 
   test('a key on which only refused requests and a ban fall has a row', async () => {
@@ -127,13 +138,19 @@ describe('ops usage', { timeout: 60_000 }, () => {
   });
 
   test.each([
-    [['usage', 'key_x', '--day', '2026-13-01'], /not a date such as 2026-11-22/],
+    [['usage', 'key_x', '--day', '2026-13-01'], /neither a date such as 2026-11-22 nor today or yesterday/],
     [['usage', 'key_x', '--days', '0'], /whole number from 1 to 4001/],
     [['usage', 'key_x', '--days', '3', '--day', '2026-11-01'], /cannot be used with option '--day/],
     [['usage', 'key_nobody', '--days', '3'], /there is no API key with the id "key_nobody"/],
     [['usage', 'export'], /required option '--from/],
     [['usage', 'export', '--from', '2026-11-02', '--to', '2026-11-01'], /--from is after --to/],
     [['usage', 'export', '--from', '2026-11-02', '--csv', '--json'], /cannot be used with option '--json'/],
+    [
+      ['usage', 'export', '--from', '2026-11-02', '--csv', '--output', 'json'],
+      /cannot be used with option '--csv'/,
+    ],
+    [['usage', 'export', '--form', '2026-11-02'], /unknown option '--form' \(Did you mean --from\?\)/],
+    [['usage', 'key_x', '--output', 'csv'], /--output csv prints a list: give --days N as well/],
     [['usage', 'retention', '--days', '4001'], /whole number from 1 to 4000/],
   ])('%j is refused and changes nothing', async (args, message) => {
     const before = await kit.redis.hgetall(redisKeys.usagePolicy);

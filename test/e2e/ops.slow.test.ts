@@ -250,6 +250,8 @@ describe('the ops command', () => {
         [['keys', 'issue', '--from', 'x.csv', '--plan', 'free'], /--from takes everything from the file/],
         [['keys', 'import', '/nowhere.jsonl'], /can't read \/nowhere\.jsonl/],
         [['usage', 'key_none'], /there is no API key/],
+        [['usage', 'exprot'], /there is no API key with the id "exprot" \(Did you mean export\?\)/],
+        [['usage', 'lsit'], /there is no API key with the id "lsit"; see: ops usage --help/],
         [['top', '--count', '0'], /'0' is invalid/],
         [['bans', 'add', String(id), '--for', '1h'], /required option '--reason <text>'/],
         [['bans', 'add', String(id), '--for', 'ever', '--reason', 'x'], /'ever' is invalid.*duration/],

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { announceConsole, withdrawConsole } from '../../operations/console-addresses.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
 
-interface Announcement {
+export interface Announcement {
   /** Takes the address off the list. Never rejects. */
   close(): Promise<void>;
 }

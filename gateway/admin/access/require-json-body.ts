@@ -7,8 +7,8 @@ import { ApiError } from '../api/api-error.ts';
  */
 export function requireJsonBody(): RequestHandler {
   return function requireJsonBody(req, _res, next) {
-    // Null without a body, false for another type.
-    if (req.is('application/json') !== false) return next();
+    // Null without a body, false for another type. Clients send a length of 0 without a type.
+    if (req.is('application/json') !== false || req.headers['content-length'] === '0') return next();
     throw new ApiError('bad_request', { message: 'A body must have the Content-Type application/json.' });
   };
 }

@@ -1,36 +1,50 @@
 import express, { Router } from 'express';
+import { securityHeaders } from '../../http/security-headers.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
+import type { LiveFeed } from '../live/live-feed.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditApi } from './audit.ts';
 import { bansApi } from './bans.ts';
 import { keysApi } from './keys.ts';
+import { liveApi } from './live.ts';
 import { plansApi } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
 import { sessionApi } from './session.ts';
 import { settingsApi } from './settings.ts';
+import { trafficApi } from './traffic.ts';
 
 const maxBody = '64kb';
 
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
+  live: LiveFeed;
   /** Told of what is a bug: its detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
 
 /** The operators' HTTP API (openapi.yaml), which the console uses. One router a noun. */
-export function operatorsApi({ read, change, access, logUnexpected }: OperatorsApiDependencies): Router {
+export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
+  const { read, change, access, live, logUnexpected } = dependencies;
   const api: ApiDependencies = { read, change };
   const router = Router();
   router.use((_req, res, next) => {
-    res.set('Cache-Control', 'no-store').set('X-Content-Type-Options', 'nosniff');
+    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
     next();
   });
   const json = express.json({ limit: maxBody });
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
-  router.use(auditApi(api), bansApi(api), keysApi(api), plansApi(api), settingsApi(api));
+  router.use(
+    auditApi(api),
+    bansApi(api),
+    keysApi(api),
+    liveApi(live),
+    plansApi(api),
+    settingsApi(api),
+    trafficApi(api),
+  );
   router.use(() => {
     throw new ApiError('not_found');
   });

@@ -1,19 +1,19 @@
 import { Router } from 'express';
 import { z } from 'zod';
-import { createPlanTrials, type PlanTrialChange } from '../../operations/plan-trial.ts';
+import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../../operations/plan-trial.ts';
 import { describeLimits } from '../../operations/plan-undo.ts';
+import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { refusedByTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
-import type { Trial } from '../../plans/trial.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
-import { limit } from './limit-input.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
 import { findEditablePlan, viewTrial } from './plan-view.ts';
 
+const { minute, day } = planFileSchema.shape;
 /** Start of the trial that the person has seen; null for none. */
 const expected = z.strictObject({ since: z.iso.datetime().nullable() });
 const start = z
-  .strictObject({ minute: limit.optional(), day: limit.optional(), expected })
+  .strictObject({ minute: minute.optional(), day: day.optional(), expected })
   .refine(({ minute, day }) => minute !== undefined || day !== undefined, {
     error: 'a trial needs a minute limit, a day limit or both',
   });
@@ -78,6 +78,8 @@ function expectTrial({ since }: z.infer<typeof expected>): (change: PlanTrialCha
 function viewChange({ after: { name, limits, trial } }: PlanTrialChange) {
   return { name, ...limits, trial: trial === undefined ? null : viewTrial(trial) };
 }
+
+type Trial = NonNullable<PlanOnTrial['trial']>;
 
 /** A trial with what it would have refused so far; null until that is counted. */
 export function viewTrialReport(trial: Trial, { value, asOf, counting }: Counted<PlanTrialReport>) {

@@ -4,21 +4,23 @@ import { dayBelowMinute } from '../../operations/day-below-minute.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
 import { createPlanStore, type PlanChange, type PlanRow } from '../../operations/plan-store.ts';
 import { describeLimits, findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
+import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
-import { limit } from './limit-input.ts';
 import { createPlanCounts } from './plan-counts.ts';
 import { planEffect } from './plan-effect.ts';
 import { planTrialsApi } from './plan-trials.ts';
 import { findEditablePlan, viewPlans } from './plan-view.ts';
 
-const limits = { minute: limit, day: limit };
+const { minute, day } = planFileSchema.shape;
+const limits = { minute, day };
 const confirmed = z.boolean().default(false);
 const creation = z.strictObject({ ...limits, confirmed });
-const nullable = { minute: limit.nullable(), day: limit.nullable() };
-const change = z.strictObject({ ...limits, confirmed, expected: z.strictObject(nullable) });
+/** Null is an invalid limit. */
+const seen = z.strictObject({ minute: minute.nullable(), day: day.nullable() });
+const change = z.strictObject({ ...limits, confirmed, expected: seen });
 const effect = z.strictObject(limits);
 const undo = z.strictObject({ entry: z.string().max(40) });
 

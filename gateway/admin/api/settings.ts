@@ -5,27 +5,18 @@ import { readBanPolicyState } from '../../operations/ban-policy-state.ts';
 import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
 import { readAnonymousState } from '../../operations/limit-states.ts';
 import { createPlanStore } from '../../operations/plan-store.ts';
+import { anonymousFileSchema, banPolicyFileSchema } from '../../operations/plans-file-schema.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
-import { limit } from './limit-input.ts';
 import { usageRetentionApi } from './usage-retention.ts';
 
-const policy = z.strictObject({
-  enabled: z.boolean(),
-  graceSeconds: z.number(),
-  strikes: z.number(),
-  strikesPerLimit: z.number(),
-  windowSeconds: z.number(),
-  banSeconds: z.number(),
-  maxBanSeconds: z.number(),
-  resetSeconds: z.number(),
-});
 /** The policy that the person has seen; null if it was missing or invalid. */
-const expectedPolicy = z.strictObject({ expected: policy.nullable() });
-const policyChange = expectedPolicy.extend({ policy });
+const expectedPolicy = z.strictObject({ expected: banPolicyFileSchema.nullable() });
+const policyChange = expectedPolicy.extend({ policy: banPolicyFileSchema });
+const { minute } = anonymousFileSchema.shape;
 const anonymous = z.strictObject({
-  minute: limit,
-  expected: z.strictObject({ minute: limit.nullable() }),
+  minute,
+  expected: z.strictObject({ minute: minute.nullable() }),
 });
 
 /** Settings of the whole fleet. A change is in force on all gateways within a second. */
@@ -70,7 +61,7 @@ export function settingsApi({ read, change }: ApiDependencies): Router {
   return router;
 }
 
-type Policy = z.infer<typeof policy>;
+type Policy = z.infer<typeof banPolicyFileSchema>;
 
 function expectPolicy(expected: Policy | null): (stored: Policy | null) => void {
   return (stored) => {

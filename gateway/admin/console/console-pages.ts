@@ -1,48 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { findPackageJSON } from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import compression from 'compression';
 import express, { Router } from 'express';
+import { browserImports, browserPackages } from './browser-packages.ts';
 import { renderShell } from './shell.ts';
 
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url));
-
-/** @param importer package that depends on it, if this project does not itself */
-function packageFolder(name: string, importer = import.meta.url): string {
-  const file = findPackageJSON(name, importer);
-  if (file === undefined) throw new Error(`the package ${name} is not installed: run npm ci`);
-  return dirname(file);
-}
-
-const lit = import.meta.resolve('lit');
-/** Folders of packages that the browser loads, without a bundler, by their names in addresses. */
-const packages: Readonly<Record<string, { folder: string; files: string }>> = {
-  lit: { folder: packageFolder('lit'), files: '' },
-  'lit-element': { folder: packageFolder('lit-element', lit), files: '' },
-  'lit-html': { folder: packageFolder('lit-html', lit), files: '' },
-  'reactive-element': { folder: packageFolder('@lit/reactive-element', lit), files: '' },
-  uplot: { folder: packageFolder('uplot'), files: 'dist' },
-  webawesome: { folder: packageFolder('@awesome.me/webawesome'), files: 'dist-cdn' },
-};
-
-/** Import map: names that modules import, and where they are. */
-function importMap(base: string) {
-  return {
-    imports: {
-      lit: `${base}/lit/index.js`,
-      'lit/': `${base}/lit/`,
-      'lit-element/': `${base}/lit-element/`,
-      'lit-html': `${base}/lit-html/lit-html.js`,
-      'lit-html/': `${base}/lit-html/`,
-      '@lit/reactive-element': `${base}/reactive-element/reactive-element.js`,
-      '@lit/reactive-element/': `${base}/reactive-element/`,
-      uplot: `${base}/uplot/uPlot.esm.js`,
-      'webawesome/': `${base}/webawesome/`,
-    },
-  };
-}
 
 /**
  * Policy of every page: nothing from another host, nothing inline but the import map, which its hash permits. Icons of
@@ -63,7 +28,8 @@ const pagePolicy = (importMapHash: string) =>
 /** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
 export function consolePages(): Router {
   const base = `/console/assets/${hashOfSources()}`;
-  const map = JSON.stringify(importMap(base));
+  const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
+  const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const shell = renderShell({ base, importMap: map });
   const policy = pagePolicy(createHash('sha256').update(map).digest('base64'));
 
@@ -71,8 +37,8 @@ export function consolePages(): Router {
   router.use(compression());
   // The address contains a hash of the sources, so a file never changes.
   const caching = { immutable: true, maxAge: '1y', index: false, redirect: false } as const;
-  for (const [name, { folder, files }] of Object.entries(packages)) {
-    router.use(`${base}/${name}`, express.static(join(folder, files), caching));
+  for (const [name, { files }] of Object.entries(browserPackages)) {
+    router.use(`${base}/${name}`, express.static(files, caching));
   }
   router.use(`${base}/console`, express.static(browserFolder, caching));
   // A page of another version asks for its files, as after an upgrade: it has to be loaded again.
@@ -103,6 +69,7 @@ function hashOfSources(): string {
   for (const name of readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted()) {
     if (/\.(?:js|css|svg)$/.test(name)) hash.update(name).update(readFileSync(join(browserFolder, name)));
   }
-  for (const { folder } of Object.values(packages)) hash.update(readFileSync(join(folder, 'package.json')));
+  for (const { folder } of Object.values(browserPackages))
+    hash.update(readFileSync(join(folder, 'package.json')));
   return hash.digest('base64url').slice(0, 16);
 }

@@ -10,7 +10,7 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
     id: `invalid-setting ${key}`,
     severity: 'warning',
     title: `The setting ${settingName(key)} in Redis is invalid`,
-    detail: `${sentences(issues, stored)} ${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force.`,
+    detail: `${sentences(issues, stored)} ${reportedBy(processes)}`.trim(),
     advice: 'Set the value again. The audit log says who changed it last; nothing there means redis-cli.',
     link: pageOf(key) ?? alerts('GatewayInvalidSettings'),
   }));
@@ -31,6 +31,11 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
     }));
   return [...invalid, ...disagreements];
 }
+
+const reportedBy = (processes: number) =>
+  processes === 0
+    ? ''
+    : `${processes} gateway ${processes === 1 ? 'process reports' : 'processes report'} it. The last valid values stay in force.`;
 
 /** Names the stored value of each field that is invalid. */
 function sentences(issues: readonly string[], stored: Record<string, string>): string {

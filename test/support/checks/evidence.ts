@@ -11,11 +11,12 @@ import { inject } from 'vitest';
  * - output: logs and metrics
  * - refusals: responses with a status of 400 or above, and their headers
  * - upstream: requests as the stand-in for the pets service received them
- * - secrets: API keys and signed tokens
+ * - secrets: API keys, signed tokens; codes, cookies and tokens of the console
  */
 export type EvidenceKind = 'output' | 'refusals' | 'upstream' | 'secrets';
 
-const secretPattern = /pets_[0-9A-Za-z]{38}|eyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+const secretPattern =
+  /pets_[0-9A-Za-z]{38}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=console-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
 
 function append(kind: EvidenceKind, text: string): void {
   appendFileSync(join(inject('evidenceDirectory'), `${kind}-${process.pid}`), text);
@@ -51,10 +52,11 @@ export async function* readEvidence(kind: EvidenceKind): AsyncGenerator<string> 
 
 const partLength = 21;
 
-/** The part to search for: of a key after the nine characters that may be shown, of a token its signature. */
+/** The part to search for: of a key after the nine characters that may be shown, of a signed token its signature. */
 function secretPart(secret: string): string {
-  const [, , signature] = secret.split('.');
-  return signature === undefined ? secret.slice(9, 9 + partLength) : signature.slice(0, partLength);
+  const [, , signature = secret] = secret.split('.');
+  const start = secret.startsWith('pets_') ? 9 : 0;
+  return signature.slice(start, start + partLength);
 }
 
 /** Finds secrets in texts. Reads each text once, for any number of secrets. */

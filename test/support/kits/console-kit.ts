@@ -1,112 +1,31 @@
 import type { BrowserContextOptions } from 'playwright-core';
-import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
-import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
-import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { startBrowser, type ObservedPage, type TestBrowser } from './browser.ts';
-import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
+import { startConsoleApi, type ConsoleApiKit, type SignIn } from './console-api-kit.ts';
 
-interface SignIn {
-  name?: string;
-  role?: ConsoleRole;
-  /** Address of the admin port of another gateway on the same Redis. */
-  adminUrl?: string;
-}
-
-export interface ApiResponse {
-  status: number;
-  headers: Headers;
-  /** Undefined for an empty body. */
-  body: unknown;
-}
-
-/** A session of the operators' API without a browser. */
-export interface ConsoleApi {
-  cookie: string;
-  csrfToken: string;
-  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
-}
+export { signInWith, type ApiResponse, type ConsoleApi } from './console-api-kit.ts';
 
 /** A gateway with its console, and a browser. */
-export interface ConsoleKit extends AsyncDisposable {
-  kit: GatewayKit;
+export interface ConsoleKit extends ConsoleApiKit {
   browser: TestBrowser;
-  /** Origin of the console. */
-  origin: string;
-  /** Makes a code that works once. */
-  makeCode(person?: SignIn): Promise<string>;
   /** Opens a page of the console in a browser session of its own, signed in with a link. */
   open(path: string, person?: SignIn, options?: BrowserContextOptions): Promise<ObservedPage>;
-  /** Begins a session without a browser. */
-  signIn(person?: SignIn): Promise<ConsoleApi>;
 }
 
 export async function startConsole(env: Record<string, string> = {}): Promise<ConsoleKit> {
   await using stack = new AsyncDisposableStack();
-  const kit = stack.use(await startGatewayKit(env));
+  const api = stack.use(await startConsoleApi(env));
   const browser = stack.use(await startBrowser());
-  const origin = kit.gateway.adminUrl;
-
-  async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
-    const { redis } = kit;
-    const session = { redis, audit: createAuditLog({ redis, who: name }), now: () => Date.now() };
-    return (await makeConsoleCode(session, { name, role })).code;
-  }
-
+  const { origin, makeCode } = api;
   const disposables = stack.move();
   return {
-    kit,
+    ...api,
     browser,
-    origin,
-    makeCode,
     async open(path, person = {}, options = {}) {
       const { adminUrl = origin } = person;
       const observed = await browser.open(`${adminUrl}${path}#code=${await makeCode(person)}`, options);
       await observed.page.locator('console-app main#main').waitFor();
       return observed;
     },
-    async signIn(person = {}) {
-      return signInWith(person.adminUrl ?? origin, await makeCode(person));
-    },
     [Symbol.asyncDispose]: () => disposables.disposeAsync(),
-  };
-}
-
-/** Exchanges a code for a session. */
-export async function signInWith(origin: string, code: string): Promise<ConsoleApi> {
-  const begun = await request(origin, 'POST', '/api/session', { code });
-  const cookie = begun.headers
-    .getSetCookie()
-    .map((text) => text.split(';')[0])
-    .join('; ');
-  const { csrfToken } = begun.body as { csrfToken: string };
-  return {
-    cookie,
-    csrfToken,
-    send: (method, path, body, headers = {}) =>
-      request(origin, method, path, body, { Cookie: cookie, 'X-CSRF-Token': csrfToken, ...headers }),
-  };
-}
-
-async function request(
-  origin: string,
-  method: string,
-  path: string,
-  body: unknown,
-  headers: Record<string, string> = {},
-): Promise<ApiResponse> {
-  const response = await fetch(origin + path, {
-    method,
-    headers: {
-      Origin: origin,
-      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : JSON.parse(text),
   };
 }

@@ -28,7 +28,7 @@ async function complaintAbout(words: readonly string[]): Promise<string> {
 /** The two last letters change places: the mistake that typing fast makes. */
 function mistyped(name: string): string {
   const letters = name.slice(0, -2);
-  const [last = '', beforeLast = ''] = [...name].toReversed();
+  const [last = '', beforeLast = ''] = Array.from(name).toReversed();
   return last === beforeLast ? `${letters}${last}` : `${letters}${last}${beforeLast}`;
 }
 

@@ -1,0 +1,133 @@
+import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
+import { createFleetTraffic } from '../../operations/fleet-traffic.ts';
+import { readRedisStatus, type RedisServerStatus } from '../../operations/redis-status.ts';
+import { readTraffic, type TrafficPoint } from '../../operations/traffic.ts';
+import type { Service } from '../../service.ts';
+import type { ApiDependencies } from '../api/api-dependencies.ts';
+import { findProblems } from './find-problems.ts';
+import { liveGateway, type LiveState } from './live-state.ts';
+import { createPeriodically } from './periodically.ts';
+import { combineUpstreams } from './upstream-states.ts';
+
+interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
+  /** This gateway itself, whose state is known without Redis. */
+  service: Pick<Service, 'health' | 'statuses'>;
+  /** Unix milliseconds. */
+  now: () => number;
+}
+
+/** A reply that takes longer comes too late for this second. */
+const timeoutMs = 900;
+const serversMs = 2000;
+const busiestMs = 3000;
+const recordMs = 10_000;
+const hourMs = 3_600_000;
+const minuteMs = 60_000;
+const busiestCount = 10;
+
+const nothing: FleetStatus = {
+  atMs: 0,
+  gateways: [],
+  activeBans: 0,
+  withoutStatus: [],
+  disagreements: [],
+  invalidSettings: [],
+};
+
+/**
+ * Creates the reading of the state that consoles show, to be called each second. The state of the whole fleet is in Redis;
+ * while that is unavailable, this gateway goes on with what it knows itself.
+ */
+export function createLiveReader({ read, service, now }: LiveReaderDependencies): () => Promise<LiveState> {
+  const addReading = createFleetTraffic();
+  const disagreeingSince = new Map<string, number>();
+  let fleet = nothing;
+  let unavailableSince: string | undefined;
+  const servers = createPeriodically<RedisServerStatus[]>(serversMs, [], () =>
+    read(({ redis }) => readRedisStatus(redis)),
+  );
+  const busiest = createPeriodically<BusyKeyUsage[]>(busiestMs, [], () =>
+    read((session) => readBusiestKeyUsage(session, busiestCount)),
+  );
+  const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () =>
+    read(async (session) => {
+      const range = { fromMs: session.now() - hourMs, toMs: session.now(), stepMs: minuteMs };
+      return (await readTraffic(session, range)).points;
+    }),
+  );
+
+  /** @returns whether Redis is available */
+  async function readFleet(): Promise<boolean> {
+    try {
+      fleet = await within(read(readFleetStatus));
+      unavailableSince = undefined;
+      for (const key of disagreeingSince.keys()) {
+        if (!fleet.disagreements.some((each) => each.key === key)) disagreeingSince.delete(key);
+      }
+      for (const { key } of fleet.disagreements) {
+        if (!disagreeingSince.has(key)) disagreeingSince.set(key, fleet.atMs);
+      }
+      return true;
+    } catch {
+      unavailableSince ??= service.health().redisUnavailableSince ?? new Date(now()).toISOString();
+      fleet = await replaceOwn(fleet);
+      return false;
+    }
+  }
+
+  /** The processes of this gateway as they are now, the others as they were. */
+  async function replaceOwn(last: FleetStatus): Promise<FleetStatus> {
+    const atMs = now();
+    const own = groupByGateway(
+      (await service.statuses()).map((status) => Object.assign({}, status, { at: atMs })),
+      atMs,
+    );
+    const others = last.gateways.filter(({ id }) => own.every((gateway) => gateway.id !== id));
+    return { ...last, atMs, gateways: [...own, ...others] };
+  }
+
+  return async function readLiveState() {
+    const available = await readFleet();
+    if (available) for (const part of [servers, busiest, lastHour]) part.refresh();
+    const { atMs, gateways, activeBans, withoutStatus } = fleet;
+    const since = unavailableSince ?? new Date(atMs).toISOString();
+    const redis = available
+      ? { available, servers: servers.value() }
+      : { available, since: service.health().redisUnavailableSince ?? since };
+    const upstreams = combineUpstreams(gateways);
+    const processes = gateways.flatMap((gateway) => gateway.processes);
+    return {
+      at: new Date(atMs).toISOString(),
+      problems: findProblems({
+        nowMs: atMs,
+        redis,
+        fleet,
+        upstreams,
+        lastHour: lastHour.value(),
+        disagreeingSince,
+      }),
+      redis,
+      traffic: addReading(processes, atMs) ?? null,
+      activeBans,
+      gateways: gateways.map(liveGateway),
+      withoutStatus: withoutStatus.length,
+      upstreams,
+      busiestKeys: busiest.value().map(({ id, name, plan, state, requests, refused }) => ({
+        id,
+        name,
+        plan,
+        state,
+        requests,
+        refused,
+      })),
+    };
+  };
+}
+
+/** @throws Error if the promise takes too long */
+function within<T>(promise: Promise<T>): Promise<T> {
+  const { promise: expired, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no reply within ${timeoutMs} ms`)), timeoutMs);
+  return Promise.race([promise, expired]).finally(() => clearTimeout(timer));
+}

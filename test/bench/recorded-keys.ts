@@ -1,0 +1,76 @@
+import { dayMs } from '../../gateway/quota/utc-day.ts';
+import { scriptPrelude, type RedisClient } from '../../gateway/redis/redis-client.ts';
+
+const batchSize = 1000;
+
+/** Lua: the hash of key number n. */
+export const keyOf = `
+local function keyHashOf(n)
+  return redis.sha1hex(n) .. string.sub(redis.sha1hex('x' .. n), 1, 24)
+end
+`;
+
+/** Adds the keys with records and indexes. */
+export const addKeys = `${keyOf}
+for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
+  local keyHash, id = keyHashOf(n), 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18)
+  redis.call('HSET', 'gw:key:{' .. keyHash .. '}', 'id', id, 'name', 'Customer number ' .. n, 'plan', 'free',
+    'hint', 'pets_Ab1C', 'createdAt', '2026-09-21T05:27:48.258Z', 'rev', 1)
+  redis.call('HSET', 'gw:key-ids', id, keyHash)
+  redis.call('ZADD', 'gw:keys', 1795000000000 + n, id)
+end`;
+
+/**
+ * Writes what a month of requests leaves behind (usage-record.test.ts has the same fields): each key is used on every day,
+ * and refused on each fifth one. The last day of the last month is still in its counter.
+ */
+const addMonth = `${scriptPrelude}${keyOf}
+local first, last, isLastMonth = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
+for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
+  local keyTag = '{' .. keyHashOf(n) .. '}'
+  local fields = { 'id', 'key_' .. string.sub(redis.sha1hex('id' .. n), 1, 18), 'name', 'Customer number ' .. n }
+  for day = first, last do
+    local served = string.format('%.0f', (n * 7919 + day * 104729) % 1000 + 1)
+    local date = utcDate(day)
+    if isLastMonth and day == last then
+      table.insert(fields, 'open')
+      table.insert(fields, string.sub(date, 7))
+      redis.call('SET', dayCounter(keyTag, date), served, 'EXAT', usageExpiry(keyTag, day, 4000))
+    else
+      table.insert(fields, string.sub(date, 7))
+      table.insert(fields, served)
+    end
+    if (n + day) % 5 == 0 then
+      table.insert(fields, 'r' .. string.sub(date, 7))
+      table.insert(fields, (n + day) % 90 + 1)
+    end
+    if day == first then
+      for _, text in ipairs({ 'plan', 'free', 'p' .. string.sub(date, 7), 'free' }) do
+        table.insert(fields, text)
+      end
+    end
+  end
+  local month = usageMonth(keyTag, utcDate(first))
+  redis.call('HSET', month, unpack(fields))
+  redis.call('EXPIREAT', month, usageExpiry(keyTag, last, 4000))
+end`;
+
+/** Runs a script for all keys, a batch at a time. */
+export async function forAllKeys(
+  redis: RedisClient,
+  lua: string,
+  count: number,
+  ...args: number[]
+): Promise<void> {
+  for (let start = 0; start < count; start += batchSize) {
+    await redis.eval(lua, 0, start, Math.min(start + batchSize, count), ...args);
+  }
+}
+
+/** @param months number of months, of which the last is October 2026 */
+export async function recordMonths(redis: RedisClient, count: number, months: number): Promise<void> {
+  for (let ago = months - 1; ago >= 0; ago -= 1) {
+    const [first, next] = [0, 1].map((later) => Date.UTC(2026, 9 - ago + later, 1) / dayMs);
+    await forAllKeys(redis, addMonth, count, first ?? 0, (next ?? 0) - 1, ago === 0 ? 1 : 0);
+  }
+}

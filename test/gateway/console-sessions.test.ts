@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { announceConsole, findConsoleOrigins } from '../../gateway/operations/console-addresses.ts';
+import { makeConsoleCode, redeemConsoleCode } from '../../gateway/operations/console-codes.ts';
+import { hashSecret } from '../../gateway/operations/console-secret.ts';
+import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
+import { InvalidOperation } from '../../gateway/operations/invalid-operation.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { contents } from '../support/kits/ops-kit.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+const hoursMs = 3_600_000;
+
+describe('sessions of the console', () => {
+  let server: RedisServer;
+  /** Connections of two gateways. */
+  let redis: RedisClient;
+  let other: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+    other = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    other.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  /** @param laterMs how much later than now it is */
+  const session = (laterMs = 0, client = redis) => ({
+    redis: client,
+    audit: createAuditLog({ redis: client, who: 'Grace' }),
+    now: () => Date.now() + laterMs,
+  });
+
+  const makeCode = async () => (await makeConsoleCode(session(), { name: 'Ada', role: 'viewer' })).code;
+
+  async function begin() {
+    const begun = await redeemConsoleCode(session(), await makeCode());
+    if (begun === undefined) throw new Error('the code was refused');
+    return begun;
+  }
+
+  test('a code begins one session, in the name and with the role that it was made for', async () => {
+    const { code, ...made } = await makeConsoleCode(session(), { name: 'Ada', role: 'viewer' });
+    expect(Date.parse(made.expiresAt) - Date.now()).toBeGreaterThan(290_000);
+    const begun = await redeemConsoleCode(session(), code);
+    expect(begun?.session).toMatchObject({ id: made.session, name: 'Ada', role: 'viewer' });
+    expect(await createConsoleSessions(session()).find(begun?.token ?? '')).toEqual(begun?.session);
+    expect(await redeemConsoleCode(session(), code)).toBeUndefined();
+  });
+
+  test('of many attempts with one code at once, on two gateways, one succeeds', async () => {
+    const code = await makeCode();
+    const attempts = Array.from({ length: 40 }, (_, index) =>
+      redeemConsoleCode(session(0, index % 2 === 0 ? redis : other), code),
+    );
+    expect((await Promise.all(attempts)).filter((begun) => begun !== undefined)).toHaveLength(1);
+  });
+
+  test('a code is refused after five minutes, also if Redis has not removed it yet', async () => {
+    expect(await redeemConsoleCode(session(5 * 60_000), await makeCode())).toBeUndefined();
+  });
+
+  test('text that is no code is refused without a look-up', async () => {
+    for (const text of ['', '*', 'x'.repeat(22_000), '\0', '__proto__', `${await makeCode()} `]) {
+      expect(await redeemConsoleCode(session(), text)).toBeUndefined();
+    }
+  });
+
+  test('a session ends after twelve hours, also if Redis still has it', async () => {
+    const { token } = await begin();
+    expect(await createConsoleSessions(session(12 * hoursMs - 60_000)).find(token)).toBeDefined();
+    expect(await createConsoleSessions(session(12 * hoursMs)).find(token)).toBeUndefined();
+  });
+
+  test('one session is ended, or all of them', async () => {
+    const [one, two] = [await begin(), await begin()];
+    const sessions = createConsoleSessions(session());
+    await sessions.end(one.session.id);
+    expect(await sessions.find(one.token)).toBeUndefined();
+    await expect(sessions.end(one.session.id)).rejects.toThrow(InvalidOperation);
+    expect(await sessions.find(two.token)).toBeDefined();
+    // A session that was ended is not revived by a request under way.
+    await sessions.touch(one.token);
+    expect(await sessions.find(one.token)).toBeUndefined();
+    expect((await sessions.list()).map(({ id }) => id)).toContain(two.session.id);
+    await sessions.endAll();
+    expect(await sessions.find(two.token)).toBeUndefined();
+    expect(await sessions.list()).toEqual([]);
+  });
+
+  test('the list says when a session was last used, oldest session first', async () => {
+    const sessions = createConsoleSessions(session());
+    await sessions.endAll();
+    const [one, two] = [await begin(), await begin()];
+    await sessions.touch(two.token);
+    const listed = await sessions.list();
+    expect(listed.map(({ id }) => id)).toEqual([one.session.id, two.session.id]);
+    expect(listed[0]?.lastSeenAt).toBeNull();
+    expect(Math.abs(Date.parse(listed[1]?.lastSeenAt ?? '') - Date.now())).toBeLessThan(60_000);
+  });
+
+  test('codes, begun and ended sessions are in the audit log, without a secret', async () => {
+    const { code, session: id } = await makeConsoleCode(session(), { name: 'Ada', role: 'operator' });
+    const begun = await redeemConsoleCode(session(), code);
+    await createConsoleSessions(session()).end(id);
+    const entries = (await redis.xrange(redisKeys.audit, '-', '+')).map(([, fields]) => fields);
+    const own = entries.filter((fields) => fields.includes(id));
+    expect(own.map(([, who, , action]) => [who, action])).toEqual([
+      ['Grace', 'console.link'],
+      ['Ada', 'console.sign_in'],
+      ['Grace', 'console.end'],
+    ]);
+    const everything = JSON.stringify(await contents(redis));
+    for (const secret of [code, begun?.token ?? code]) expect(everything).not.toContain(secret);
+  });
+
+  test('every key of the console expires', async () => {
+    const { token } = await begin();
+    await makeCode();
+    await createConsoleSessions(session()).touch(token);
+    await announceConsole(session(), { origin: 'http://localhost:1', machine: 'one' });
+    const keys = (await redis.keys('gw:console:*')).toSorted();
+    expect(keys).toEqual([
+      redisKeys.consoleAddresses,
+      ...keys.filter((key) => key.startsWith(redisKeys.consoleCode(''))),
+      redisKeys.consoleSeen,
+      redisKeys.consoleSessions,
+    ]);
+    for (const key of keys) expect({ key, ttl: await redis.pttl(key) }).not.toEqual({ key, ttl: -1 });
+  });
+
+  test('records that were edited into something else are no sessions, and go with the next sign-in', async () => {
+    const { token } = await begin();
+    const field = hashSecret(token);
+    const sessions = createConsoleSessions(session());
+    for (const text of ['', 'null', '{', '[]', '{"role":"operator"}', '{"__proto__":{"role":"operator"}}']) {
+      await redis.hset(redisKeys.consoleSessions, field, text);
+      expect(await sessions.find(token)).toBeUndefined();
+      await sessions.list();
+    }
+    await begin();
+    expect(await redis.hexists(redisKeys.consoleSessions, field)).toBe(0);
+  });
+
+  test('a record of the wrong type is named, and nothing is changed', async () => {
+    const { token } = await begin();
+    const sessions = createConsoleSessions(session());
+    await redis.set(redisKeys.consoleSessions, 'x');
+    for (const attempt of [sessions.find(token), sessions.list(), sessions.end('console_1'), begin()]) {
+      await expect(attempt).rejects.toThrow('gw:console:sessions is no longer a hash: delete it first');
+    }
+    expect(await redis.get(redisKeys.consoleSessions)).toBe('x');
+    await redis.del(redisKeys.consoleSessions);
+    const code = await makeCode();
+    await redis.del(redisKeys.consoleCode(hashSecret(code)));
+    await redis.hset(redisKeys.consoleCode(hashSecret(code)), 'name', 'Eve');
+    expect(await redeemConsoleCode(session(), code)).toBeUndefined();
+  });
+
+  test('running consoles are found, those of the same machine first, each address once', async () => {
+    await redis.del(redisKeys.consoleAddresses);
+    await announceConsole(session(-60_000), { origin: 'http://localhost:1', machine: 'gone' });
+    await announceConsole(session(), { origin: 'http://localhost:9090', machine: 'one' });
+    await announceConsole(session(), { origin: 'http://localhost:9090', machine: 'two' });
+    await announceConsole(session(), { origin: 'http://localhost:9091', machine: 'three' });
+    await redis.zadd(
+      redisKeys.consoleAddresses,
+      Date.now(),
+      'edited',
+      Date.now(),
+      '{"origin":"javascript:x"}',
+    );
+    const found = (machine: string) => findConsoleOrigins(session(), machine);
+    expect(await found('one')).toEqual(['http://localhost:9090', 'http://localhost:9091']);
+    expect(await found('three')).toEqual(['http://localhost:9091', 'http://localhost:9090']);
+    await redis.set(redisKeys.consoleAddresses, 'x');
+    await expect(findConsoleOrigins(session(), 'one')).rejects.toThrow('is no longer a sorted set');
+  });
+});

@@ -1,0 +1,200 @@
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { LiveState } from '../../gateway/admin/live/live-state.ts';
+import { readFleetStatus } from '../../gateway/operations/fleet-status.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { countedRequests, openLive, problemTitles, type LiveConsole } from '../support/kits/live-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
+
+const processesOf = ({ gateways }: LiveState) => gateways.flatMap(({ processes }) => processes);
+
+describe('the state of a fleet of two gateways, one with two workers', { tags: ['redis-server'] }, () => {
+  let server: RedisServer;
+  let fleet: GatewayFleet;
+  let consoles: LiveConsole[];
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    fleet = await startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' }));
+    consoles = await Promise.all(fleet.gateways.map((gateway) => openLive(fleet.redis, gateway)));
+  });
+  afterAll(async () => {
+    for (const each of consoles) await each[Symbol.asyncDispose]();
+    await fleet[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const allSee = async (check: (state: LiveState) => void, timeoutMs?: number) => {
+    for (const each of consoles) await each.until(check, timeoutMs);
+  };
+
+  const expectWhole = (state: LiveState) => {
+    expect(state.redis.available).toBe(true);
+    expect(state.gateways.map(({ state, workers }) => ({ state, workers })).toSorted(byWorkers)).toEqual([
+      { state: 'ok', workers: 1 },
+      { state: 'ok', workers: 2 },
+    ]);
+    expect(processesOf(state)).toHaveLength(3);
+  };
+
+  test('shows on every console all processes, the upstream and Redis', async () => {
+    await allSee((state) => {
+      expectWhole(state);
+      expect(state.upstreams).toEqual([
+        { upstream: fleet.upstream.url, state: 'ready', seenAs: { ready: 3 } },
+      ]);
+      expect(state.problems).toEqual([]);
+      expect(state.redis).toMatchObject({
+        servers: [{ version: expect.stringMatching(/^\d+\./) as string, role: 'master', appendOnly: true }],
+      });
+    });
+    const addresses = consoles[0]?.state()?.gateways.map(({ adminAddress }) => `http://${adminAddress}`);
+    expect(addresses?.toSorted()).toEqual(fleet.gateways.map(({ adminUrl }) => adminUrl).toSorted());
+  });
+
+  test('counts every request that a client has sent, once', async () => {
+    const { key, id } = await fleet.issue({ name: 'Acme', plan: 'business' });
+    const before = consoles.map(countedRequests);
+    const sent = 60;
+    for (let turn = 0; turn < sent; turn += 1) expect((await fleet.pets(key, turn)).status).toBe(200);
+    for (const [index, each] of consoles.entries()) {
+      await each.until((state) => {
+        expect(countedRequests(each) - (before[index] ?? 0)).toBe(sent);
+        expect(state.busiestKeys).toMatchObject([{ id, name: 'Acme', requests: sent, refused: 0 }]);
+      });
+    }
+    // No request is counted again.
+    await expect.poll(() => consoles[0]?.state()?.traffic?.perSecond.requests, { timeout: 10_000 }).toBe(0);
+    expect(countedRequests(consoles[0] as LiveConsole) - (before[0] ?? 0)).toBe(sent);
+  });
+
+  test('names an invalid setting with its key and value, until it is valid again', async () => {
+    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', 'plenty');
+    await allSee((state) => {
+      const problem = state.problems.find(({ id }) => id === 'invalid-setting gw:plan:pro');
+      expect(problem?.detail).toContain('it is "plenty"');
+      expect(problem?.detail).toContain('3 gateway processes report it');
+      expect(problem?.link).toEqual({ page: '/console/plans/pro', text: 'Plan pro' });
+    });
+    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '300');
+    await allSee(({ problems }) => expect(problems).toEqual([]));
+  });
+
+  test('says that the upstream is down, and that it is back', async () => {
+    const { port } = new URL(fleet.upstream.url);
+    await fleet.upstream[Symbol.asyncDispose]();
+    await allSee(({ upstreams, problems }) => {
+      expect(upstreams).toMatchObject([{ state: 'down', seenAs: { down: 3 } }]);
+      expect(problems[0]).toMatchObject({
+        severity: 'critical',
+        title: 'No instance of the pets service is ready',
+      });
+    });
+    fleet.upstream = await startUpstream(Number(port));
+    await allSee(({ problems }) => expect(problems).toEqual([]));
+  });
+
+  test('shows a worker that was killed as restarted', async () => {
+    const [, second] = fleet.gateways;
+    const pids = () => {
+      const gateway = consoles[0]?.state()?.gateways.find(({ workers }) => workers === 2);
+      return gateway?.processes.map(({ pid }) => pid) ?? [];
+    };
+    await expect.poll(pids).toHaveLength(2);
+    const [killed = 0, kept = 0] = pids();
+    expect([killed, kept]).not.toContain(second?.pid);
+    process.kill(killed, 'SIGKILL');
+    await allSee((state) => {
+      expectWhole(state);
+      expect(problemTitles(state)).toEqual(['A worker was restarted']);
+    });
+    expect(pids()).toContain(kept);
+    expect(pids()).not.toContain(killed);
+  });
+
+  test('shows a gateway that hangs as not seen, and that it goes on', async () => {
+    const [first, second] = fleet.gateways;
+    first?.signal('SIGSTOP');
+    await consoles[1]?.until((state) => {
+      expect(state.gateways.find(({ workers }) => workers === 1)?.state).toBe('not_seen');
+      expect(state.gateways.at(-1)?.workers).toBe(1);
+      expect(problemTitles(state)).toContainEqual(expect.stringMatching(/^Gateway .* is not seen$/));
+    });
+    expect(second).toBeDefined();
+    first?.signal('SIGCONT');
+    await consoles[1]?.until((state) => {
+      expectWhole(state);
+      expect(problemTitles(state)).not.toContainEqual(expect.stringContaining('not seen'));
+    });
+  });
+
+  test('goes on without Redis with what the own gateway knows, and says since when', async () => {
+    const { key } = await fleet.issue({ plan: 'business' });
+    expect((await fleet.pets(key)).status).toBe(200);
+    await server.kill();
+    const killedAt = Date.now();
+    for (const each of consoles) {
+      await each.until((state) => {
+        expect(state.redis).toEqual({ available: false, since: expect.any(String) as string });
+        expect(state.problems[0]?.title).toBe('Redis is unavailable');
+      });
+    }
+    const { redis } = consoles[0]?.state() ?? {};
+    const since = redis?.available === false ? Date.parse(redis.since) : 0;
+    expect(Math.abs(since - killedAt)).toBeLessThan(5000);
+    const before = countedRequests(consoles[0] as LiveConsole);
+    expect((await fleet.pets(key)).status).toBe(200);
+    await expect
+      .poll(() => countedRequests(consoles[0] as LiveConsole) - before, { timeout: 10_000 })
+      .toBe(1);
+    await server.restart();
+    await allSee((state) => {
+      expectWhole(state);
+      expect(problemTitles(state)).toContainEqual(expect.stringMatching(/^Gateway .* was without Redis$/));
+    }, 30_000);
+  });
+
+  test('no longer shows a gateway that was shut down, and shows one that was started', async () => {
+    await using third = await startGateway({
+      REDIS_URL: server.url,
+      PETS_SERVICE_URL: fleet.upstream.url,
+    });
+    await allSee(({ gateways }) => expect(gateways).toHaveLength(3));
+    await third.stop();
+    await allSee(expectWhole);
+  });
+
+  test('shows a gateway of an older release as one without a status', async () => {
+    const id = 'a-gateway-of-before';
+    const beat = () => fleet.redis.zadd(redisKeys.instances, Date.now(), id);
+    const timer = setInterval(() => void beat(), 500);
+    onTestFinished(async () => {
+      clearInterval(timer);
+      await fleet.redis.zrem(redisKeys.instances, id);
+    });
+    await allSee((state) => {
+      expect(state.withoutStatus).toBe(1);
+      expect(problemTitles(state)).toContain('Two versions are running');
+    });
+  });
+
+  test('survives what people and other releases write into its key', async () => {
+    await fleet.redis.hset(redisKeys.processStatuses, 'edited', '{"at":1}', 'other', 'no JSON');
+    await allSee(expectWhole);
+    await fleet.redis.del(redisKeys.processStatuses);
+    await fleet.redis.set(redisKeys.processStatuses, 'edited');
+    await allSee((state) => {
+      expect(problemTitles(state)).toContain('The setting gw:status in Redis is invalid');
+      expect(state.gateways).toEqual([]);
+      expect(state.withoutStatus).toBe(3);
+    });
+    await fleet.redis.del(redisKeys.processStatuses);
+    await allSee(expectWhole);
+    const status = await readFleetStatus({ redis: fleet.redis, now: () => Date.now() });
+    expect(status.gateways).toHaveLength(2);
+  });
+});
+
+const byWorkers = (one: { workers: number }, other: { workers: number }) => one.workers - other.workers;

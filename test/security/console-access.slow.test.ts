@@ -1,0 +1,418 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
+import { createConsoleSessions, type ConsoleRole } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { parseRaw, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+
+let kit: GatewayKit;
+let origin: string;
+
+beforeAll(async () => {
+  kit = await startGatewayKit();
+  origin = kit.gateway.adminUrl;
+});
+
+afterAll(() => kit[Symbol.asyncDispose]());
+
+const redisSession = () => ({
+  redis: kit.redis,
+  audit: createAuditLog({ redis: kit.redis, who: 'Grace' }),
+  now: () => Date.now(),
+});
+
+async function makeCode(role: ConsoleRole = 'operator', name = 'Ada'): Promise<string> {
+  const { code } = await makeConsoleCode(redisSession(), { name, role });
+  recordSecrets(`#code=${code}`);
+  return code;
+}
+
+interface Call {
+  body?: unknown;
+  headers?: Record<string, string>;
+  at?: string;
+}
+
+/** Sends what the page sends, with other headers on request. An empty header is left out. */
+function call(
+  method: string,
+  path: string,
+  { body, headers = {}, at = origin }: Call = {},
+): Promise<ClientResponse> {
+  const all = {
+    origin: at,
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...headers,
+  };
+  return send(at + path, {
+    method,
+    headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== '')),
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+}
+
+interface SignedIn {
+  cookie: string;
+  token: string;
+  csrfToken: string;
+  /** Headers of a change. */
+  headers: Record<string, string>;
+}
+
+async function signIn(role: ConsoleRole = 'operator', at = origin): Promise<SignedIn> {
+  const response = await call('POST', '/api/session', { body: { code: await makeCode(role) }, at });
+  expect(response.status).toBe(200);
+  const cookie = String(response.header('set-cookie')).split(';')[0] ?? '';
+  const { csrfToken } = response.json as { csrfToken: string };
+  recordSecrets(`${cookie} ${response.text}`);
+  const token = cookie.split('=')[1] ?? '';
+  return { cookie, token, csrfToken, headers: { cookie, 'x-csrf-token': csrfToken } };
+}
+
+function expectRefusal(response: ClientResponse, status: number, code: string): void {
+  expect(response.json).toEqual({ code, message: expect.any(String) as string, status });
+  expect(response.status).toBe(status);
+}
+
+interface ApiDescription {
+  paths: Record<string, Record<string, unknown>>;
+}
+
+const { paths } = parse(
+  readFileSync(new URL('../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
+) as ApiDescription;
+
+/** Every operation of the description with a session, and some that no description may forget. */
+const operations = [
+  ...new Set([
+    ...Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => /^(?:get|post|put|patch|delete)$/.test(method))
+        .map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, 'x')}`),
+    ),
+    'POST /keys',
+    'PATCH /plans/x',
+    'DELETE /nothing',
+  ]),
+].map((text) => {
+  const [method = '', path = ''] = text.split(' ');
+  return { method, path: path.startsWith('/api') ? path : `/api${path}` };
+});
+const withSession = operations.filter(({ method, path }) => method !== 'POST' || path !== '/api/session');
+const changes = withSession.filter(({ method }) => method !== 'GET');
+/** These look something up. */
+const readingPosts = ['/api/keys/find', '/api/plans/x/effect'];
+
+describe('signing in', () => {
+  test('a code is exchanged for a cookie that no script can read, for twelve hours, and works once', async () => {
+    const body = { code: await makeCode('viewer', 'Ada') };
+    const response = await call('POST', '/api/session', { body });
+    expect(response.status).toBe(200);
+    const { port } = new URL(origin);
+    expect(response.header('set-cookie')).toMatch(
+      new RegExp(
+        `^console-session-${port}=[\\w-]{43}; Max-Age=43200; Path=/; Expires=[^;]+; HttpOnly; SameSite=Strict$`,
+      ),
+    );
+    expect(response.header('cache-control')).toBe('no-store');
+    expect(response.header('access-control-allow-origin')).toBeUndefined();
+    expect(response.json).toEqual({
+      name: 'Ada',
+      role: 'viewer',
+      expiresAt: expect.any(String) as string,
+      csrfToken: expect.stringMatching(/^[\w-]{43}$/) as string,
+      version: expect.any(String) as string,
+    });
+    expectRefusal(await call('POST', '/api/session', { body }), 401, 'invalid_code');
+  });
+
+  test('two gateways that get one code at once begin one session', async () => {
+    await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    const body = { code: await makeCode() };
+    const responses = await Promise.all(
+      [origin, other.adminUrl, origin, other.adminUrl].map((at) =>
+        call('POST', '/api/session', { body, at }),
+      ),
+    );
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 401, 401, 401]);
+    // Any gateway knows the session, under the cookie of its own port.
+    const { token } = await signIn('viewer', other.adminUrl);
+    const cookie = `console-session-${new URL(origin).port}=${token}`;
+    expect((await call('GET', '/api/session', { headers: { cookie } })).status).toBe(200);
+  });
+
+  test('a code that expired is refused', async () => {
+    const minutesAgo = { ...redisSession(), now: () => Date.now() - 301_000 };
+    const { code } = await makeConsoleCode(minutesAgo, { name: 'Ada', role: 'operator' });
+    expectRefusal(await call('POST', '/api/session', { body: { code } }), 401, 'invalid_code');
+  });
+
+  test.each([
+    ['no body', undefined],
+    ['no JSON', '{'],
+    ['null', 'null'],
+    ['an array', '[]'],
+    ['no code', '{}'],
+    ['a number', '{"code":1}'],
+    ['a long code', JSON.stringify({ code: 'x'.repeat(200) })],
+    ['another field', '{"code":"x","role":"operator"}'],
+    ['__proto__', '{"code":"x","__proto__":{"role":"operator"}}'],
+    ['constructor', '{"code":"x","constructor":{"prototype":{"role":"operator"}}}'],
+  ])('a body with %s is refused', async (_, body) => {
+    expectRefusal(await call('POST', '/api/session', { body }), 400, 'bad_request');
+  });
+
+  test('a body of another type, or one that is too large, is refused', async () => {
+    const code = await makeCode();
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
+      const headers = { 'content-type': type };
+      const refused = await call('POST', '/api/session', { body: JSON.stringify({ code }), headers });
+      expectRefusal(refused, 400, 'bad_request');
+    }
+    const large = await call('POST', '/api/session', { body: { code: 'x'.repeat(100_000) } });
+    expectRefusal(large, 413, 'payload_too_large');
+    expect((await call('POST', '/api/session', { body: { code } })).status).toBe(200);
+  });
+
+  test('wrong codes are limited; a right one after some typos works', async () => {
+    await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    const at = other.adminUrl;
+    const attempt = (code: string) => call('POST', '/api/session', { body: { code }, at });
+    for (let typo = 0; typo < 9; typo += 1) expect((await attempt('x'.repeat(22))).status).toBe(401);
+    const code = await makeCode();
+    expect((await attempt(code)).status).toBe(200);
+    expect((await attempt(code)).status).toBe(401);
+    const unused = await makeCode();
+    // Also many at once.
+    const refused = await Promise.all(Array.from({ length: 20 }, () => attempt('x'.repeat(22))));
+    for (const response of [...refused, await attempt(unused)]) {
+      expectRefusal(response, 429, 'too_many_requests');
+      expect(Number(response.header('retry-after'))).toBeGreaterThan(0);
+      expect(Number(response.header('retry-after'))).toBeLessThanOrEqual(60);
+    }
+    // The code itself was not used up.
+    expect((await call('POST', '/api/session', { body: { code: unused } })).status).toBe(200);
+  });
+});
+
+describe('a session', () => {
+  test('is over at once when its person signs out, and the cookie is removed', async () => {
+    const { headers } = await signIn('viewer');
+    const response = await call('DELETE', '/api/session', { headers });
+    expect(response.status).toBe(204);
+    expect(response.header('set-cookie')).toMatch(/^console-session-\d+=; Path=\/; Expires=Thu, 01 Jan 1970/);
+    expectRefusal(await call('GET', '/api/session', { headers }), 401, 'no_session');
+  });
+
+  test('is over at once when an operator ends it, and when it expires', async () => {
+    const { headers } = await signIn();
+    const { headers: others } = await signIn();
+    const sessions = createConsoleSessions(redisSession());
+    const [session] = (await sessions.list()).slice(-2);
+    await sessions.end(session?.id ?? '');
+    expectRefusal(await call('GET', '/api/session', { headers }), 401, 'no_session');
+    expect((await call('GET', '/api/session', { headers: others })).status).toBe(200);
+    for (const [field, text] of Object.entries(await kit.redis.hgetall(redisKeys.consoleSessions))) {
+      const expired = { ...(JSON.parse(text) as object), expiresAt: new Date(Date.now() - 1).toISOString() };
+      await kit.redis.hset(redisKeys.consoleSessions, field, JSON.stringify(expired));
+    }
+    expectRefusal(await call('GET', '/api/session', { headers: others }), 401, 'no_session');
+  });
+
+  test('is found among many cookies, and not if its cookie is sent twice with different values', async () => {
+    const { cookie, token } = await signIn();
+    const status = async (text: string) =>
+      (await call('GET', '/api/session', { headers: { cookie: text } })).status;
+    const name = cookie.split('=')[0];
+    const many = Array.from({ length: 300 }, (_, index) => `c${index}=v`).join('; ');
+    expect(await status(`${many}; ${cookie}; =; ;;a`)).toBe(200);
+    expect(await status(`${cookie}; ${cookie}`)).toBe(200);
+    expect(await status(`${cookie}; ${name}=${'x'.repeat(43)}`)).toBe(401);
+    expect(await status(`${name}=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
+    for (const wrong of [
+      '',
+      token,
+      `${name}=`,
+      `${name}="${token}"`,
+      `${name}=${token.slice(1)}`,
+      `${name}=${token}x`,
+      `x${name}=${token}`,
+      `${name}=${token.toLowerCase()}`,
+      `${name}=__proto__`,
+      `${'; '.repeat(3000)}`,
+    ]) {
+      expect(await status(wrong)).toBe(401);
+    }
+  });
+
+  test.each(withSession)('$method $path needs one', async ({ method, path }) => {
+    const body = method === 'GET' ? {} : { body: {} };
+    expectRefusal(await call(method, path, body), 401, 'no_session');
+  });
+});
+
+describe('a change', () => {
+  test.each(changes.filter(({ path }) => path !== '/api/session'))(
+    '$method $path is refused for a viewer',
+    async ({ method, path }) => {
+      const { headers } = await signIn('viewer');
+      const response = await call(method, path, { headers, body: {} });
+      if (method === 'POST' && readingPosts.includes(path)) expect(response.status).not.toBe(403);
+      else expectRefusal(response, 403, 'operator_required');
+    },
+  );
+
+  test.each(changes)(
+    '$method $path is refused without the token of the session',
+    async ({ method, path }) => {
+      const { headers, csrfToken } = await signIn();
+      const { csrfToken: foreign } = await signIn();
+      for (const token of ['', foreign, csrfToken.slice(1), `${csrfToken}x`, 'é'.repeat(43)]) {
+        const response = await call(method, path, {
+          headers: { ...headers, 'x-csrf-token': token },
+          body: {},
+        });
+        expectRefusal(response, 403, 'invalid_csrf_token');
+      }
+    },
+  );
+
+  test.each([
+    'https://evil.example',
+    'http://localhost:1',
+    'http://localhost',
+    'null',
+    'NULL',
+    '',
+    'javascript:x',
+    'file://',
+  ])('from the Origin "%s" is refused', async (foreign) => {
+    const { headers } = await signIn();
+    for (const { method, path } of [...changes, { method: 'POST', path: '/api/session' }]) {
+      const response = await call(method, path, { headers: { ...headers, origin: foreign }, body: {} });
+      expectRefusal(response, 403, 'forbidden_origin');
+    }
+  });
+
+  test('from another port or host of the same site is refused, and so is reading', async () => {
+    const { headers } = await signIn();
+    for (const site of ['same-site', 'cross-site', 'x']) {
+      const sent = { ...headers, 'sec-fetch-site': site };
+      expectRefusal(
+        await call('GET', '/api/session', { headers: { ...sent, origin: '' } }),
+        403,
+        'forbidden_origin',
+      );
+      expectRefusal(await call('DELETE', '/api/session', { headers: sent }), 403, 'forbidden_origin');
+    }
+    expect(
+      (await call('GET', '/api/session', { headers: { ...headers, origin: 'http://localhost:1' } })).status,
+    ).toBe(403);
+    expect(
+      (await call('GET', '/api/session', { headers: { ...headers, 'sec-fetch-site': 'none' } })).status,
+    ).toBe(200);
+  });
+
+  test('with a body that is malformed, too large or no JSON is refused', async () => {
+    const { headers } = await signIn();
+    const body = (text: string, type = 'application/json') =>
+      call('POST', '/api/nothing', { headers: { ...headers, 'content-type': type }, body: text });
+    expectRefusal(await body('{'), 400, 'bad_request');
+    expectRefusal(await body(JSON.stringify('x'.repeat(70_000))), 413, 'payload_too_large');
+    expectRefusal(await body('a=b', 'application/x-www-form-urlencoded'), 400, 'bad_request');
+    expectRefusal(await body('{}', 'text/plain'), 400, 'bad_request');
+    expectRefusal(await body('{}'), 404, 'not_found');
+  });
+});
+
+describe('a foreign Host', () => {
+  const raw = (head: string) => sendRaw(Number(new URL(origin).port), `${head}\r\nConnection: close\r\n\r\n`);
+
+  test.each(['evil.example', 'localhost.evil.example', '127.0.0.1.nip.io', 'x@localhost'])(
+    '%s, which may resolve to this address, gets neither page nor API',
+    async (host) => {
+      const { cookie } = await signIn();
+      for (const path of ['/console', '/api/session']) {
+        const response = parseRaw(await raw(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nCookie: ${cookie}`));
+        expect(response.status).toBe(421);
+      }
+    },
+  );
+
+  test('does not make its own Origin the console’s', async () => {
+    const { cookie, csrfToken } = await signIn();
+    for (const [host, foreign] of [
+      ['localhost', 'http://evil.example'],
+      ['127.0.0.1', 'http://localhost'],
+      ['[::1]', 'http://127.0.0.1'],
+    ]) {
+      const response = parseRaw(
+        await raw(
+          `DELETE /api/session HTTP/1.1\r\nHost: ${host}\r\nOrigin: ${foreign}\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${csrfToken}`,
+        ),
+      );
+      expect(response.status).toBe(403);
+    }
+  });
+});
+
+test('health and metrics need no session', async () => {
+  for (const path of ['/livez', '/readyz', '/metrics']) expect((await send(origin + path)).status).toBe(200);
+});
+
+describe('with ADMIN_URL', () => {
+  test('the console is used behind a proxy that ends TLS, with a cookie that only https carries', async () => {
+    await using behind = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      ADMIN_URL: 'https://console.example.com/',
+    });
+    const port = Number(new URL(behind.adminUrl).port);
+    const exchange = async (head: string, body = '') =>
+      sendRaw(
+        port,
+        `${head}\r\nHost: console.example.com\r\n${body === '' ? '' : 'Content-Type: application/json\r\n'}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      );
+    const begun = await exchange(
+      'POST /api/session HTTP/1.1\r\nOrigin: https://console.example.com',
+      JSON.stringify({ code: await makeCode() }),
+    );
+    const [cookie = ''] = /__Host-console-session=[\w-]{43}/.exec(begun) ?? [];
+    expect(begun).toMatch(/^Set-Cookie: __Host-[^;]+;.* Path=\/;.* HttpOnly; Secure; SameSite=Strict\r$/m);
+    recordSecrets(cookie);
+    const read = (text: string) => exchange(`GET /api/session HTTP/1.1\r\nCookie: ${text}`);
+    expect(await read(cookie)).toMatch(/^HTTP\/1\.1 200 /);
+    // A cookie that another host of the domain has set cannot have the prefix.
+    expect(await read(cookie.replace('__Host-', ''))).toMatch(/^HTTP\/1\.1 401 /);
+    const foreign = 'POST /api/session HTTP/1.1\r\nOrigin: https://console.example.com.evil.example';
+    expect(await exchange(foreign, '{}')).toMatch(/^HTTP\/1\.1 403 /);
+  });
+});
+
+test('no code, cookie or token gets into logs, metrics or the audit log', async () => {
+  const code = await makeCode('operator', 'Mallory <script>\u{202E}');
+  const begun = await call('POST', '/api/session', { body: { code } });
+  const { csrfToken } = begun.json as { csrfToken: string };
+  const token = /=([\w-]{43});/.exec(String(begun.header('set-cookie')))?.[1] ?? '';
+  const headers = {
+    cookie: String(begun.header('set-cookie')).split(';')[0] ?? '',
+    'x-csrf-token': csrfToken,
+  };
+  await call('POST', '/api/session', { body: { code } });
+  await call('POST', '/api/nothing', { headers, body: `{"code":"${code}"` });
+  await call('DELETE', '/api/session', { headers });
+  const audit = await kit.redis.xrange(redisKeys.audit, '-', '+');
+  expect(JSON.stringify(audit)).toContain('console.end');
+  const metrics = await send(`${origin}/metrics`);
+  for (const secret of [code, token, csrfToken]) {
+    expect(secret.length).toBeGreaterThan(20);
+    for (const text of [kit.gateway.output(), metrics.text, JSON.stringify(audit)]) {
+      expect(text).not.toContain(secret);
+    }
+  }
+});

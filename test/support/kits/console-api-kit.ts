@@ -1,0 +1,102 @@
+import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
+import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../../gateway/redis/record-change.ts';
+import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
+import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
+
+export interface SignIn {
+  name?: string;
+  role?: ConsoleRole;
+  /** Address of the admin port of another gateway on the same Redis. */
+  adminUrl?: string;
+}
+
+export interface ApiResponse {
+  status: number;
+  headers: Headers;
+  /** Undefined for an empty body. */
+  body: unknown;
+}
+
+/** A session of the operators' API without a browser. */
+export interface ConsoleApi {
+  cookie: string;
+  csrfToken: string;
+  send(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse>;
+}
+
+/** A gateway with its operators' API. */
+export interface ConsoleApiKit extends AsyncDisposable {
+  kit: GatewayKit;
+  /** Origin of the console. */
+  origin: string;
+  /** Makes a code that works once. */
+  makeCode(person?: SignIn): Promise<string>;
+  /** Begins a session without a browser. */
+  signIn(person?: SignIn): Promise<ConsoleApi>;
+}
+
+export async function startConsoleApi(env: Record<string, string> = {}): Promise<ConsoleApiKit> {
+  const kit = await startGatewayKit(env);
+  const origin = kit.gateway.adminUrl;
+
+  async function makeCode({ name = 'Ada', role = 'operator' }: SignIn = {}): Promise<string> {
+    const { redis } = kit;
+    const session = { redis, audit: createAuditLog({ redis, who: name }), now: () => Date.now() };
+    const { code } = await makeConsoleCode(session, { name, role });
+    recordSecrets(`#code=${code}`);
+    return code;
+  }
+
+  return {
+    kit,
+    origin,
+    makeCode,
+    async signIn(person = {}) {
+      return signInWith(person.adminUrl ?? origin, await makeCode(person));
+    },
+    [Symbol.asyncDispose]: () => kit[Symbol.asyncDispose](),
+  };
+}
+
+/** Exchanges a code for a session. */
+export async function signInWith(origin: string, code: string): Promise<ConsoleApi> {
+  const begun = await request(origin, 'POST', '/api/session', { code });
+  const cookie = begun.headers
+    .getSetCookie()
+    .map((text) => text.split(';')[0])
+    .join('; ');
+  recordSecrets(`${cookie} ${JSON.stringify(begun.body)}`);
+  const { csrfToken } = begun.body as { csrfToken: string };
+  return {
+    cookie,
+    csrfToken,
+    send: (method, path, body, headers = {}) =>
+      request(origin, method, path, body, { Cookie: cookie, 'X-CSRF-Token': csrfToken, ...headers }),
+  };
+}
+
+async function request(
+  origin: string,
+  method: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> {
+  const response = await fetch(origin + path, {
+    method,
+    headers: {
+      Origin: origin,
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  recordRefusal(response.status, text);
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: text === '' ? undefined : JSON.parse(text),
+  };
+}
