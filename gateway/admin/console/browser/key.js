@@ -26,6 +26,7 @@ import { formatNumber, formatTime } from './format.js';
 const states = {
   valid: ['Valid', 'good'],
   limited: ['Over its limit', 'caution'],
+  no_limits: ['No limits', 'bad'],
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
   revoked: ['Revoked', 'bad'],

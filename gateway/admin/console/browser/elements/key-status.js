@@ -24,7 +24,7 @@ class KeyStatus extends LightElement {
     if (key === undefined) return nothing;
     const { headline, detail, help } = describe(key);
     return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
-      <p>${stateTag(!key.next.served && key.state === 'valid' ? 'limited' : key.state)}</p>
+      <p>${stateTag(shownState(key))}</p>
       <p class="headline">${headline}</p>
       <p>${detail}</p>
       ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
@@ -104,6 +104,12 @@ function describe(key) {
         help: { action: 'plan', label: 'Move it to another plan' },
       };
   }
+}
+
+/** A valid key may be refused all the same. @param {Key} key */
+function shownState({ state, next }) {
+  if (state !== 'valid' || next.served) return state;
+  return next.reason === 'no_limits' ? 'no_limits' : 'limited';
 }
 
 /** @param {import('../key.js').KeyBan} ban */
