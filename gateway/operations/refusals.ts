@@ -15,6 +15,8 @@ export interface Refusals {
 }
 
 const keptMs = 7 * 86_400_000;
+/** Redis keeps a number of bytes, which may be some lines more. */
+const maxRuns = 50;
 
 /**
  * Reads the last refusals of a key, newest first: at most 50, of the last seven days. Gateways add theirs every five seconds.
@@ -27,6 +29,7 @@ export async function readRefusals(
   const oldestMs = now() - keptMs;
   return parseRefusalRuns(await readText(redis.get(redisKeys.refusals(keyHash))))
     .filter(({ toMs }) => toMs >= oldestMs)
+    .slice(0, maxRuns)
     .map(({ fromMs, toMs, refused, reason }) => ({
       from: new Date(fromMs).toISOString(),
       to: new Date(toMs).toISOString(),

@@ -16,6 +16,7 @@ interface LinkOptions extends ChangeOptions {
 
 export function consoleCommand(): Command {
   return new Command('console')
+    .enablePositionalOptions()
     .description('print a link that opens the console in a browser; it works once, within five minutes')
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())

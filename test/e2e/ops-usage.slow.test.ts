@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
 describe('ops usage', { timeout: 60_000 }, () => {
@@ -104,6 +107,25 @@ describe('ops usage', { timeout: 60_000 }, () => {
     const array = await kit.run('usage', 'export', '--from', 'yesterday', '--output', 'json');
     expect(JSON.parse(array.stdout)).toEqual(rows);
   });
+
+  test(
+    'export shows its progress on a terminal, if the rows go elsewhere',
+    { tags: ['script'] },
+    async () => {
+      await using directory = await temporaryDirectory();
+      const file = join(directory.path, 'use.csv');
+      const onTerminal = (...redirection: string[]) =>
+        runOnTerminal(
+          ['gateway/ops/main.ts', 'usage', 'export', '--from', iso(yesterday), ...redirection],
+          { REDIS_URL: kit.server.url },
+          () => false,
+        );
+      expect(await onTerminal('>', file)).toMatch(/(\d+) of \1 keys/);
+      const rows = await readFile(file, 'utf8');
+      expect(rows.split('\n').length).toBeGreaterThan(3);
+      expect(await onTerminal()).toBe(rows.replaceAll('\n', '\r\n'));
+    },
+  );
 
   test('a key on which only refused requests and a ban fall has a row', async () => {
     const { id } = await kit.issue({ name: 'Banned' });

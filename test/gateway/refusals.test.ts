@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readRefusals } from '../../gateway/operations/refusals.ts';
 import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
@@ -132,6 +133,35 @@ describe('reports of refusals', () => {
       await key.report(second, 0, 3, 'day');
       expect(await agesOf(key)).toEqual([[second, 0, 3, 'day']]);
     }
+  });
+
+  test('keep every request, the newest run first and none over an hour, in any order of arrival', async () => {
+    const aReport = fc.record({
+      age: fc.integer({ min: 0, max: 40 }).map((steps) => steps * 3 * minute),
+      length: fc.integer({ min: 0, max: 10 * minute }),
+      refused: fc.integer({ min: 1, max: 1000 }),
+      reason: fc.constantFrom('minute', 'day', 'ban'),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(aReport, { minLength: 1, maxLength: 45 }), async (reports) => {
+        const key = reportedKey();
+        for (const { age, length, refused, reason } of reports) {
+          await key.report(age + length, age, refused, reason);
+        }
+        const runs = await read(key.keyHash);
+        for (const reason of ['minute', 'day', 'ban']) {
+          const [counted, sent] = [runs, reports].map((list: { refused: number; reason: string }[]) =>
+            list.reduce((sum, item) => sum + (item.reason === reason ? item.refused : 0), 0),
+          );
+          expect(counted).toBe(sent);
+        }
+        const ends = runs.map(({ to }) => Date.parse(to));
+        expect(ends).toEqual(ends.toSorted((one, other) => other - one));
+        for (const { from, to } of runs) expect(Date.parse(to) - Date.parse(from)).toBeLessThanOrEqual(hour);
+        expect(Math.max(...ends)).toBe(key.nowMs - Math.min(...reports.map(({ age }) => age)));
+      }),
+      { numRuns: 25 },
+    );
   });
 
   test('make a new run after an hour, so that hours can be told apart', async () => {

@@ -8,6 +8,8 @@ export interface Announcement {
 }
 
 const intervalMs = 10_000;
+/** Soon after the start, and after an outage of Redis. */
+const retryMs = 500;
 
 /**
  * Keeps the address of this gateway's console in Redis, where `ops console` finds it: the command cannot know the port
@@ -15,14 +17,22 @@ const intervalMs = 10_000;
  */
 export function keepConsoleAnnounced({ read }: Pick<ApiDependencies, 'read'>, origin: string): Announcement {
   const address = { origin, machine: hostname() };
-  // While Redis is unavailable, no command needs the address.
-  const announce = () => void read((session) => announceConsole(session, address)).catch(() => {});
-  announce();
-  const timer = setInterval(announce, intervalMs);
-  timer.unref();
+  let timer: NodeJS.Timeout | undefined;
+  let closed = false;
+
+  async function announce(): Promise<void> {
+    const announced = await read((session) => announceConsole(session, address)).then(
+      () => true,
+      () => false,
+    );
+    if (!closed) timer = setTimeout(() => void announce(), announced ? intervalMs : retryMs).unref();
+  }
+
+  void announce();
   return {
     async close() {
-      clearInterval(timer);
+      closed = true;
+      clearTimeout(timer);
       await read(({ redis }) => withdrawConsole(redis, address)).catch(() => {});
     },
   };

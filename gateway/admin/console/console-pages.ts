@@ -30,7 +30,8 @@ export function consolePages(): Router {
   const base = `/console/assets/${hashOfSources()}`;
   const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
-  const shell = renderShell({ base, importMap: map });
+  const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
+  const shell = renderShell({ base, importMap: map, styles });
   const policy = pagePolicy(createHash('sha256').update(map).digest('base64'));
 
   const router = Router();

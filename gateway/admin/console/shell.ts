@@ -3,10 +3,12 @@ interface Shell {
   base: string;
   /** JSON. */
   importMap: string;
+  /** Names of files in browser/styles/. */
+  styles: readonly string[];
 }
 
 /** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
-export function renderShell({ base, importMap }: Shell): string {
+export function renderShell({ base, importMap, styles }: Shell): string {
   const own = `${base}/console`;
   return `<!doctype html>
 <html lang="en">
@@ -19,7 +21,7 @@ export function renderShell({ base, importMap }: Shell): string {
     <link rel="stylesheet" href="${base}/webawesome/styles/webawesome.css" />
     <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
     <link rel="stylesheet" href="${own}/console.css" />
-    <link rel="stylesheet" href="${own}/styles/customers.css" />
+    ${styles.map((name) => `<link rel="stylesheet" href="${own}/styles/${name}" />`).join('\n    ')}
     <script src="${own}/theme.js"></script>
     <script type="importmap">${importMap}</script>
     <script type="module" src="${own}/main.js"></script>

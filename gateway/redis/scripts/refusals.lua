@@ -2,38 +2,29 @@
 Put before add-usage-2.lua, after clock.lua.
 
 The last refusals of a key are one string with expiry, gw:refusals:{<key hash>}. It has a line for each run of refused
-requests, the newest first:
+requests, the one with the latest end first:
   from to refused reason
-From and to are Unix milliseconds; the reason is minute, day or ban. Reports of all processes are joined into the same runs, so
-that their number does not grow with that of the processes.
+From and to are Unix milliseconds; the reason is minute, day or ban. Reports of all processes are joined into the same runs,
+so that their number does not grow with that of the processes.
 ]]
 
--- At most some 2.5 kB a key.
-local maxRuns = 50
+-- At least 50 lines.
+local maxBytes = 2560
 -- A client that uses up each minute is refused in every minute: that is one run.
 local maxGapMs = 120000
 local maxRunMs = 3600000
 local keptSeconds = 7 * 86400
 
--- Leaves out lines that were edited by hand into anything else.
-local function parseRuns(text)
-  local runs = {}
-  for from, to, refused, reason in string.gmatch(text, '(%d+) (%d+) (%d+) (%l+)\n') do
-    local run = { from = wholeNumber(from), to = wholeNumber(to), refused = wholeNumber(refused), reason = reason }
-    if run.from > 0 and run.to >= run.from and run.refused > 0 then
-      table.insert(runs, run)
-    end
-  end
-  return runs
-end
+local linePattern = '^(%d+) (%d+) (%d+) (%l+)\n'
 
-local function formatRuns(runs)
-  local lines = {}
-  for index = 1, math.min(#runs, maxRuns) do
-    local run = runs[index]
-    lines[index] = string.format('%.0f %.0f %.0f %s\n', run.from, run.to, run.refused, run.reason)
+-- Returns the run in the line that begins at a position, and the position of the next line; nil for the end, and for a line
+-- that was edited by hand into anything else.
+local function readRun(text, position)
+  local _, last, from, to, refused, reason = string.find(text, linePattern, position)
+  if not last then
+    return nil
   end
-  return table.concat(lines)
+  return { from = wholeNumber(from), to = wholeNumber(to), refused = wholeNumber(refused), reason = reason }, last + 1
 end
 
 local function belongTogether(one, other)
@@ -42,30 +33,52 @@ local function belongTogether(one, other)
     and math.max(one.to, other.to) - math.min(one.from, other.from) <= maxRunMs
 end
 
-local function addRun(runs, added)
-  for _, run in ipairs(runs) do
-    if belongTogether(run, added) then
-      run.from = math.min(run.from, added.from)
-      run.to = math.max(run.to, added.to)
-      run.refused = run.refused + added.refused
-      return
+-- Adds a run to a text of runs. Parses only the lines that it may join or come after: fifty would take Redis a millisecond.
+local function addRun(text, added)
+  local newer, position = {}, 1
+  while true do
+    local run, nextPosition = readRun(text, position)
+    if not run then
+      -- What comes after a line that was edited by hand is dropped.
+      text, position = '', 1
+      break
+    elseif run.to < added.from - maxGapMs then
+      break
+    elseif belongTogether(run, added) then
+      added.from = math.min(run.from, added.from)
+      added.to = math.max(run.to, added.to)
+      added.refused = run.refused + added.refused
+    else
+      table.insert(newer, run)
     end
+    position = nextPosition
   end
-  table.insert(runs, added)
+  local place = 1
+  while newer[place] and newer[place].to > added.to do
+    place = place + 1
+  end
+  table.insert(newer, place, added)
+  for index, run in ipairs(newer) do
+    newer[index] = string.format('%.0f %.0f %.0f %s\n', run.from, run.to, run.refused, run.reason)
+  end
+  return table.concat(newer) .. string.sub(text, position)
 end
 
 -- Adds runs, which are lines as the record has them.
-local function recordRefusals(keyTag, text)
+local function recordRefusals(keyTag, lines)
   local key = 'gw:refusals:' .. keyTag
-  local stored = redis.pcall('GET', key)
-  -- A value that was edited into another type is overwritten.
-  local runs = parseRuns(type(stored) == 'string' and stored or '')
-  for _, added in ipairs(parseRuns(text)) do
-    addRun(runs, added)
+  local text = redis.pcall('GET', key)
+  if type(text) ~= 'string' then
+    -- There are none, or the value was edited into another type and is overwritten.
+    text = ''
   end
-  -- A report may be late, so that its runs are not the newest ones.
-  table.sort(runs, function(one, other)
-    return one.to > other.to
-  end)
-  redis.call('SET', key, formatRuns(runs), 'EX', keptSeconds)
+  local run, position = readRun(lines, 1)
+  while run do
+    text = addRun(text, run)
+    run, position = readRun(lines, position)
+  end
+  if #text > maxBytes then
+    text = string.match(string.sub(text, 1, maxBytes), '^.*\n') or ''
+  end
+  redis.call('SET', key, text, 'EX', keptSeconds)
 end

@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { signInWith } from '../support/kits/console-kit.ts';
+import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
+import { runProgram, startGateway } from '../support/kits/service.ts';
+
+interface Link {
+  link: string;
+  otherConsoles: string[];
+  name: string;
+  role: string;
+  expiresAt: string;
+  session: string;
+}
+
+let kit: OpsKit;
+
+beforeAll(async () => {
+  kit = await startOpsKit();
+});
+
+afterAll(() => kit[Symbol.asyncDispose]());
+
+const consolesToBe = (count: number) =>
+  expect.poll(() => kit.redis.zcard(redisKeys.consoleAddresses)).toBe(count);
+const codeOf = (link: string) => link.split('#code=')[1] ?? '';
+const makeLink = (...args: string[]) => kit.json<Link>('console', ...args);
+const signIn = async (...args: string[]) => {
+  const { link, session } = await makeLink(...args);
+  return { session, api: await signInWith(kit.gateway.adminUrl, codeOf(link)) };
+};
+
+describe('ops console', () => {
+  test('prints a link to the running gateway, whatever its port, that begins one session', async () => {
+    await consolesToBe(1);
+    const made = await makeLink('--as', 'Ada');
+    const { port } = new URL(kit.gateway.adminUrl);
+    expect(made).toMatchObject({
+      link: expect.stringMatching(`^http://localhost:${port}/console#code=[\\w-]{22}$`) as string,
+      otherConsoles: [],
+      name: 'Ada',
+      role: 'operator',
+    });
+    const api = await signInWith(kit.gateway.adminUrl, codeOf(made.link));
+    const { body } = await api.send('GET', '/api/session');
+    expect(body).toMatchObject({ name: 'Ada', role: 'operator' });
+    const entries = await kit.json<{ who: string; action: string; target: string }[]>(
+      'audit',
+      '--target',
+      made.session,
+    );
+    expect(entries.map(({ who, action }) => [who, action])).toEqual([
+      ['Ada', 'console.link'],
+      ['Ada', 'console.sign_in'],
+    ]);
+    expect(JSON.stringify(entries)).not.toContain(codeOf(made.link));
+  });
+
+  test('--viewer is for a person who may change nothing', async () => {
+    const { api } = await signIn('--viewer', '--as', 'Grace');
+    expect((await api.send('GET', '/api/session')).body).toMatchObject({ name: 'Grace', role: 'viewer' });
+    expect((await api.send('POST', '/api/keys', {})).body).toMatchObject({ code: 'operator_required' });
+  });
+
+  test('for people it says for whom the link is, and until when it works', async () => {
+    const { code, stdout, stderr } = await kit.run('console', '--as', 'Ada');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^link {7}http:\/\/localhost:\d+\/console#code=[\w-]{22}\nname {7}Ada\nrole {7}operator\n/,
+    );
+    expect(stdout).toMatch(/\nexpiresAt {2}\d{4}-.*Z\nsession {4}console_[\da-f]{12}\n$/);
+  });
+
+  test.each([['a\nb'], ['a\r\nSet-Cookie: x=y'], ['\u001B[31mred'], [''], ['x'.repeat(101)]])(
+    'refuses the name %j, and changes nothing',
+    async (name) => {
+      const before = await kit.redis.xlen(redisKeys.audit);
+      const { code, stdout, stderr } = await kit.run('console', '--as', name);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('without control characters');
+      expect(await kit.redis.xlen(redisKeys.audit)).toBe(before);
+    },
+  );
+
+  test('names the other consoles if several gateways run, and the link works at each of them', async () => {
+    await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await consolesToBe(2);
+    const { stderr } = await kit.run('console');
+    expect(stderr).toMatch(
+      /^ops: several consoles are running, and the link works at each of them, once: http:\/\/localhost:\d+\/console\n$/,
+    );
+    const { link, otherConsoles } = await makeLink();
+    const ports = [link, ...otherConsoles].map((text) => new URL(text).port);
+    expect(ports.toSorted((one, other) => Number(one) - Number(other))).toEqual(
+      [kit.gateway.adminUrl, other.adminUrl]
+        .map((text) => new URL(text).port)
+        .toSorted((one, other) => Number(one) - Number(other)),
+    );
+    const api = await signInWith(other.adminUrl, codeOf(link));
+    expect((await api.send('GET', '/api/session')).status).toBe(200);
+    await other.stop();
+    await consolesToBe(1);
+  });
+
+  test('uses ADMIN_URL, of the gateway or its own', async () => {
+    const env = { REDIS_URL: kit.server.url, ADMIN_URL: 'https://console.example.com' };
+    const { stdout } = await runProgram(['gateway/ops/main.ts', 'console', '--json'], env);
+    expect((JSON.parse(stdout) as Link).link).toMatch(/^https:\/\/console\.example\.com\/console#code=/);
+    await using behind = await startGateway({ ...env, PETS_SERVICE_URL: kit.upstream.url });
+    await consolesToBe(2);
+    const { link, otherConsoles } = await makeLink();
+    expect([link, ...otherConsoles].join(' ')).toContain('https://console.example.com');
+    await behind.stop();
+  });
+
+  test('says so if no gateway has announced its console', async () => {
+    await using elsewhere = await startOpsKit();
+    await elsewhere.gateway.stop();
+    const { code, stdout, stderr } = await elsewhere.run('console');
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'no running gateway has announced its console, so the address is a guess: http://localhost:9090',
+    );
+    expect(stdout).toContain('http://localhost:9090/console#code=');
+  });
+
+  test('names a value in Redis of the wrong type', async () => {
+    await kit.redis.set(redisKeys.consoleSessions, 'x');
+    for (const args of [
+      ['console'],
+      ['console', 'sessions'],
+      ['console', 'sessions', 'end', '--all', '--yes'],
+    ]) {
+      const { code, stdout, stderr } = await kit.run(...args);
+      expect({ code: code !== 0, stdout }).toEqual({ code: true, stdout: '' });
+      expect(stderr).toContain('gw:console:sessions');
+    }
+    expect(await kit.redis.get(redisKeys.consoleSessions)).toBe('x');
+    await kit.redis.del(redisKeys.consoleSessions);
+  });
+});
+
+describe('ops console sessions', () => {
+  test('lists who is signed in, and ends one session or all', async () => {
+    const [one, two] = [await signIn('--as', 'Ada'), await signIn('--viewer', '--as', 'Grace')];
+    expect((await one.api.send('GET', '/api/session')).status).toBe(200);
+    const listed = await kit.json<{ id: string; name: string; role: string }[]>('console', 'sessions');
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id: one.session, name: 'Ada', role: 'operator' }),
+    );
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id: two.session, name: 'Grace', role: 'viewer' }),
+    );
+    const { stdout: csv } = await kit.run('console', 'sessions', '--output', 'csv');
+    expect(csv).toMatch(/^id,name,role,createdAt,lastSeenAt,expiresAt\n/);
+    const { stdout: table } = await kit.run('console', 'sessions');
+    expect(table).toMatch(/^ID +NAME +ROLE +CREATED +LAST SEEN +EXPIRES\n/);
+
+    expect((await kit.run('console', 'sessions', 'end', one.session)).code).toBe(2);
+    const ended = await kit.json<{ ended: { id: string }[] }>(
+      'console',
+      'sessions',
+      'end',
+      one.session,
+      '--yes',
+    );
+    expect(ended.ended.map(({ id }) => id)).toEqual([one.session]);
+    expect((await one.api.send('GET', '/api/session')).body).toMatchObject({ code: 'no_session' });
+    expect((await two.api.send('GET', '/api/session')).status).toBe(200);
+    expect((await kit.run('console', 'sessions', 'end', one.session, '--yes')).stderr).toContain(
+      'there is no session',
+    );
+
+    expect((await kit.run('console', 'sessions', 'end', '--all', '--yes')).stdout).toMatch(
+      /^ended \d+ sessions?\n$/,
+    );
+    expect((await two.api.send('GET', '/api/session')).status).toBe(401);
+    expect(await kit.json('console', 'sessions')).toEqual([]);
+  });
+
+  test('ends nothing without an id or --all, or with both', async () => {
+    for (const args of [[], ['console_1', '--all']]) {
+      const { code, stderr } = await kit.run('console', 'sessions', 'end', ...args, '--yes');
+      expect(code).toBe(2);
+      expect(stderr).toContain('give either the id of a session');
+    }
+  });
+});
