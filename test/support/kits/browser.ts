@@ -57,10 +57,19 @@ interface AxeResults {
 
 /** Barriers that axe-core calls serious or critical, each with the elements that have them. */
 export async function seriousBarriers(page: Page): Promise<string[]> {
+  return findBarriers(page, (impact) => impact === 'serious' || impact === 'critical');
+}
+
+/** Everything that axe-core finds. */
+export async function barriers(page: Page): Promise<string[]> {
+  return findBarriers(page, () => true);
+}
+
+async function findBarriers(page: Page, counts: (impact: string | null) => boolean): Promise<string[]> {
   // Evaluated by the debugger, and so not subject to the page's policy.
   await page.evaluate(readFileSync(axePath, 'utf8'));
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults;
   return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .filter(({ impact }) => counts(impact))
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${JSON.stringify(target)}`));
 }
