@@ -1,0 +1,87 @@
+import '../elements/time-chart.js';
+import '../elements/traffic-charts.js';
+import { html } from 'lit';
+import { busiestTable, figures, gatewayTable, redisTable, upstreamTable } from '../elements/fleet-tables.js';
+import { LightElement } from '../elements/light-element.js';
+import { loading } from '../elements/page-state.js';
+import { problemList } from '../elements/problem-list.js';
+import { requestSeries, secondsOf } from '../elements/traffic-series.js';
+import { formatRate, formatTime } from '../format.js';
+import { live } from '../live.js';
+
+const keptPoints = 300;
+
+/** What happens now: what is wrong, figures of this second, charts, and the state of everything. */
+class PageNow extends LightElement {
+  static properties = { state: { state: true }, points: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {any} */
+    this.state = undefined;
+    /** Seconds of the last minutes. @type {any[]} */
+    this.points = [];
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.unsubscribe = live.subscribe(({ name, content }) => {
+      if (name === 'history') this.points = content;
+      if (name === 'state') this.showState(content);
+    });
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.unsubscribe?.();
+  }
+
+  /** @param {any} state */
+  showState(state) {
+    this.state = state;
+    const { traffic } = state;
+    // The history has the points up to the newest state.
+    if (traffic === null || this.points.at(-1)?.at === traffic.at) return;
+    const { at, seconds, counted } = traffic;
+    this.points = [...this.points.slice(1 - keptPoints), { at, seconds, byStatus: counted.byStatus }];
+  }
+
+  render() {
+    return html`<h1>Now</h1>
+      ${this.state === undefined ? loading() : this.content(this.state)}`;
+  }
+
+  /** @param {any} state */
+  content(state) {
+    return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
+      ${figures(state)}
+      <time-chart
+        class="panel"
+        compact
+        span-seconds=${keptPoints}
+        heading="Requests a second, last minutes"
+        kind="stacked"
+        .times=${this.points.map(secondsOf)}
+        .series=${requestSeries(this.points)}
+        .format=${formatRate}
+      ></time-chart>
+      <traffic-charts></traffic-charts>
+      <h2>Gateways and workers</h2>
+      ${gatewayTable(state)}
+      <div class="panels">
+        <section>
+          <h2>Upstreams</h2>
+          ${upstreamTable(state)}
+        </section>
+        <section>
+          <h2>Redis</h2>
+          ${redisTable(state)}
+        </section>
+      </div>
+      <h2>Busiest keys</h2>
+      ${busiestTable(state)}
+      <p class="quiet">As of ${formatTime(state.at, { dateStyle: 'time' })}, every second.</p>`;
+  }
+}
+
+customElements.define('page-now', PageNow);

@@ -1,0 +1,303 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { findProblems, type LiveFacts } from '../../../../../gateway/admin/live/find-problems.ts';
+import type { Problem } from '../../../../../gateway/admin/live/problem.ts';
+import type { FleetGateway, FleetProcess } from '../../../../../gateway/operations/fleet-status.ts';
+import type { RedisServerStatus } from '../../../../../gateway/operations/redis-status.ts';
+import type { TrafficPoint } from '../../../../../gateway/operations/traffic.ts';
+
+const nowMs = Date.UTC(2026, 10, 23, 12);
+const ago = (seconds: number) => new Date(nowMs - seconds * 1000).toISOString();
+
+const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
+  id: 'process',
+  worker: null,
+  pid: 1,
+  version: '1.0.0',
+  startedAt: ago(3600),
+  state: 'ok',
+  upstreams: {},
+  invalidSettings: [],
+  localMode: null,
+  connections: 0,
+  busy: 0,
+  rssBytes: 1,
+  keysInUse: {},
+  counts: {},
+  seenAtMs: nowMs,
+  ...changes,
+});
+
+const gateway = (changes: Partial<FleetGateway> = {}): FleetGateway => ({
+  id: 'gateway',
+  host: 'gw-1',
+  adminAddress: '10.0.0.1:9090',
+  startedAt: ago(3600),
+  workers: 1,
+  version: '1.0.0',
+  state: 'ok',
+  processes: [fleetProcess()],
+  restartedAt: [],
+  ...changes,
+});
+
+const redisServer = (changes: Partial<RedisServerStatus> = {}): RedisServerStatus => ({
+  address: 'redis:6379',
+  version: '7.0.15',
+  role: 'master',
+  uptimeSeconds: 100,
+  memory: { usedBytes: 10, limitBytes: 100 },
+  appendOnly: true,
+  evictedKeys: 0,
+  connectedClients: 1,
+  connectedReplicas: 0,
+  latencyMs: 0.2,
+  ...changes,
+});
+
+const nothing = {
+  requests: 0,
+  byStatus: {},
+  refusals: { minute: 0, day: 0 },
+  bans: 0,
+  bannedRequests: 0,
+  localDecisions: 0,
+};
+
+const minute = (changes: Partial<TrafficPoint> = {}, p99 = 10): TrafficPoint => ({
+  at: ago(0),
+  seconds: 60,
+  ...nothing,
+  requests: 1000,
+  byStatus: { '2xx': 1000 },
+  byPlan: {},
+  latencyMs: { served: { p50: 1, p90: 5, p99 }, all: null },
+  ...changes,
+});
+const hour = (last: readonly TrafficPoint[] = []) => [
+  ...Array.from({ length: 60 - last.length }, () => minute()),
+  ...last,
+];
+
+const facts = ({
+  fleet = {},
+  ...changes
+}: Partial<Omit<LiveFacts, 'fleet'>> & { fleet?: Partial<LiveFacts['fleet']> } = {}): LiveFacts => ({
+  nowMs,
+  redis: { available: true, servers: [redisServer()] },
+  upstreams: [{ upstream: 'http://pets:3001', state: 'ready', seenAs: { ready: 1 } }],
+  lastHour: hour(),
+  disagreeingSince: new Map(),
+  ...changes,
+  fleet: {
+    atMs: nowMs,
+    gateways: [gateway()],
+    activeBans: 0,
+    withoutStatus: [],
+    disagreements: [],
+    invalidSettings: [],
+    ...fleet,
+  },
+});
+
+const found = (given: Parameters<typeof facts>[0]) => findProblems(facts(given));
+const withGateway = (changes: Partial<FleetGateway>) => found({ fleet: { gateways: [gateway(changes)] } });
+const withProcess = (changes: Partial<FleetProcess>) => withGateway({ processes: [fleetProcess(changes)] });
+const withRedis = (changes: Partial<RedisServerStatus>) =>
+  found({ redis: { available: true, servers: [redisServer(changes)] } });
+
+test('a fleet in which all is well has no problems', () => {
+  expect(findProblems(facts())).toEqual([]);
+});
+
+/** One of each kind. */
+const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']; says: string }> = {
+  'Redis is unavailable': {
+    problems: found({ redis: { available: false, since: ago(5) } }),
+    severity: 'critical',
+    says: ago(5),
+  },
+  'Redis is nearly full': {
+    problems: withRedis({ memory: { usedBytes: 91, limitBytes: 100 } }),
+    severity: 'warning',
+    says: '91 % of its memory',
+  },
+  'Redis has evicted keys': { problems: withRedis({ evictedKeys: 7 }), severity: 'critical', says: '7 keys' },
+  'Redis keeps no append-only file': {
+    problems: withRedis({ appendOnly: false }),
+    severity: 'warning',
+    says: 'appendonly of redis:6379 is off',
+  },
+  'Redis is slow': { problems: withRedis({ latencyMs: 40 }), severity: 'warning', says: '40 ms' },
+  'No instance of the pets service is ready': {
+    problems: found({ upstreams: [{ upstream: 'http://pets:3001', state: 'down', seenAs: { down: 1 } }] }),
+    severity: 'critical',
+    says: 'http://pets:3001 is down and ejected',
+  },
+  'Upstream http://b:3001 is down and ejected': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://a:3001', state: 'ready', seenAs: { ready: 3 } },
+        { upstream: 'http://b:3001', state: 'down', seenAs: { ready: 1, down: 2 } },
+      ],
+    }),
+    severity: 'warning',
+    says: '2 of 3 gateway processes',
+  },
+  'Gateway gw-1 (10.0.0.1:9090) is not seen': {
+    problems: withGateway({
+      state: 'not_seen',
+      processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+    }),
+    severity: 'warning',
+    says: '12 s ago',
+  },
+  'Gateway gw-1 (10.0.0.1:9090) runs 1 of 2 workers': {
+    problems: withGateway({ state: 'incomplete', workers: 2 }),
+    severity: 'warning',
+    says: 'hang, or cannot start',
+  },
+  'Gateway gw-1 (10.0.0.1:9090) works without Redis': {
+    problems: withProcess({ localMode: { from: ago(9), to: null } }),
+    severity: 'critical',
+    says: ago(9),
+  },
+  'Gateway gw-1 (10.0.0.1:9090) was without Redis': {
+    problems: withProcess({ localMode: { from: ago(72), to: ago(60) } }),
+    severity: 'notice',
+    says: 'For 12 s',
+  },
+  'Workers exit or hang': {
+    problems: withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
+    severity: 'warning',
+    says: '3 workers in 15 minutes',
+  },
+  'A worker was restarted': {
+    problems: withGateway({ restartedAt: [ago(10)] }),
+    severity: 'notice',
+    says: ago(10),
+  },
+  'The setting gw:plan:pro in Redis is invalid': {
+    problems: found({
+      fleet: {
+        invalidSettings: [
+          {
+            key: 'gw:plan:pro',
+            issues: ['minute is not a whole number from 1 to 1000000000'],
+            stored: { minute: 'plenty', day: '10000' },
+            processes: 1,
+          },
+        ],
+      },
+    }),
+    severity: 'warning',
+    says: 'it is "plenty"',
+  },
+  'Gateways enforce different values of gw:plan:pro': {
+    problems: found({
+      disagreeingSince: new Map([['gw:plan:pro', nowMs - 6000]]),
+      fleet: {
+        disagreements: [
+          {
+            key: 'gw:plan:pro',
+            values: [
+              { fields: { minute: '300' }, gateways: 2 },
+              { fields: { minute: '600' }, gateways: 1 },
+            ],
+          },
+        ],
+      },
+    }),
+    severity: 'warning',
+    says: '2 processes have minute 300; 1 process has minute 600',
+  },
+  'Two versions are running': {
+    problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
+    severity: 'notice',
+    says: 'without a status (older version)',
+  },
+  'Many requests fail': {
+    problems: found({
+      lastHour: hour([minute({ requests: 1000, byStatus: { '2xx': 900, '5xx': 90, cut_off: 10 } })]),
+    }),
+    severity: 'critical',
+    says: '2 % of the requests of the last 5 minutes',
+  },
+  'Requests are slow': {
+    problems: found({ lastHour: hour([minute({}, 400)]) }),
+    severity: 'warning',
+    says: '400 ms',
+  },
+  'Many customers of the plan free are refused': {
+    problems: withProcess({ keysInUse: { free: { active: 40, refused: 12 } } }),
+    severity: 'warning',
+    says: '30 % of its API keys',
+  },
+  'Many keys are being banned': {
+    problems: found({ lastHour: hour([minute({ bans: 12 })]) }),
+    severity: 'warning',
+    says: '12 bans',
+  },
+};
+
+describe.each(Object.entries(kinds))('"%s"', (title, { problems, severity, says }) => {
+  test('is found, says what and what to do', () => {
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toMatchObject({ title, severity });
+    expect(problems[0]?.detail).toContain(says);
+    expect(problems[0]?.advice).not.toBe('');
+  });
+
+  test('leads to a page of the console, or to a heading that there is', () => {
+    const link = problems[0]?.link;
+    if (link === undefined || 'page' in link) return expect(link?.page).toMatch(/^\/console\//);
+    const root = fileURLToPath(new URL('../../../../..', import.meta.url));
+    const text = readFileSync(join(root, link.document), 'utf8');
+    return expect(text.split('\n').map((line) => line.replace(/^#+ /, ''))).toContain(link.heading);
+  });
+});
+
+test('the most severe problem is the first', () => {
+  const problems = found({
+    redis: { available: true, servers: [redisServer({ evictedKeys: 1, appendOnly: false })] },
+    fleet: { gateways: [gateway({ restartedAt: [ago(10)] })] },
+  });
+  expect(problems.map(({ severity }) => severity)).toEqual(['critical', 'warning', 'notice']);
+});
+
+describe('no problem is', () => {
+  test.each([
+    [
+      'a setting that was changed a second ago',
+      {
+        disagreeingSince: new Map([['gw:plan:pro', nowMs - 1000]]),
+        fleet: { disagreements: [{ key: 'gw:plan:pro', values: [] }] },
+      },
+    ],
+    ['a few failed requests', { lastHour: hour([minute({ byStatus: { '2xx': 100, '5xx': 9 } })]) }],
+    ['a slow request among few', { lastHour: hour([minute({ requests: 5 }, 900)]) }],
+    ['a p99 that was always high', { lastHour: Array.from({ length: 60 }, () => minute({}, 900)) }],
+    ['a first minute without an hour to compare', { lastHour: [minute({}, 900)] }],
+    [
+      'a Redis that does not tell',
+      {
+        redis: {
+          available: true,
+          servers: [redisServer({ memory: null, appendOnly: null, evictedKeys: null, latencyMs: null })],
+        },
+      },
+    ],
+  ] satisfies [string, Parameters<typeof facts>[0]][])('%s', (_, given) => {
+    expect(found(given)).toEqual([]);
+  });
+
+  test('a gateway that others cannot see while Redis is unavailable', () => {
+    const problems = found({
+      redis: { available: false, since: ago(20) },
+      fleet: { gateways: [gateway({ state: 'not_seen', processes: [] })] },
+    });
+    expect(problems.map(({ id }) => id)).toEqual(['redis-unavailable']);
+  });
+});
