@@ -238,6 +238,7 @@ describe('a session', () => {
     expect(await status(`${cookie}; ${cookie}`)).toBe(200);
     expect(await status(`${cookie}; ${name}=${'x'.repeat(43)}`)).toBe(401);
     expect(await status(`${name}=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
+    expect(await status(`__Host-console-session=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
     for (const wrong of [
       '',
       token,
