@@ -5,6 +5,7 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { barriers } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { runProgram } from '../support/kits/service.ts';
 
 describe('signing in to the console', { tags: ['chromium'] }, () => {
   let kit: ConsoleKit;
@@ -136,6 +137,35 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     await dialogOf(page).waitFor({ state: 'detached' });
     await expect.poll(() => warning.textContent()).not.toContain('ended');
     expect(await page.getByLabel('Requests a minute').inputValue()).toBe('94');
+  });
+
+  test('a dialog in which the session ends stays open with what was typed, also after Escape', async () => {
+    const { page } = await kit.open('/console/customers');
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    const name = page.locator('issue-dialog input[name="name"]');
+    await name.fill('ACME GmbH');
+    await sessions().endAll();
+    await name.press('Enter');
+    await dialogOf(page).waitFor();
+    await page.keyboard.press('Escape');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    expect(await name.inputValue()).toBe('ACME GmbH');
+    expect(await name.isVisible()).toBe(true);
+    await page.getByText('There is no session').waitFor();
+    await name.press('Enter');
+    await dialogOf(page).waitFor();
+    await fieldOf(page).fill(await link());
+    await page.keyboard.press('Enter');
+    // The key was issued once, by the call that waited.
+    await page
+      .getByText(/pets_[0-9A-Za-z]{38}/)
+      .or(page.locator('copy-field'))
+      .first()
+      .waitFor();
+    const { stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'list', '--name', 'ACME', '--json'], {
+      REDIS_URL: kit.kit.server.url,
+    });
+    expect(JSON.parse(stdout)).toHaveLength(1);
   });
 
   test('fifteen minutes before the end the page says so, and asks when it is over', async () => {

@@ -21,8 +21,9 @@ beforeAll(async () => {
 
 afterAll(() => kit[Symbol.asyncDispose]());
 
-const consolesToBe = (count: number) =>
-  expect.poll(() => kit.redis.zcard(redisKeys.consoleAddresses)).toBe(count);
+async function consolesToBe(count: number): Promise<void> {
+  await expect.poll(() => kit.redis.zcard(redisKeys.consoleAddresses)).toBe(count);
+}
 const codeOf = (link: string) => link.split('#code=')[1] ?? '';
 const makeLink = (...args: string[]) => kit.json<Link>('console', ...args);
 const signIn = async (...args: string[]) => {

@@ -5,8 +5,12 @@ import { SignInForm } from './sign-in-form.js';
 
 /** Asks to sign in again, over a page that stays as it is. */
 class SignInDialog extends LightElement {
-  async firstUpdated() {
+  firstUpdated() {
     this.focused = document.activeElement;
+    void this.show();
+  }
+
+  async show() {
     const form = this.querySelector('sign-in-form');
     // The dialog moves the focus to its field, which has to be there.
     if (form instanceof SignInForm) await form.updateComplete;
