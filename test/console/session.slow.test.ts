@@ -184,14 +184,18 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     await endIn(14.5 * 60_000);
     await page.reload();
     await expect.poll(() => page.locator('session-warning').textContent()).toContain('ends in 15 minutes');
+    await page.getByRole('heading', { name: 'Plans' }).waitFor();
     expect(await barriers(page)).toEqual([]);
     await page.locator('session-warning').getByRole('button').click();
     expect(await dialogOf(page).getByRole('heading').textContent()).toBe('Sign in again');
     await page.getByRole('button', { name: 'Not now' }).click();
     await dialogOf(page).waitFor({ state: 'detached' });
     expect(await page.locator('session-warning').textContent()).toContain('ends in');
-    await endIn(2500);
+    // The clock of the browser goes on to the end.
+    await page.clock.install();
     await page.reload();
+    await expect.poll(() => page.locator('session-warning').textContent()).toContain('ends in');
+    await page.clock.fastForward(15 * 60_000);
     await dialogOf(page).getByRole('heading', { name: 'Your session has ended' }).waitFor();
   });
 
