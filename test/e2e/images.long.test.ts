@@ -11,6 +11,7 @@ import { startContainer, type Container } from '../support/containers/container.
 import { buildImage, type Image } from '../support/containers/dockerfile.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { postJson, send } from '../support/http/http.ts';
+import { startBrowser } from '../support/kits/browser.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPostgresServer, type PostgresServer } from '../support/stores/postgres-server.ts';
 
@@ -84,7 +85,7 @@ describe.each([
 
 describe(
   'the services of docker-compose.yml',
-  { tags: ['mount-namespaces', 'redis-server', 'postgresql', 'openssl'], timeout: 60_000 },
+  { tags: ['mount-namespaces', 'redis-server', 'postgresql', 'openssl', 'chromium'], timeout: 60_000 },
   () => {
     let postgres: PostgresServer;
     let secrets: string;
@@ -266,6 +267,28 @@ describe(
           status: 200,
         });
       expect((await send(`${localPort('3001')}/openapi.json`)).status).toBe(200);
+
+      const printed = await runIn(
+        'gateway',
+        'node',
+        'gateway/ops/main.ts',
+        'console',
+        '--as',
+        'Ada',
+        '--json',
+      );
+      recordSecrets(printed);
+      const { link } = JSON.parse(printed) as { link: string };
+      expect(new URL(link).origin).toBe(`http://localhost:${toLocal('9090')}`);
+      await using browser = await startBrowser();
+      const observed = await browser.open(link);
+      for (const name of ['Now', 'Customers', 'Plans', 'Bans', 'Audit', 'Settings']) {
+        await observed.page.getByRole('link', { name, exact: true }).click();
+        await observed.page.getByRole('heading', { name, exact: true, level: 1 }).waitFor();
+      }
+      // No file that a page loads is missing in the image.
+      expect(observed.complaints).toEqual([]);
+      await observed.page.context().close();
 
       for (const { child, exited } of [gateway, pets]) {
         child.kill('SIGTERM');

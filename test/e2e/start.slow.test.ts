@@ -9,6 +9,7 @@ import { recordOutput, recordSecrets } from '../support/checks/evidence.ts';
 import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
+import { signInWith } from '../support/kits/console-kit.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
@@ -98,6 +99,15 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
   };
 }
 
+/** Expects a link that begins a session of an operator. */
+async function expectLinkToConsole({ env, output }: Started): Promise<void> {
+  const [, origin = '', code = ''] =
+    /^ {2}Console {8}(http:\/\/localhost:\d+)\/console#code=([\w-]{22})$/m.exec(output()) ?? [];
+  expect(origin).toBe(`http://localhost:${env['GATEWAY_ADMIN_PORT']}`);
+  const { send: sendToApi } = await signInWith(origin, code);
+  expect((await sendToApi('GET', '/api/session')).body).toMatchObject({ role: 'operator' });
+}
+
 describe('npm start', { tags: ['curl'] }, () => {
   test(
     'with only Node and npm installed: serves pets, prints a working key, and stops on Ctrl-C',
@@ -113,6 +123,7 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(first.output()).toContain('Redis: embedded, in JavaScript and in memory only');
       // No warning about appendonly: the Redis in JavaScript has no such setting.
       expect(first.output()).not.toContain('appendonly');
+      await expectLinkToConsole(first);
       const response = await first.runPrintedCommand();
       expect(response).toMatch(/^HTTP\/1\.1 200 OK/);
       expect(response).toMatch(/^X-RateLimit-Remaining: 59/m);

@@ -18,6 +18,7 @@ const documents = {
   'gateway/README.md': maxLines,
   'gateway/API.md': maxLines,
   'gateway/CLIENTS.md': maxLines,
+  'gateway/admin/README.md': maxLines,
   'gateway/OPERATIONS.md': maxLines,
   'gateway/containers/README.md': maxLines,
   'gateway/kubernetes/README.md': maxLines,

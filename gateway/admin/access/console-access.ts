@@ -16,6 +16,8 @@ import { createWrongCodeLimit, type WrongCodeLimit } from './wrong-code-limit.ts
 export interface ConsoleAccess {
   cookie: SessionCookie;
   wrongCodes: WrongCodeLimit;
+  /** To be called when a person has signed out. */
+  forget(token: string): void;
   /** Address of a client, or its network if it is IPv6. */
   clientAddress(req: Request): string;
   /** Checks of a request that needs no session. */
@@ -47,6 +49,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   return {
     cookie,
     wrongCodes: createWrongCodeLimit(),
+    forget: verifier.forget,
     clientAddress: (req) => addressGroup(findClientAddress(req, (address) => trusts(address, 0))),
     open,
     guard,

@@ -15,6 +15,8 @@ export interface SessionVerifier {
   verify(token: string, use: 'read' | 'change'): Promise<ConsoleSession | undefined>;
   /** Closes a response that is still open when its session ends, such as a stream of events. */
   watch(token: string, res: ServerResponse): void;
+  /** To be called when a person has signed out. */
+  forget(token: string): void;
   close(): void;
 }
 
@@ -22,15 +24,16 @@ interface SessionVerifierDependencies {
   read: ApiDependencies['read'];
   /** Unix milliseconds. */
   now: () => number;
+  /** Maximum delay with which a stream of an ended session closes. */
+  watchMs?: number;
 }
 
 const maxKnown = 1000;
 /** Interval of last seen, in the list of sessions. */
 const touchMs = 60_000;
-/** Maximum delay with which a stream of an ended session closes. */
-const watchMs = 5000;
 
-export function createSessionVerifier({ read, now }: SessionVerifierDependencies): SessionVerifier {
+export function createSessionVerifier(dependencies: SessionVerifierDependencies): SessionVerifier {
+  const { read, now, watchMs = 5000 } = dependencies;
   /** By the hash of the token: the memory of a process holds no secrets of others. */
   const known = new LRUCache<string, ConsoleSession>({ max: maxKnown });
   const touched = new LRUCache<string, true>({ max: maxKnown, ttl: touchMs });
@@ -38,54 +41,66 @@ export function createSessionVerifier({ read, now }: SessionVerifierDependencies
 
   const isCurrent = ({ expiresAt }: ConsoleSession) => Date.parse(expiresAt) > now();
 
-  async function verify(token: string, use: 'read' | 'change'): Promise<ConsoleSession | undefined> {
-    const tokenHash = hashSecret(token);
-    const session = await read((redis) => createConsoleSessions(redis).find(token)).catch(
-      (error: unknown) => {
-        const last = known.get(tokenHash);
-        if (use === 'change' || last === undefined || !isRedisUnavailable(error)) throw error;
-        return isCurrent(last) ? last : undefined;
-      },
-    );
-    if (session === undefined) known.delete(tokenHash);
-    else known.set(tokenHash, session);
-    return session;
-  }
-
   /** Nothing depends on it, and it must not delay a request. */
-  function touch(token: string): void {
-    const tokenHash = hashSecret(token);
+  function touch(token: string, tokenHash: string): void {
     if (touched.has(tokenHash)) return;
     touched.set(tokenHash, true);
-    void read((redis) => createConsoleSessions(redis).touch(token)).catch(() => touched.delete(tokenHash));
+    void read((session) => createConsoleSessions(session).touch(token)).catch(() =>
+      touched.delete(tokenHash),
+    );
   }
 
-  const watcher = setInterval(() => {
-    for (const [token, responses] of openResponses) {
-      void verify(token, 'read').then(
-        (session) => {
-          if (session === undefined) for (const res of responses) res.destroy();
-        },
-        () => {},
-      );
+  /** Ids of the sessions that are valid; undefined during an outage. */
+  async function readValid(): Promise<Set<string> | undefined> {
+    try {
+      const sessions = await read((session) => createConsoleSessions(session).list());
+      return new Set(sessions.map(({ id }) => id));
+    } catch {
+      return undefined;
     }
-  }, watchMs);
+  }
+
+  async function dropEnded(): Promise<void> {
+    if (known.size === 0 && openResponses.size === 0) return;
+    const before = [...known.entries()];
+    const valid = await readValid();
+    for (const [tokenHash, session] of before) {
+      if (!isCurrent(session) || valid?.has(session.id) === false) known.delete(tokenHash);
+    }
+    for (const [tokenHash, responses] of openResponses) {
+      if (!known.has(tokenHash)) for (const res of responses) res.destroy();
+    }
+  }
+
+  const watcher = setInterval(() => void dropEnded(), watchMs);
   watcher.unref();
 
   return {
     async verify(token, use) {
-      const session = await verify(token, use);
-      if (session !== undefined) touch(token);
-      return session;
+      const tokenHash = hashSecret(token);
+      try {
+        const session = await read((redis) => createConsoleSessions(redis).find(token));
+        if (session === undefined) known.delete(tokenHash);
+        else known.set(tokenHash, session);
+        if (session !== undefined) touch(token, tokenHash);
+        return session;
+      } catch (error) {
+        const last = known.get(tokenHash);
+        if (use === 'change' || last === undefined || !isRedisUnavailable(error)) throw error;
+        return isCurrent(last) ? last : undefined;
+      }
     },
     watch(token, res) {
-      const responses = openResponses.get(token) ?? new Set();
-      openResponses.set(token, responses.add(res));
+      const tokenHash = hashSecret(token);
+      const responses = openResponses.get(tokenHash) ?? new Set();
+      openResponses.set(tokenHash, responses.add(res));
       res.once('close', () => {
         responses.delete(res);
-        if (responses.size === 0 && openResponses.get(token) === responses) openResponses.delete(token);
+        if (responses.size === 0 && openResponses.get(tokenHash) === responses)
+          openResponses.delete(tokenHash);
       });
     },
+    forget: (token) => known.delete(hashSecret(token)),
     close: () => clearInterval(watcher),
   };
 }

@@ -50,8 +50,9 @@ export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAcc
     })
     .get('/session', ...signedIn, sendSession)
     .delete('/session', ...signedIn, async (req, res) => {
-      const { session } = requestSession(req);
+      const { session, token } = requestSession(req);
       await change(req, (redis) => createConsoleSessions(redis).end(session.id));
+      access.forget(token);
       cookie.clear(req, res);
       res.status(204).end();
     });

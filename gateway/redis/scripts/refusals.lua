@@ -39,6 +39,7 @@ local function addRun(text, added)
   while true do
     local run, nextPosition = readRun(text, position)
     if not run then
+      -- What comes after a line that was edited by hand is dropped.
       text, position = '', 1
       break
     elseif run.to < added.from - maxGapMs then

@@ -1,21 +1,7 @@
+import { ApiFailure, unreachable } from './api-failure.js';
 import { session } from './session.js';
 
-/** A response of the API that is not a success. `code` is one of the API's, or `unreachable`. */
-export class ApiFailure extends Error {
-  /** @param {{ code: string, message: string, status: number }} body */
-  constructor({ code, message, status }) {
-    super(message);
-    this.name = 'ApiFailure';
-    this.code = code;
-    this.status = status;
-  }
-}
-
-const unreachable = {
-  code: 'unreachable',
-  message: 'The gateway does not respond. It may be restarting: try again in a moment.',
-  status: 0,
-};
+export { ApiFailure } from './api-failure.js';
 
 /**
  * Calls the operators' API. If the session has ended, the person can sign in again without leaving the page, and the
@@ -28,14 +14,28 @@ const unreachable = {
  * @throws {ApiFailure}
  */
 async function call(method, path, body, signal) {
-  for (;;) {
+  for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
     if (response.status === 204) return undefined;
     const content = await response.json().catch(() => undefined);
     if (response.ok) return content;
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
-    if (failure.code !== 'no_session' || !(await session.signInAgain())) throw failure;
+    if (!(await canRepeat(failure, attempt))) throw failure;
   }
+}
+
+/**
+ * Whether a call that was refused may be made again: its person has signed in again, here or in another tab.
+ * @param {ApiFailure} failure
+ * @param {number} attempt from 1
+ * @returns {Promise<boolean>}
+ */
+async function canRepeat({ code }, attempt) {
+  if (code === 'no_session') return session.signInAgain();
+  if (code !== 'invalid_csrf_token' || attempt > 1) return false;
+  // A session that another tab has begun has another token.
+  await session.load();
+  return true;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Reads again and again while a page is shown and visible: not in a background tab, and never twice at once.
- * @implements {import('lit').ReactiveController}
+ * Reads again and again while a page is shown and visible: not in a background tab, and never twice at once. A controller of
+ * lit.
  */
 export class Refresher {
   /**
@@ -13,6 +13,8 @@ export class Refresher {
     this.intervalMs = intervalMs;
     this.active = false;
     this.reading = false;
+    /** Whether it was asked for during a read, which may be too old then. */
+    this.again = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.onVisible = () => {
@@ -35,10 +37,16 @@ export class Refresher {
 
   async now() {
     clearTimeout(this.timer);
-    if (this.reading) return;
+    if (this.reading) {
+      this.again = true;
+      return;
+    }
     this.reading = true;
     try {
-      await this.read();
+      do {
+        this.again = false;
+        await this.read();
+      } while (this.again && this.active);
     } finally {
       this.reading = false;
       if (this.active && document.visibilityState === 'visible') {

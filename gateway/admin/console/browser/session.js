@@ -1,11 +1,20 @@
+import { ApiFailure, unreachable } from './api-failure.js';
+
 /** @typedef {{ name: string, role: 'viewer' | 'operator', expiresAt: string, csrfToken: string, version: string }} Session */
 
 /** @type {Session | undefined} */
 let current;
+/** By the clock of this browser, which may be wrong. */
+let endsAtMs = Number.POSITIVE_INFINITY;
 /** @type {Set<() => void>} */
 const listeners = new Set();
 /** @type {PromiseWithResolvers<boolean> | undefined} */
 let waiting;
+let hasEnded = false;
+let hasGivenUp = false;
+
+/** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
+const tabs = new BroadcastChannel('console-session');
 
 /** The session of this browser. The cookie itself is out of reach of scripts. */
 export const session = {
@@ -22,66 +31,85 @@ export const session = {
     return current?.role === 'operator';
   },
 
+  /** Unix milliseconds, by the clock of this browser. */
+  get endsAtMs() {
+    return endsAtMs;
+  },
+
   /** Whether a dialog asks to sign in again. */
-  get hasEnded() {
+  get isAsking() {
     return waiting !== undefined;
+  },
+
+  /** Whether the API has refused it, or its time is over. */
+  get hasEnded() {
+    return hasEnded;
+  },
+
+  /** Whether the person has closed that dialog. */
+  get hasGivenUp() {
+    return hasGivenUp;
   },
 
   /**
    * Reads the session.
    * @returns {Promise<boolean>} whether there is one
-   * @throws {TypeError} if the gateway does not respond
+   * @throws {ApiFailure} if the gateway cannot tell
    */
   async load() {
-    const response = await fetch('/api/session');
-    if (!response.ok) return false;
-    current = await response.json();
-    notify();
+    const response = await fetch('/api/session').catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    if (response.status === 401) return false;
+    if (!response.ok) throw await failureOf(response);
+    begin(await response.json(), response);
     return true;
   },
 
   /**
    * Exchanges the code of a link.
    * @param {string} code
-   * @returns {Promise<string | undefined>} why that failed
+   * @throws {ApiFailure} that says why that failed
    */
   async signIn(code) {
-    try {
-      const response = await fetch('/api/session', {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json' },
-        body: JSON.stringify({ code }),
-      });
-      if (!response.ok) return (await response.json()).message;
-    } catch {
-      return 'The gateway does not respond.';
-    }
-    await session.load();
-    waiting?.resolve(true);
-    waiting = undefined;
-    notify();
-    return undefined;
+    const response = await fetch('/api/session', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ code }),
+    }).catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    if (!response.ok) throw await failureOf(response);
+    begin(await response.json(), response);
+    tabs.postMessage('signed in');
   },
 
   /**
    * Waits until the person has signed in again.
+   * @param {{ early?: boolean }} [options] early: the session has not ended yet
    * @returns {Promise<boolean>} false if they gave up
    */
-  signInAgain() {
+  signInAgain({ early = false } = {}) {
+    hasEnded = !early;
     waiting ??= Promise.withResolvers();
     notify();
     return waiting.promise;
   },
 
   giveUp() {
+    hasGivenUp = hasEnded;
     waiting?.resolve(false);
     waiting = undefined;
     notify();
   },
 
+  /** @throws {ApiFailure} */
   async signOut() {
-    await fetch('/api/session', { method: 'DELETE', headers: { 'X-CSRF-Token': session.csrfToken } });
-    current = undefined;
+    const response = await fetch('/api/session', {
+      method: 'DELETE',
+      headers: { 'X-CSRF-Token': session.csrfToken },
+    }).catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    // 401: it is over already.
+    if (!response.ok && response.status !== 401) throw await failureOf(response);
     location.assign('/console');
   },
 
@@ -95,6 +123,38 @@ export const session = {
   },
 };
 
+/**
+ * @param {Session} begun
+ * @param {Response} response
+ */
+function begin(begun, response) {
+  current = begun;
+  const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
+  endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
+  hasEnded = false;
+  hasGivenUp = false;
+  waiting?.resolve(true);
+  waiting = undefined;
+  notify();
+}
+
+/** @param {Response} response */
+async function failureOf(response) {
+  return new ApiFailure(
+    (await response.json().catch(() => undefined)) ?? { ...unreachable, status: response.status },
+  );
+}
+
 function notify() {
   for (const listener of listeners) listener();
 }
+
+/** Nothing is lost if that fails: the next call says so. */
+const reload = () => void session.load().catch(() => {});
+
+tabs.addEventListener('message', () => {
+  if (current !== undefined) reload();
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && waiting !== undefined) reload();
+});

@@ -52,7 +52,7 @@ class BanScan extends LightElement {
     this.found = [];
     this.progress = { scanned: 0, total: 0 };
     try {
-      for (let next = ''; ; ) {
+      for (let next = ''; ;) {
         const part = await api.get(`/api/bans/scan${next === '' ? '' : `?after=${next}`}`, running.signal);
         if (running.signal.aborted) return;
         this.add(part.items);
@@ -78,8 +78,8 @@ class BanScan extends LightElement {
   render() {
     const { found, progress, lift } = this;
     return html`<p class="quiet">
-        A ban that was made with <code>redis-cli</code> is in no list until its key sends a request. To find it, all of Redis is
-        read, some thousand keys at a time.
+        A ban that was made with <code>redis-cli</code> is in no list until its key sends a request. To find
+        it, all of Redis is read, some thousand keys at a time.
       </p>
       <div class="actions">
         ${

@@ -9,7 +9,7 @@ import { formatRelative } from '../format.js';
  * @param {((ban: Ban) => void) | undefined} lift undefined for a viewer
  */
 export const banTable = (label, bans, lift) =>
-  html`<div class="table-scroll" tabindex="0" role="region" aria-label=${label}>
+  html`<div class="table-scroll wide" tabindex="0" role="region" aria-label=${label}>
     <table>
       <thead>
         <tr>
@@ -41,7 +41,9 @@ function row(ban, lift) {
       lift === undefined
         ? nothing
         : html`<td>
-            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>Lift</button>
+            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>
+              Lift
+            </button>
           </td>`
     }
   </tr>`;

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { formatNumber } from '../format.js';
+import { formatNumber, formatTime } from '../format.js';
 
 /** @typedef {{ field: string, before: unknown, after: unknown }} FieldChange */
 
@@ -14,20 +14,43 @@ import { formatNumber } from '../format.js';
  * }} AuditEntry
  */
 
-/** What an entry of the audit log has changed, old → new. @param {FieldChange[]} changes */
-export const changeList = (changes) =>
-  changes.length === 0
-    ? html`<span class="quiet">nothing</span>`
-    : html`<ul class="changes">
-        ${changes.map(
-          ({ field, before, after }) =>
-            html`<li>${field}: <span class="old">${valueText(before)}</span> → <span class="new">${valueText(after)}</span></li>`,
-        )}
-      </ul>`;
+/**
+ * What an entry of the audit log has changed, old → new. Of something new, only what it is.
+ * @param {FieldChange[]} changes
+ */
+export function changeList(changes) {
+  if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
+  const isNew = changes.every(({ before }) => isNone(before));
+  return html`<ul class="changes">
+    ${changes.map(
+      ({ field, before, after }) =>
+        html`<li>
+          ${field}: ${isNew ? '' : html`<span class="old">${valueText(before)}</span> → `}<span class="new"
+            >${valueText(after)}</span
+          >
+        </li>`,
+    )}
+  </ul>`;
+}
 
 /** @param {unknown} value */
+const isNone = (value) => value === null || value === undefined || value === '';
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
+
+/**
+ * @param {unknown} value
+ * @returns {unknown}
+ */
 function valueText(value) {
-  if (value === null || value === undefined || value === '') return 'none';
+  if (isNone(value)) return 'none';
   if (typeof value === 'number') return formatNumber(value);
-  return typeof value === 'string' ? value : JSON.stringify(value);
+  if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value);
+  // The start of a trial is in Unix milliseconds.
+  return Object.entries(value).map(
+    ([field, part], index) =>
+      html`${index === 0 ? '' : ', '}${field}
+      ${field === 'since' && typeof part === 'number' ? formatTime(new Date(part).toISOString()) : valueText(part)}`,
+  );
 }

@@ -1,12 +1,15 @@
 import './connection-state.js';
-import './notice.js';
 import './session-menu.js';
+import './session-warning.js';
+import './sign-in-dialog.js';
 import './sign-in.js';
 import { html, nothing } from 'lit';
+import { hasLinkCode, takeLinkCode } from '../link-code.js';
 import { router } from '../router.js';
 import { session } from '../session.js';
 import { LightElement } from './light-element.js';
-import { loadFailure, loading } from './page-state.js';
+import { notify } from './notice.js';
+import { failureText, loadFailure, loading } from './page-state.js';
 
 /**
  * Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element.
@@ -74,6 +77,8 @@ class ConsoleApp extends LightElement {
     this.state = 'loading';
     /** @type {unknown} */
     this.page = loading();
+    /** Code of the link that the console was opened with. @type {string | undefined} */
+    this.code = undefined;
     /** Path of the page that is shown. */
     this.shownPath = '';
   }
@@ -85,15 +90,30 @@ class ConsoleApp extends LightElement {
       if (session.current !== undefined && this.state !== 'signed in') void this.signedIn();
       this.requestUpdate();
     });
+    // A link that is pasted into the address bar of this page does not load it again.
+    addEventListener('hashchange', () => {
+      if (hasLinkCode()) void this.openLink();
+    });
     void this.begin();
+  }
+
+  async openLink() {
+    if (this.state !== 'signed in') return this.begin();
+    const code = takeLinkCode();
+    if (code === undefined) return;
+    await session.signIn(code).then(
+      () => notify('You are signed in with the new link.'),
+      (error) => notify(failureText(error)),
+    );
   }
 
   async begin() {
     this.state = 'loading';
+    await this.updateComplete;
     try {
       // A link of `ops console` holds a new code, which counts even if there is a session.
-      const code = /^#code=(.+)$/.exec(location.hash)?.[1];
-      if (code === undefined && (await session.load())) return;
+      this.code = takeLinkCode();
+      if (this.code === undefined && (await session.load())) return;
       this.state = 'signed out';
     } catch (error) {
       this.state = { error };
@@ -150,7 +170,8 @@ class ConsoleApp extends LightElement {
       return html`<main class="alone">${loadFailure(this.state.error, () => void this.begin())}</main>`;
     }
     if (this.state === 'loading') return html`<main class="alone">${loading()}</main>`;
-    if (this.state === 'signed out') return html`<main class="alone"><sign-in></sign-in></main>`;
+    if (this.state === 'signed out')
+      return html`<main class="alone"><sign-in .code=${this.code}></sign-in></main>`;
     const { path } = router.location;
     return html`
       <a class="skip" href="#main">Skip to the content</a>
@@ -169,9 +190,10 @@ class ConsoleApp extends LightElement {
         <connection-state></connection-state>
         <session-menu></session-menu>
       </header>
+      <session-warning></session-warning>
       <main id="main" tabindex="-1">${this.page}</main>
       <notice-region></notice-region>
-      ${session.hasEnded ? html`<sign-in again></sign-in>` : nothing}
+      ${session.isAsking ? html`<sign-in-dialog></sign-in-dialog>` : nothing}
     `;
   }
 }

@@ -1,6 +1,7 @@
 import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
+import { formText } from '../form-text.js';
 import { router } from '../router.js';
 import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
@@ -51,7 +52,11 @@ export class NewPlanDialog extends LightElement {
     this.busy = true;
     this.failure = undefined;
     try {
-      const { warnings } = await api.put(`/api/plans/${encodeURIComponent(name)}`, { minute, day, confirmed });
+      const { warnings } = await api.put(`/api/plans/${encodeURIComponent(name)}`, {
+        minute,
+        day,
+        confirmed,
+      });
       this.open = false;
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
       router.navigate(`/console/plans/${name}`);
@@ -80,14 +85,16 @@ export class NewPlanDialog extends LightElement {
         </label>
         <p class="hint">Lower-case letters, digits and dashes. It cannot be changed later.</p>
         <div class="fields">
-          <label>Requests a minute <input name="minute" type="number" min="1" max="1000000000" required /></label>
+          <label
+            >Requests a minute <input name="minute" type="number" min="1" max="1000000000" required
+          /></label>
           <label>Requests a day <input name="day" type="number" min="1" max="1000000000" required /></label>
         </div>
         ${
           this.questioned
             ? html`<label class="check"
-                ><input type="checkbox" name="confirmed" required /> The day limit is less than the minute limit, so the
-                minute limit is never reached. I mean that.</label
+                ><input type="checkbox" name="confirmed" required /> The day limit is less than the minute
+                limit, so the minute limit is never reached. I mean that.</label
               >`
             : nothing
         }
@@ -105,7 +112,7 @@ export class NewPlanDialog extends LightElement {
 function valuesOf(form) {
   const data = new FormData(form);
   return {
-    name: String(data.get('name')).trim(),
+    name: formText(data, 'name'),
     minute: Number(data.get('minute')),
     day: Number(data.get('day')),
     confirmed: data.get('confirmed') !== null,

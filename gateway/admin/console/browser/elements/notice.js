@@ -36,7 +36,7 @@ export class NoticeRegion extends LightElement {
     return html`<div class="notices" role="status" aria-live="polite">
       ${this.notices.map(
         ({ id, text, warnings }) =>
-          html`<div class="notice">
+          html`<div class="notices-item">
             <div>
               <p>${text}</p>
               ${warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}

@@ -1,5 +1,5 @@
 import { html } from 'lit';
-import { ApiFailure } from '../api.js';
+import { ApiFailure } from '../api-failure.js';
 
 /** What a page shows while it loads. */
 export const loading = () => html`<p class="quiet" role="status">Loading…</p>`;

@@ -38,20 +38,21 @@ import { formatNumber, formatRelative, formatShare, formatTime, plural } from '.
 /** What limits would do if they were saved now. @param {Effect} effect */
 export const effectText = ({ now, asOf, counting, trial }) =>
   html`${now === null ? nothing : html`<p>${nowText(now)} ${asOfText(asOf)}</p>`}
-    ${
-      counting === null
-        ? nothing
-        : html`<p class="quiet">
-            ${now === null ? 'Counting the keys' : 'Counting again'}: ${formatNumber(counting.read)} of
-            ${formatNumber(counting.total)}…
-          </p>`
-    }
-    ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
+  ${
+    counting === null
+      ? nothing
+      : html`<p class="quiet">
+          ${now === null ? 'Counting the keys' : 'Counting again'}: ${formatNumber(counting.read)} of
+          ${formatNumber(counting.total)}…
+        </p>`
+  }
+  ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
 
 /** @param {NonNullable<Effect['now']>} now */
 function nowText({ keys, overMinute, overDay, over }) {
   if (keys === 0) return 'No key is on this plan, so nobody would notice.';
-  const all = keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
+  const all =
+    keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
   if (over === 0) {
     return keys === 1
       ? `${all} has not used up these limits.`

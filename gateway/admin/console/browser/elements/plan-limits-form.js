@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { api, ApiFailure } from '../api.js';
+import { formText } from '../form-text.js';
 import { limitsText } from '../plan-text.js';
 import { session } from '../session.js';
 import { LightElement } from './light-element.js';
@@ -82,7 +83,7 @@ class PlanLimitsForm extends LightElement {
     const data = new FormData(event.currentTarget);
     const { minute, day } = this.plan;
     this.seen ??= { minute, day };
-    const typed = { minute: String(data.get('minute')), day: String(data.get('day')) };
+    const typed = { minute: formText(data, 'minute'), day: formText(data, 'day') };
     if (typed.minute !== this.typed?.minute || typed.day !== this.typed.day) this.confirmed = false;
     this.typed = typed;
     this.failure = undefined;
@@ -132,7 +133,10 @@ class PlanLimitsForm extends LightElement {
     await this.run(async () => {
       const body = { ...wanted, confirmed, expected: seen };
       const { before, warnings } = await api.patch(`/api/plans/${plan.name}`, body);
-      notify(`${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`, warnings);
+      notify(
+        `${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`,
+        warnings,
+      );
     });
   }
 
@@ -162,7 +166,8 @@ class PlanLimitsForm extends LightElement {
       this.dispatchEvent(new CustomEvent('changed'));
     } catch (error) {
       this.failure = error;
-      if (error instanceof ApiFailure && error.code === 'conflict') this.dispatchEvent(new CustomEvent('changed'));
+      if (error instanceof ApiFailure && error.code === 'conflict')
+        this.dispatchEvent(new CustomEvent('changed'));
     } finally {
       this.busy = false;
     }
@@ -187,6 +192,7 @@ class PlanLimitsForm extends LightElement {
   }
 
   effectView() {
+    if (!session.isOperator) return nothing;
     if (!this.isChanged) return html`<p class="quiet">Type other limits to see what they would do.</p>`;
     if (this.effectFailure !== undefined) return inlineFailure(this.effectFailure);
     if (this.effect === undefined) return html`<p class="quiet">Looking at the keys…</p>`;
@@ -219,10 +225,13 @@ class PlanLimitsForm extends LightElement {
 
   /** @param {Plan} plan */
   actions(plan) {
-    const isUnconfirmed = this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
+    const isUnconfirmed =
+      this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
     const isIdle = !this.isChanged || this.busy;
     return html`<div class="actions">
-      <button class="wa-brand" ?disabled=${isIdle || isUnconfirmed}>${this.busy ? 'Working…' : 'Save'}</button>
+      <button class="wa-brand" ?disabled=${isIdle || isUnconfirmed}>
+        ${this.busy ? 'Working…' : 'Save'}
+      </button>
       <button
         type="button"
         ?disabled=${isIdle || plan.minute === null || plan.day === null}

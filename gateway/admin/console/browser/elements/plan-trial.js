@@ -75,12 +75,17 @@ class PlanTrial extends LightElement {
       day: trial.day ?? plan.day,
     };
     return html`<div class="panel">
-      <p><strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is refused for it.</p>
+      <p>
+        <strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is
+        refused for it.
+      </p>
       ${this.reportView(trial)} ${inlineFailure(this.failure)}
       ${
         session.isOperator
           ? html`<div class="actions">
-              <button type="button" class="wa-brand" @click=${() => this.ask('apply')}>Make these the limits</button>
+              <button type="button" class="wa-brand" @click=${() => this.ask('apply')}>
+                Make these the limits
+              </button>
               <button type="button" @click=${() => this.ask('stop')}>End the trial</button>
             </div>`
           : nothing
@@ -89,10 +94,16 @@ class PlanTrial extends LightElement {
         class="apply"
         heading=${`Make these the limits of ${plan.name}?`}
         action="Set the limits"
-        .message=${html`<p>${limitsText(plan)} → <strong>${limitsText(limits)}</strong>, in force on all gateways within a second. The trial ends.</p>
+        .message=${html`<p>
+            ${limitsText(plan)} → <strong>${limitsText(limits)}</strong>, in force on all gateways within a
+            second. The trial ends.
+          </p>
           ${trial.report === null ? nothing : html`<p>In the trial, ${refusedText(trial.report)}</p>`}`}
         .run=${() =>
-          this.end(() => api.post(`${path}/apply`, { expected }), `The limits of ${plan.name} are ${limitsText(limits)} now.`)}
+          this.end(
+            () => api.post(`${path}/apply`, { expected }),
+            `The limits of ${plan.name} are ${limitsText(limits)} now.`,
+          )}
       ></confirm-dialog>
       <confirm-dialog
         class="stop"

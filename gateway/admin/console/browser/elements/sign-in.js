@@ -1,52 +1,51 @@
+import './sign-in-form.js';
 import { html } from 'lit';
 import { session } from '../session.js';
 import { LightElement } from './light-element.js';
+import { notify } from './notice.js';
+import { failureText } from './page-state.js';
 
-const linkCode = () => /^#code=(.+)$/.exec(location.hash)?.[1];
-
-/** Exchanges the code of a link for a session: as a page, or over a page whose session has ended. */
+/** The page without a session. Exchanges the code of a link at once. */
 class SignIn extends LightElement {
-  static properties = { failure: { state: true }, busy: { state: true } };
+  static properties = { code: {}, failure: { state: true }, busy: { state: true } };
 
   constructor() {
     super();
-    /** @type {string | undefined} */
-    this.failure = undefined;
+    /** Code of the link that this page was opened with. @type {string | undefined} */
+    this.code = undefined;
+    this.failure = '';
     this.busy = false;
   }
 
   connectedCallback() {
     super.connectedCallback();
-    const code = linkCode();
-    if (code === undefined) return;
-    // The code must not stay in the address or in the history.
-    history.replaceState(null, '', location.pathname + location.search);
-    void this.signIn(code);
+    document.title = 'Sign in – Animal store gateway';
+    if (this.code !== undefined) void this.signIn(this.code);
   }
 
   /** @param {string} code */
   async signIn(code) {
     this.busy = true;
-    this.failure = await session.signIn(code);
-    this.busy = false;
+    try {
+      await session.signIn(code);
+    } catch (error) {
+      this.failure = failureText(error);
+      await this.goOn();
+    } finally {
+      this.busy = false;
+    }
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
-    event.preventDefault();
-    if (!(event.target instanceof HTMLFormElement)) return;
-    const pasted = new FormData(event.target).get('link');
-    if (typeof pasted === 'string') void this.signIn(pasted.trim().replace(/^.*#code=/, ''));
+  /** A link that was opened once more, as from a bookmark, does not end the session that there is. */
+  async goOn() {
+    const isSignedIn = await session.load().catch(() => false);
+    if (isSignedIn) notify('The link was not needed: you are signed in already.');
   }
 
   render() {
+    if (this.busy) return html`<p class="quiet" role="status">Signing in…</p>`;
     return html`<h1>Sign in</h1>
-      <p>Get a link that works once: <code>npm run --silent ops -- console</code></p>
-      <form @submit=${this.submit}>
-        <label>Link or code <input name="link" autocomplete="off" required /></label>
-        ${this.failure === undefined ? undefined : html`<p class="failure-text" role="alert">${this.failure}</p>`}
-        <button class="wa-brand" ?disabled=${this.busy}>Sign in</button>
-      </form>`;
+      <sign-in-form .failure=${this.failure}></sign-in-form>`;
   }
 }
 

@@ -1,9 +1,8 @@
 import '../elements/ban-scan.js';
 import '../elements/confirm-dialog.js';
-import '../elements/ban-dialog.js';
+import '../elements/ban-key-form.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
-import { BanDialog } from '../elements/ban-dialog.js';
 import { banTable } from '../elements/ban-table.js';
 import { ConfirmDialog } from '../elements/confirm-dialog.js';
 import { LightElement } from '../elements/light-element.js';
@@ -89,18 +88,10 @@ class PageBans extends LightElement {
     await this.refresher.now();
   }
 
-  ban() {
-    const dialog = this.querySelector('ban-dialog');
-    if (dialog instanceof BanDialog) dialog.show();
-  }
-
   render() {
     const { chosen } = this;
     const lift = session.isOperator ? (/** @type {Ban} */ ban) => void this.askToLift(ban) : undefined;
-    return html`<div class="page-head">
-        <h1>Bans</h1>
-        ${session.isOperator ? html`<button type="button" @click=${this.ban}>Ban a key</button>` : nothing}
-      </div>
+    return html`<h1>Bans</h1>
       ${viewerNote()} ${this.list(lift)}
       <h2>Bans set by hand</h2>
       <ban-scan .lift=${lift}></ban-scan>
@@ -110,7 +101,12 @@ class PageBans extends LightElement {
         .message=${html`<p>Banned for: ${chosen?.reason}. Its requests are served again within a second, and what led to the ban is forgotten.</p>`}
         .run=${() => (chosen === undefined ? Promise.resolve() : this.lift(chosen))}
       ></confirm-dialog>
-      <ban-dialog @changed=${() => void this.refresher.now()}></ban-dialog>`;
+      ${
+        session.isOperator
+          ? html`<h2>Ban a key</h2>
+              <ban-key-form @changed=${() => void this.refresher.now()}></ban-key-form>`
+          : nothing
+      }`;
   }
 
   /** @param {((ban: Ban) => void) | undefined} lift */
@@ -127,7 +123,9 @@ class PageBans extends LightElement {
       )}`;
     }
     return html`${inlineFailure(failure)}
-      <p class="quiet">${plural(bans.length, 'ban')}${this.next === null ? '' : ' of more'}, soonest to expire first.</p>
+      <p class="quiet">
+        ${plural(bans.length, 'ban')}${this.next === null ? '' : ' of more'}, soonest to expire first.
+      </p>
       ${banTable('Active bans', bans, lift)}
       ${this.next === null ? nothing : html`<button type="button" @click=${this.more}>Show more</button>`}`;
   }

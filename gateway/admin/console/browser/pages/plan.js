@@ -113,26 +113,40 @@ class PagePlan extends LightElement {
               ${plan.trial === null ? nothing : html`<h2>On trial</h2>`}
               <plan-trial .plan=${plan} @changed=${reload}></plan-trial>
               ${this.lastChanges(plan)} ${this.removal(plan)}`
-          : html`<p>The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages of <a href="/console/customers">customers</a>.</p>`
+          : html`<p>
+              The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
+              of <a href="/console/customers">customers</a>.
+            </p>`
       }`;
   }
 
   /** @param {PlanDetail} plan */
   summary(plan) {
     return html`<dl class="facts">
-        <div><dt>Limits</dt><dd>${limitsText(plan)}</dd></div>
-        <div><dt>In force</dt><dd>${enforcedText(plan, plan.running)}</dd></div>
+        <div>
+          <dt>Limits</dt>
+          <dd>${limitsText(plan)}</dd>
+        </div>
+        <div>
+          <dt>In force</dt>
+          <dd>${enforcedText(plan, plan.running)}</dd>
+        </div>
         <div>
           <dt>Keys</dt>
           <dd>
             ${
               plan.keys === null
                 ? '…'
-                : html`<a href=${`/console/customers?plan=${plan.name}`}>${plural(plan.keys, 'valid key')}</a>`
+                : html`<a href=${`/console/customers?plan=${plan.name}`}
+                    >${plural(plan.keys, 'valid key')}</a
+                  >`
             }
           </dd>
         </div>
-        <div><dt>Refused in the last hour</dt><dd>${refusedText(plan.lastHour)}</dd></div>
+        <div>
+          <dt>Refused in the last hour</dt>
+          <dd>${refusedText(plan.lastHour)}</dd>
+        </div>
       </dl>
       <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>`;
   }
@@ -144,9 +158,8 @@ class PagePlan extends LightElement {
       ${
         canUndo && session.isOperator
           ? html`<div class="actions">
-              <button type="button" @click=${() => this.ask('undo')}>
-                Undo: back to ${limitsText(lastChange.before)}
-              </button>
+              <button type="button" @click=${() => this.ask('undo')}>Undo</button>
+              <span class="quiet">Back to ${limitsText(lastChange.before)}</span>
             </div>`
           : nothing
       }
@@ -174,8 +187,9 @@ class PagePlan extends LightElement {
 
   entryTable() {
     const { entries = [] } = this;
-    if (entries.length === 0) return emptyState('No changes yet', 'Each change of this plan will be listed here.');
-    return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Last changes">
+    if (entries.length === 0)
+      return emptyState('No changes yet', 'Each change of this plan will be listed here.');
+    return html`<div class="table-scroll wide" tabindex="0" role="region" aria-label="Last changes">
         <table>
           <thead>
             <tr>
@@ -198,14 +212,21 @@ class PagePlan extends LightElement {
           </tbody>
         </table>
       </div>
-      <p><a href=${`/console/audit?target=${encodeURIComponent(this.item)}`}>All entries in the audit log</a></p>`;
+      <p>
+        <a href=${`/console/audit?target=${encodeURIComponent(this.item)}`}>All entries in the audit log</a>
+      </p>`;
   }
 
   /** @param {PlanDetail} plan */
   removal({ name, keys }) {
     if (builtIn.has(name) || !session.isOperator) return nothing;
     return html`<div class="danger-zone">
-      <button type="button" class="wa-danger wa-outlined" ?disabled=${keys !== null && keys > 0} @click=${() => this.ask('remove')}>
+      <button
+        type="button"
+        class="wa-danger wa-outlined"
+        ?disabled=${keys !== null && keys > 0}
+        @click=${() => this.ask('remove')}
+      >
         Remove this plan
       </button>
       ${keys ? html`<p class="hint">${plural(keys, 'key')} ${keys === 1 ? 'is' : 'are'} on it: move ${keys === 1 ? 'it' : 'them'} to another plan first.</p>` : nothing}

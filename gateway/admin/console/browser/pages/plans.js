@@ -55,11 +55,7 @@ class PagePlans extends LightElement {
   render() {
     return html`<div class="page-head">
         <h1>Plans</h1>
-        ${
-          session.isOperator
-            ? html`<button type="button" @click=${this.create}>New plan</button>`
-            : nothing
-        }
+        ${session.isOperator ? html`<button type="button" @click=${this.create}>New plan</button>` : nothing}
       </div>
       ${viewerNote()}
       ${
@@ -108,7 +104,9 @@ function row(plan, gateways) {
     ${plan.kind === 'own_limits' ? html`<td colspan="3" class="quiet">each key has its own limits</td>` : limitCells(plan, gateways)}
     <td class="number">${keysCell(plan)}</td>
     <td class="number">${refusedText(plan.lastHour)}</td>
-    <td>${plan.trial === null ? nothing : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}</td>
+    <td>
+      ${plan.trial === null ? nothing : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}
+    </td>
   </tr>`;
 }
 

@@ -1,0 +1,17 @@
+/** A response of the API that is not a success. `code` is one of the API's, or `unreachable`. */
+export class ApiFailure extends Error {
+  /** @param {{ code: string, message: string, status: number }} body */
+  constructor({ code, message, status }) {
+    super(message);
+    this.name = 'ApiFailure';
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** What the page says if there is no response. */
+export const unreachable = {
+  code: 'unreachable',
+  message: 'The gateway does not respond. It may be restarting: try again in a moment.',
+  status: 0,
+};

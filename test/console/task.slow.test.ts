@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { send } from '../support/http/http.ts';
+import { expectClean } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+/** Counts what a hand on a mouse would press, beside what it types. */
+const countClicks = `
+  window.pressed = 0;
+  addEventListener('pointerdown', () => { window.pressed += 1; }, { capture: true });
+`;
+
+describe('an operator on call', { tags: ['chromium'] }, () => {
+  let console: ConsoleKit;
+  beforeAll(async () => {
+    console = await startConsole();
+  });
+  afterAll(() => console[Symbol.asyncDispose]());
+
+  test('finds the customer of a pasted key, sees why it is refused, and raises its limit, in at most six clicks', async () => {
+    const { kit } = console;
+    const { key } = await kit.issue({ name: 'Acme', plan: 'free' });
+    const get = () => send(`${kit.gateway.url}/v1/pets`, { key });
+    const statuses: number[] = [];
+    for (let request = 0; request <= 60; request += 1) statuses.push((await get()).status);
+    expect(statuses.slice(0, 60).every((status) => status === 200)).toBe(true);
+    expect(statuses.at(-1)).toBe(429);
+
+    const observed = await console.open('/console');
+    const { page } = observed;
+    await page.getByRole('heading', { name: 'Now', exact: true }).waitFor();
+    await page.evaluate(countClicks);
+    await page.getByRole('link', { name: 'Customers', exact: true }).click();
+    await page.getByRole('searchbox').click();
+    await page.keyboard.insertText(`curl -H 'Authorization: Bearer ${key}'`);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Acme' }).waitFor();
+    await page.getByText(/Over its minute limit: 60 of 60 used/).waitFor();
+    await page.getByRole('button', { name: 'Raise its limit' }).click();
+    // The button has moved the focus to the field.
+    await page.keyboard.insertText('600');
+    await page.getByText(/next request/i).waitFor();
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await expect.poll(async () => (await get()).status).toBe(200);
+    expect(await page.evaluate('window.pressed')).toBeLessThanOrEqual(6);
+    await page.getByText(/Over its minute limit/).waitFor({ state: 'detached' });
+
+    expect((await get()).headers['x-ratelimit-limit']).toBe('600');
+    const [last] = await kit.redis.xrevrange('gw:audit', '+', '-', 'COUNT', 1);
+    expect(last?.[1]).toEqual(expect.arrayContaining(['Ada', 'keys.set']));
+    expect(page.url()).not.toContain(key);
+    expectClean(observed, console.origin);
+  });
+});

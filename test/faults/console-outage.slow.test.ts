@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
+import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { startGateway } from '../support/kits/service.ts';
+
+describe('while Redis is down', { tags: ['redis-server'] }, () => {
+  let kit: GatewayKit;
+  let origin: string;
+
+  beforeAll(async () => {
+    kit = await startGatewayKit();
+    origin = kit.gateway.adminUrl;
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const session = () => ({
+    redis: kit.redis,
+    audit: createAuditLog({ redis: kit.redis, who: 'tests' }),
+    now: () => Date.now(),
+  });
+
+  async function signIn(): Promise<ConsoleApi> {
+    const { code } = await makeConsoleCode(session(), { name: 'Ada', role: 'operator' });
+    return signInWith(origin, code);
+  }
+
+  const bodyOf = async (api: ConsoleApi, method: string, path: string) =>
+    (await api.send(method, path, {})).body;
+
+  test('a session that was seen may look and change nothing, and an unknown one gets nothing', async () => {
+    const api = await signIn();
+    const ended = await signIn();
+    const unseen = await signIn();
+    expect((await api.send('GET', '/api/session')).status).toBe(200);
+    expect((await ended.send('GET', '/api/session')).status).toBe(200);
+    expect((await ended.send('DELETE', '/api/session')).status).toBe(204);
+    const { code } = await makeConsoleCode(session(), { name: 'Ada', role: 'operator' });
+
+    await kit.server.kill();
+    await expect.poll(async () => (await unseen.send('GET', '/api/session')).status).toBe(503);
+    expect((await api.send('GET', '/api/session')).body).toMatchObject({ name: 'Ada', role: 'operator' });
+    expect(await bodyOf(api, 'POST', '/api/nothing')).toMatchObject({ code: 'service_unavailable' });
+    expect(await bodyOf(api, 'DELETE', '/api/session')).toMatchObject({ code: 'service_unavailable' });
+    expect((await ended.send('GET', '/api/session')).status).toBe(503);
+    const attempt = await fetch(`${origin}/api/session`, {
+      method: 'POST',
+      headers: { origin, 'content-type': 'application/json' },
+      body: JSON.stringify({ code }),
+    });
+    expect(attempt.status).toBe(503);
+    expect((await fetch(`${origin}/livez`)).status).toBe(200);
+
+    await kit.server.restart();
+    await expect.poll(async () => (await unseen.send('GET', '/api/session')).status).toBe(200);
+    // The code was not used up by the attempt.
+    expect((await (await signInWith(origin, code)).send('GET', '/api/session')).status).toBe(200);
+  });
+
+  test('a gateway that starts then announces its console when Redis is back', async () => {
+    await kit.server.kill();
+    await using late = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+    await kit.server.restart();
+    const { port } = new URL(late.adminUrl);
+    await expect
+      .poll(async () =>
+        (await kit.redis.zrange(redisKeys.consoleAddresses, '0', '-1').catch(() => [])).join(),
+      )
+      .toContain(`"http://localhost:${port}"`);
+  });
+
+  test('a session that an operator ends is over for every process, whatever it remembers', async () => {
+    const api = await signIn();
+    expect((await api.send('GET', '/api/session')).status).toBe(200);
+    await createConsoleSessions(session()).endAll();
+    expect((await api.send('GET', '/api/session')).status).toBe(401);
+    await kit.server.kill();
+    await expect.poll(async () => (await api.send('GET', '/api/session')).status).toBe(503);
+    await kit.server.restart();
+  });
+});
