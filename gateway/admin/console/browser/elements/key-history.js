@@ -91,6 +91,10 @@ function renderDays(days) {
     return html`<p class="quiet">The key was not used in the last ${days.length} days.</p>`;
   }
   const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
+  const summary = html`<p>
+    ${formatNumber(served)} served, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
+  </p>`;
+  if (served + refused === 0) return summary;
   return html`<time-chart
       heading="Requests a day"
       kind="bars"
@@ -101,7 +105,7 @@ function renderDays(days) {
         { label: 'refused', tone: 'caution', values: days.map((day) => day.refused) },
       ]}
     ></time-chart>
-    <p>${formatNumber(served)} served, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}</p>`;
+    ${summary}`;
 }
 
 /** Plans of the days on which the key was used. @param {Day[]} days */
@@ -115,7 +119,7 @@ function describePlans(days) {
 /** @param {Refusals[]} refusals */
 function renderRefusals(refusals) {
   if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
-  return html`<div class="table-scroll" role="region" aria-label="Last refusals" tabindex="0">
+  return html`<div class="table-scroll wide" role="region" aria-label="Last refusals" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -143,7 +147,7 @@ function renderRefusals(refusals) {
 /** @param {Entry[]} entries newest first */
 function renderEntries(entries) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
-  return html`<div class="table-scroll" role="region" aria-label="Changes" tabindex="0">
+  return html`<div class="table-scroll wide" role="region" aria-label="Changes" tabindex="0">
     <table>
       <thead>
         <tr>
