@@ -192,6 +192,7 @@ class PlanLimitsForm extends LightElement {
   }
 
   effectView() {
+    if (!session.isOperator) return nothing;
     if (!this.isChanged) return html`<p class="quiet">Type other limits to see what they would do.</p>`;
     if (this.effectFailure !== undefined) return inlineFailure(this.effectFailure);
     if (this.effect === undefined) return html`<p class="quiet">Looking at the keys…</p>`;

@@ -1,0 +1,258 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { send } from '../support/http/http.ts';
+import { expectClean } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('the pages of plans', { tags: ['chromium'] }, () => {
+  let started: ConsoleKit;
+  let ada: ConsoleApi;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const stored = (plan: string) => started.kit.redis.hgetall(redisKeys.plan(plan));
+  const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'plans' }))[0];
+  const create = (name: string, minute = 50, day = 500) =>
+    ada.send('PUT', `/api/plans/${name}`, { minute, day });
+  const minuteOf = (page: Page) => page.getByLabel('Requests a minute');
+  /** What is in a dialog is in a slot of it, and so no part of its role. */
+  const dialog = (page: Page, name: string) => page.locator(`wa-dialog[label="${name}"]`);
+
+  /** The limit that a client is told of. */
+  async function limitOf(key: string): Promise<unknown> {
+    return (await send(`${started.kit.gateway.url}/v1/pets`, { key })).headers['x-ratelimit-limit'];
+  }
+
+  test('the list shows limits, who enforces them, keys and refusals', async () => {
+    await create('listed', 1);
+    const { key } = await started.kit.issue({ plan: 'listed' });
+    await limitOf(key);
+    await limitOf(key);
+    const observed = await started.open('/console/plans');
+    const { page } = observed;
+    const row = page.getByRole('row', { name: /^listed/ });
+    await expect.poll(() => row.innerText()).toMatch(/^listed\s+1\s+500\s+by 1 of 1\s+1\s/);
+    // The record of traffic is written every few seconds.
+    await expect.poll(() => row.innerText(), { timeout: 20_000 }).toContain('50%');
+    await expectAccessible(page, 'plans');
+    await page.getByRole('link', { name: 'listed', exact: true }).click();
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).innerText()).toBe('listed');
+    expect(page.url()).toBe(`${started.origin}/console/plans/listed`);
+    expectClean({ ...observed, complaints: [] }, started.origin);
+  });
+
+  test('a plan is made with the keyboard alone', async () => {
+    const { page, complaints } = await started.open('/console/plans', { name: 'Grace' });
+    await page.getByRole('button', { name: 'New plan' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog(page, 'New plan').waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('name');
+    await page.keyboard.type('typed');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('30');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('20');
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Space');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans/typed`);
+    expect(await stored('typed')).toEqual({ minute: '30', day: '20' });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'typed' });
+    expect(complaints).toEqual([]);
+  });
+
+  test('a name that is taken is refused in the dialog, which stays', async () => {
+    const { page } = await started.open('/console/plans');
+    await page.getByRole('button', { name: 'New plan' }).click();
+    const asked = dialog(page, 'New plan');
+    await asked.getByLabel('Name').fill('pro');
+    await asked.getByLabel('Requests a minute').fill('1');
+    await asked.getByLabel('Requests a day').fill('5');
+    await asked.getByRole('button', { name: 'Make the plan' }).click();
+    await asked.getByText('The plan pro exists already').waitFor();
+    await expectAccessible(page, 'plans-new');
+    expect(await stored('pro')).toEqual({ minute: '300', day: '10000' });
+  });
+
+  test('limits are typed, their effect is shown, and saved they are in force for the next requests', async () => {
+    await create('edited');
+    const { key } = await started.kit.issue({ plan: 'edited' });
+    for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
+    const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
+    await minuteOf(page).fill('3');
+    await page.getByText('1 of 1 key on this plan would be refused at once: 1 by the minute limit').waitFor();
+    await expectAccessible(page, 'plan-effect');
+    expect(await stored('edited')).toEqual({ minute: '50', day: '500' });
+    await minuteOf(page).fill('40');
+    await page.getByText('The only key on this plan has not used up these limits').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('edited: 50 a minute, 500 a day → 40 a minute, 500 a day').waitFor();
+    expect(await stored('edited')).toEqual({ minute: '40', day: '500' });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.set', target: 'edited' });
+    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('40');
+    // axe-core is refused a style of its own.
+    expect(complaints.filter((text) => !/inline style|preload/.test(text))).toEqual([]);
+  });
+
+  test('with the keyboard alone: type a limit, and save it with Enter', async () => {
+    await create('by-keyboard');
+    const { page } = await started.open('/console/plans/by-keyboard');
+    await minuteOf(page).waitFor();
+    await page.locator('main').focus();
+    for (let presses = 0; presses < 10; presses += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement?.getAttribute("name")')) === 'minute') break;
+    }
+    await page.keyboard.press('Control+A');
+    await page.keyboard.type('45');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => stored('by-keyboard')).toEqual({ minute: '45', day: '500' });
+  });
+
+  test('a day limit below the minute limit has to be confirmed', async () => {
+    await create('unusual');
+    const { page } = await started.open('/console/plans/unusual');
+    await page.getByLabel('Requests a day').fill('20');
+    const save = page.getByRole('button', { name: 'Save' });
+    const meant = page.getByLabel('I mean that');
+    await meant.waitFor();
+    expect(await save.isDisabled()).toBe(true);
+    await meant.check();
+    await save.click();
+    await expect.poll(() => stored('unusual')).toEqual({ minute: '50', day: '20' });
+  });
+
+  test('of two operators, the one who saves last is told what the other has saved, and loses nothing', async () => {
+    await create('contested');
+    const [first, second] = await Promise.all([
+      started.open('/console/plans/contested', { name: 'Ada' }),
+      started.open('/console/plans/contested', { name: 'Grace' }),
+    ]);
+    await minuteOf(second.page).fill('7');
+    await minuteOf(first.page).fill('70');
+    await first.page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => stored('contested')).toEqual({ minute: '70', day: '500' });
+    await second.page.getByRole('button', { name: 'Save' }).click();
+    await second.page
+      .getByText('Somebody else has changed this since it was read: now it is 70 a minute, 500 a day')
+      .waitFor();
+    expect(await stored('contested')).toEqual({ minute: '70', day: '500' });
+    expect(await minuteOf(second.page).inputValue()).toBe('7');
+    await second.page.getByText('Meanwhile somebody has changed the limits').waitFor();
+    await expectAccessible(second.page, 'plan-conflict');
+    await second.page.getByRole('button', { name: 'Show these' }).click();
+    expect(await minuteOf(second.page).inputValue()).toBe('70');
+  });
+
+  test('a trial is begun, shows what it would refuse, and is applied', async () => {
+    await create('tried');
+    const { key, keyHash } = await started.kit.issue({ plan: 'tried', name: 'Acme' });
+    const { page } = await started.open('/console/plans/tried', { name: 'Grace' });
+    await minuteOf(page).fill('2');
+    await page.getByRole('button', { name: 'Try without refusing' }).click();
+    await page.getByText('2 a minute on trial since').waitFor();
+    expect(await stored('tried')).toMatchObject({ minute: '50', trialMinute: '2' });
+    await expect
+      .poll(
+        async () => {
+          await limitOf(key);
+          return started.kit.redis.hget(redisKeys.trial(keyHash), 'refusedMinute');
+        },
+        { timeout: 10_000, interval: 100 },
+      )
+      .toBe('1');
+    await page.getByText('1 of 3 requests').waitFor({ timeout: 30_000 });
+    await page.getByRole('link', { name: 'Acme' }).waitFor();
+    await expectAccessible(page, 'plan-trial');
+    await page.getByRole('button', { name: 'Make these the limits' }).click();
+    const asked = dialog(page, 'Make these the limits of tried?');
+    await asked.getByText('50 a minute, 500 a day → 2 a minute, 500 a day').waitFor();
+    await expectAccessible(page, 'plan-trial-apply');
+    await asked.getByRole('button', { name: 'Set the limits' }).click();
+    await expect.poll(() => stored('tried')).toEqual({ minute: '2', day: '500' });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.trial-apply' });
+    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('2');
+  });
+
+  test('a trial is ended', async () => {
+    await create('trial-ended');
+    await ada.send('PUT', '/api/plans/trial-ended/trial', { minute: 2, expected: { since: null } });
+    const { page } = await started.open('/console/plans/trial-ended');
+    await page.getByRole('button', { name: 'End the trial' }).click();
+    await dialog(page, 'End the trial?').getByRole('button', { name: 'End the trial' }).click();
+    await expect.poll(() => stored('trial-ended')).toEqual({ minute: '50', day: '500' });
+    await page.getByText('on trial since').waitFor({ state: 'detached' });
+  });
+
+  test('the last change is undone', async () => {
+    await create('undone');
+    await ada.send('PATCH', '/api/plans/undone', { minute: 5, day: 500, expected: { minute: 50, day: 500 } });
+    const { key } = await started.kit.issue({ plan: 'undone' });
+    expect(await limitOf(key)).toBe('5');
+    const { page } = await started.open('/console/plans/undone', { name: 'Grace' });
+    await page.getByRole('button', { name: 'Undo' }).click();
+    const asked = dialog(page, 'Undo the last change?');
+    await asked.getByText('50 a minute, 500 a day').waitFor();
+    await expectAccessible(page, 'plan-undo');
+    await asked.getByRole('button', { name: 'Undo' }).click();
+    await expect.poll(() => stored('undone')).toEqual({ minute: '50', day: '500' });
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.undo', target: 'undone' });
+    await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('50');
+    await page.getByRole('cell', { name: 'plans.undo' }).waitFor();
+  });
+
+  test('a plan is removed by typing its name', async () => {
+    await create('goner');
+    const { page } = await started.open('/console/plans/goner');
+    await page.getByRole('button', { name: 'Remove this plan' }).click();
+    const asked = dialog(page, 'Remove the plan goner?');
+    const remove = asked.getByRole('button', { name: 'Remove' });
+    expect(await remove.isDisabled()).toBe(true);
+    await expectAccessible(page, 'plan-remove');
+    await asked.getByLabel('to confirm').fill('goner');
+    await remove.click();
+    await expect.poll(() => page.url()).toBe(`${started.origin}/console/plans`);
+    expect(await stored('goner')).toEqual({});
+  });
+
+  test('a viewer sees everything and is offered no change', async () => {
+    await create('viewed');
+    await ada.send('PUT', '/api/plans/viewed/trial', { minute: 2, expected: { since: null } });
+    const { page } = await started.open('/console/plans/viewed', { role: 'viewer' });
+    await page.getByText("You have a viewer's link").waitFor();
+    await page.getByText('2 a minute on trial since').waitFor();
+    expect(await minuteOf(page).isDisabled()).toBe(true);
+    expect(await page.locator('main').getByRole('button').count()).toBe(0);
+    await expectAccessible(page, 'plan-viewer');
+    const viewer = await started.signIn({ role: 'viewer' });
+    const change = { minute: 1, day: 500, expected: { minute: 50, day: 500 } };
+    expect((await viewer.send('PATCH', '/api/plans/viewed', change)).status).toBe(403);
+    expect(await stored('viewed')).toMatchObject({ minute: '50' });
+  });
+
+  test('values edited by hand into nonsense are named, and set right', async () => {
+    await create('nonsense');
+    await started.kit.redis.hset(redisKeys.plan('nonsense'), 'minute', 'many');
+    const { page } = await started.open('/console/plans/nonsense');
+    await page.getByText('the minute limit is "many"').waitFor();
+    await expectAccessible(page, 'plan-invalid');
+    await minuteOf(page).fill('60');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => stored('nonsense')).toEqual({ minute: '60', day: '500' });
+    await page.getByText('the minute limit is "many"').waitFor({ state: 'detached' });
+  });
+
+  test('a plan that does not exist is said to be none', async () => {
+    const { page } = await started.open('/console/plans/nothing');
+    await page.getByText('There is no plan of this name.').waitFor();
+    await expectAccessible(page, 'plan-none');
+  });
+});
