@@ -13,6 +13,8 @@ export type NextRequest =
       message: string;
       /** ISO 8601 in UTC; null if it does not end by itself. */
       until: string | null;
+      /** The message without the time, such as "60 of 60 used this minute". */
+      why: string;
     };
 
 /** What decides on the next request of a valid key. */
@@ -26,13 +28,15 @@ export interface ServingState {
 export function nextRequest({ ban, minute, day }: ServingState): NextRequest {
   if (ban !== null) {
     const until = ban.until === '' ? null : ban.until;
-    const end = until === null ? '' : ` until ${clockTime(until)}`;
-    return refusal('ban', `refused${end}: banned (${ban.reason})`, until);
+    return refusal('ban', `banned (${ban.reason})`, until);
   }
   if (minute.limit === null || day.limit === null) {
     const window = minute.limit === null ? 'minute' : 'day';
-    const message = `refused: no ${window} limit is known for this key, neither its own nor its plan's`;
-    return refusal('no_limits', message, null);
+    return refusal(
+      'no_limits',
+      `no ${window} limit is known for this key, neither its own nor its plan's`,
+      null,
+    );
   }
   const dayDecides = isOver(day) && (!isOver(minute) || day.resetsAt >= minute.resetsAt);
   if (dayDecides) return overLimit('day', day);
@@ -47,38 +51,34 @@ export function refusedForGood(
 ): NextRequest {
   switch (state) {
     case 'revoked':
-      return refusal(state, `refused for good: revoked at ${since ?? 'an unknown time'}`, null);
+      return refusal(state, `revoked at ${since ?? 'an unknown time'}`, null);
     case 'expired':
-      return refusal(state, `refused: expired at ${since ?? 'an unknown time'}`, null);
+      return refusal(state, `expired at ${since ?? 'an unknown time'}`, null);
     case 'unusable':
       return refusal(
         state,
-        `refused with 503 by gateways that have not used the key before, since its record is invalid (${issues.join('; ')}); ` +
-          'the others go on with its last valid record',
+        `its record is invalid (${issues.join('; ')}), so that gateways that have not used the key before answer 503; the ` +
+          'others go on with its last valid record',
         null,
       );
     case 'gone':
       return refusal(
         state,
-        'refused as unknown: its record expired 90 days after the key ended, or was deleted by hand',
+        'it has no record: the record expired 90 days after the key ended, or was deleted by hand',
         null,
       );
     case 'lost':
-      return refusal(state, `not known: ${issues.join('; ')}`, null);
+      return refusal(state, issues.join('; '), null);
   }
 }
 
 function overLimit(reason: 'minute' | 'day', window: WindowView): NextRequest {
-  const span = reason === 'minute' ? 'this minute' : 'today';
-  return refusal(
-    reason,
-    `refused until ${clockTime(window.resetsAt)}: ${used(window)} ${span}`,
-    window.resetsAt,
-  );
+  return refusal(reason, `${used(window)} ${reason === 'minute' ? 'this minute' : 'today'}`, window.resetsAt);
 }
 
-function refusal(reason: RefusalReason, message: string, until: string | null): NextRequest {
-  return { served: false, reason, message, until };
+function refusal(reason: RefusalReason, why: string, until: string | null): NextRequest {
+  const end = until === null ? '' : ` until ${clockTime(until)}`;
+  return { served: false, reason, message: `refused${end}: ${why}`, until, why };
 }
 
 const used = (window: WindowView) => `${grouped(window.used)} of ${grouped(window.limit ?? 0)} used`;

@@ -122,6 +122,7 @@ describe('the API of keys', () => {
       served: false,
       reason: 'minute',
       until: resetsAt,
+      why: '2 of 2 used this minute',
       message: `refused until ${resetsAt.slice(11, 19)} UTC: 2 of 2 used this minute`,
     });
     const effect = await api('POST', `/keys/${key.id}/effect`, { minute: 5 });

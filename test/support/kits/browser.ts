@@ -55,21 +55,20 @@ interface AxeResults {
   violations: { id: string; impact: string | null; nodes: { target: unknown }[] }[];
 }
 
-/** Barriers that axe-core calls serious or critical, each with the elements that have them. */
-export async function seriousBarriers(page: Page): Promise<string[]> {
-  return findBarriers(page, (impact) => impact === 'serious' || impact === 'critical');
-}
-
-/** Everything that axe-core finds. */
-export async function barriers(page: Page): Promise<string[]> {
-  return findBarriers(page, () => true);
-}
-
-async function findBarriers(page: Page, counts: (impact: string | null) => boolean): Promise<string[]> {
+/** Barriers that axe-core finds, each with the elements that have them. */
+export async function barriers(
+  page: Page,
+  isCounted: (impact: string | null) => boolean = () => true,
+): Promise<string[]> {
   // Evaluated by the debugger, and so not subject to the page's policy.
   await page.evaluate(readFileSync(axePath, 'utf8'));
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResults;
   return violations
-    .filter(({ impact }) => counts(impact))
+    .filter(({ impact }) => isCounted(impact))
     .flatMap(({ id, nodes }) => nodes.map(({ target }) => `${id}: ${JSON.stringify(target)}`));
+}
+
+/** Barriers that axe-core calls serious or critical. */
+export function seriousBarriers(page: Page): Promise<string[]> {
+  return barriers(page, (impact) => impact === 'serious' || impact === 'critical');
 }

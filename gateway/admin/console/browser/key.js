@@ -1,11 +1,11 @@
 import { html } from 'lit';
-import { formatNumber } from './format.js';
+import { formatNumber, formatTime } from './format.js';
 
 /** @typedef {{ used: number, limit: number | null, remaining: number | null, resetsAt: string }} KeyWindow */
 /** @typedef {{ limit: number | null, from: 'key' | 'plan' | 'gateways' | null, plan: number | null }} LimitInForce */
 /**
  * @typedef {{ served: true, message: string }
- *   | { served: false, reason: string, message: string, until: string | null }} NextRequest
+ *   | { served: false, reason: string, message: string, until: string | null, why: string }} NextRequest
  */
 /** @typedef {{ reason: string, until: string, since: string | null, who: string | null }} KeyBan */
 /**
@@ -25,6 +25,8 @@ import { formatNumber } from './format.js';
 /** @type {Record<string, [label: string, tone: string]>} */
 const states = {
   valid: ['Valid', 'good'],
+  limited: ['Over its limit', 'caution'],
+  no_limits: ['No limits', 'bad'],
   banned: ['Banned', 'bad'],
   expired: ['Expired', 'caution'],
   revoked: ['Revoked', 'bad'],
@@ -48,3 +50,12 @@ export const keyPath = (id) => `/console/customers/${encodeURIComponent(id)}`;
 /** @param {{ used: number, limit: number | null }} window such as "59 of 60 used" */
 export const usedOf = ({ used, limit }) =>
   limit === null ? `${formatNumber(used)} used` : `${formatNumber(used)} of ${formatNumber(limit)} used`;
+
+/**
+ * What a request gets, with times in the viewer's zone.
+ * @param {NextRequest} next
+ */
+export function describeNext(next) {
+  if (next.served || next.until === null) return next.message;
+  return html`refused until ${formatTime(next.until, { dateStyle: 'time' })}: ${next.why}`;
+}

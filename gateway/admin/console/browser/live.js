@@ -34,6 +34,10 @@ export const live = {
     if (started) return;
     started = true;
     document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+    // After the person has closed the dialog, and has signed in later.
+    session.subscribe(() => {
+      if (!session.isAsking && !session.hasGivenUp) connect();
+    });
     addEventListener('pagehide', disconnect);
     addEventListener('pageshow', connect);
     connect();

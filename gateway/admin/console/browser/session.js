@@ -10,6 +10,7 @@ let endsAtMs = Number.POSITIVE_INFINITY;
 const listeners = new Set();
 /** @type {PromiseWithResolvers<boolean> | undefined} */
 let waiting;
+let hasEnded = false;
 let hasGivenUp = false;
 
 /** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
@@ -38,6 +39,11 @@ export const session = {
   /** Whether a dialog asks to sign in again. */
   get isAsking() {
     return waiting !== undefined;
+  },
+
+  /** Whether the API has refused it, or its time is over. */
+  get hasEnded() {
+    return hasEnded;
   },
 
   /** Whether the person has closed that dialog. */
@@ -78,16 +84,18 @@ export const session = {
 
   /**
    * Waits until the person has signed in again.
+   * @param {{ early?: boolean }} [options] early: the session has not ended yet
    * @returns {Promise<boolean>} false if they gave up
    */
-  signInAgain() {
+  signInAgain({ early = false } = {}) {
+    hasEnded = !early;
     waiting ??= Promise.withResolvers();
     notify();
     return waiting.promise;
   },
 
   giveUp() {
-    hasGivenUp = true;
+    hasGivenUp = hasEnded;
     waiting?.resolve(false);
     waiting = undefined;
     notify();
@@ -123,6 +131,7 @@ function begin(begun, response) {
   current = begun;
   const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
   endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
+  hasEnded = false;
   hasGivenUp = false;
   waiting?.resolve(true);
   waiting = undefined;

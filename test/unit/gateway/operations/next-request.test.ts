@@ -44,6 +44,7 @@ test('a ban comes before the windows; one without an end says so', () => {
     reason: 'ban',
     until: ban.until,
     message: 'refused until 15:00:00 UTC: banned (unpaid)',
+    why: 'banned (unpaid)',
   });
   expect(nextRequest({ ban: { ...ban, until: '' }, minute: minute(0), day: day(0) })).toMatchObject({
     until: null,
@@ -55,7 +56,7 @@ test('a key that is not valid is refused without an end', () => {
   expect(refusedForGood('revoked', { since: '2026-11-20T00:00:00Z' })).toMatchObject({
     served: false,
     until: null,
-    message: 'refused for good: revoked at 2026-11-20T00:00:00Z',
+    message: 'refused: revoked at 2026-11-20T00:00:00Z',
   });
   expect(refusedForGood('unusable', { issues: ['plan is missing'] })).toMatchObject({
     message: expect.stringContaining('(plan is missing)'),

@@ -81,7 +81,11 @@ export function chartOptions(chart) {
   };
 }
 
-/** Points without a neighbour, which a line would not show. @type {uPlot.Series.Points.Filter} */
+/**
+ * Points without a neighbour, which a line would not show.
+ * @param {uPlot} u
+ * @param {number} seriesIndex
+ */
 function lonePoints(u, seriesIndex) {
   const values = u.data[seriesIndex] ?? [];
   const isNone = (/** @type {number} */ index) => values[index] === null || values[index] === undefined;

@@ -24,7 +24,7 @@ class KeyStatus extends LightElement {
     if (key === undefined) return nothing;
     const { headline, detail, help } = describe(key);
     return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
-      <p>${stateTag(key.state)}</p>
+      <p>${stateTag(shownState(key))}</p>
       <p class="headline">${headline}</p>
       <p>${detail}</p>
       ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
@@ -60,7 +60,7 @@ function describe(key) {
       };
     }
     const help = next.reason === 'unusable' ? { action: 'revoke', label: 'Revoke it' } : undefined;
-    return { headline: 'Its requests are refused', detail: sentence(next.message), ...(help && { help }) };
+    return { headline: 'Its requests are refused', detail: sentence(next.why), ...(help && { help }) };
   }
   const left = (/** @type {string} */ iso) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
   switch (next.reason) {
@@ -104,6 +104,12 @@ function describe(key) {
         help: { action: 'plan', label: 'Move it to another plan' },
       };
   }
+}
+
+/** A valid key may be refused all the same. @param {Key} key */
+function shownState({ state, next }) {
+  if (state !== 'valid' || next.served) return state;
+  return next.reason === 'no_limits' ? 'no_limits' : 'limited';
 }
 
 /** @param {import('../key.js').KeyBan} ban */

@@ -41,7 +41,8 @@ export class LimitMeter extends LightElement {
       <meter
         min="0"
         max=${max}
-        high=${max * nearShare}
+        low=${max * nearShare}
+        high=${max - 0.5}
         optimum="0"
         .value=${Math.min(used, max)}
         aria-label=${`${this.heading}: ${usedOf(this.window)}`}

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { formatNumber } from '../format.js';
+import { describeNext } from '../key.js';
 import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
 import { inlineFailure } from './page-state.js';
@@ -171,7 +172,7 @@ export class LimitsForm extends LightElement {
       <p class="quiet">
         An empty limit is that of the plan. A change is in force from the key's next request on.
       </p>
-      <div class="effect" role="status">
+      <div class=${this.values === undefined ? '' : 'effect'} role="status">
         ${this.effect === undefined ? nothing : renderEffect(this.effect)}
         ${inlineFailure(this.effectFailure)}
       </div>
@@ -262,8 +263,8 @@ function renderEffect({ before, after, doubts }) {
       ${renderLimitChange('a day', before.limits.day, after.limits.day)}.
     </p>
     <p>
-      The next request is <strong>${after.next.message}</strong>${
-        before.next.served === after.next.served ? '' : html` (now it is ${before.next.message})`
+      The next request is <strong>${describeNext(after.next)}</strong>${
+        before.next.served === after.next.served ? '' : html` (now it is ${describeNext(before.next)})`
       }.
     </p>
     ${doubts.map((doubt) => html`<p class="warnings">Is this meant: ${doubt}?</p>`)}

@@ -48,7 +48,9 @@ class SessionWarning extends LightElement {
         : 'Your session has ended.';
     return html`<div class="session-warning" role="status">
       <span>${text}</span>
-      <button type="button" @click=${() => void session.signInAgain()}>Sign in again</button>
+      <button type="button" @click=${() => void session.signInAgain({ early: !session.hasEnded })}>
+        Sign in again
+      </button>
     </div>`;
   }
 }

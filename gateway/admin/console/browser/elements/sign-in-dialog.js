@@ -1,12 +1,15 @@
-import './sign-in-form.js';
 import { html } from 'lit';
 import { session } from '../session.js';
 import { LightElement } from './light-element.js';
+import { SignInForm } from './sign-in-form.js';
 
 /** Asks to sign in again, over a page that stays as it is. */
 class SignInDialog extends LightElement {
-  firstUpdated() {
+  async firstUpdated() {
     this.focused = document.activeElement;
+    const form = this.querySelector('sign-in-form');
+    // The dialog moves the focus to its field, which has to be there.
+    if (form instanceof SignInForm) await form.updateComplete;
     this.querySelector('dialog')?.showModal();
   }
 
@@ -24,17 +27,15 @@ class SignInDialog extends LightElement {
   }
 
   render() {
-    const isOver = session.endsAtMs <= Date.now();
     return html`<dialog
       class="sign-in-again"
       aria-labelledby="sign-in-again"
       @keydown=${this.keepEscape}
       @close=${() => session.giveUp()}
     >
-      <h2 id="sign-in-again">${isOver ? 'Your session has ended' : 'Sign in again'}</h2>
+      <h2 id="sign-in-again">${session.hasEnded ? 'Your session has ended' : 'Sign in again'}</h2>
       <p>Nothing that you have typed is lost. What you were doing goes on after you sign in.</p>
-      <sign-in-form></sign-in-form>
-      <button type="button" class="wa-plain" @click=${() => session.giveUp()}>Not now</button>
+      <sign-in-form .cancel=${() => session.giveUp()}></sign-in-form>
     </dialog>`;
   }
 }

@@ -1,4 +1,4 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { codeIn } from '../link-code.js';
 import { session } from '../session.js';
 import { LightElement } from './light-element.js';
@@ -8,12 +8,14 @@ const notACode = 'This is no link of ops console: it ends with #code= and 22 cha
 
 /** How to get a link, and a field for it. */
 export class SignInForm extends LightElement {
-  static properties = { failure: {}, busy: { state: true } };
+  static properties = { failure: {}, cancel: { attribute: false }, busy: { state: true } };
 
   constructor() {
     super();
     /** Why the last attempt failed. */
     this.failure = '';
+    /** Called instead of signing in. @type {(() => void) | undefined} */
+    this.cancel = undefined;
     this.busy = false;
   }
 
@@ -59,6 +61,11 @@ export class SignInForm extends LightElement {
         </label>
         <p class="failure-text" id="sign-in-failure" role="alert">${this.failure}</p>
         <div class="dialog-actions">
+          ${
+            this.cancel === undefined
+              ? nothing
+              : html`<button type="button" class="wa-plain" @click=${this.cancel}>Not now</button>`
+          }
           <button type="submit" class="wa-brand" ?disabled=${this.busy}>
             ${this.busy ? 'Signing in…' : 'Sign in'}
           </button>

@@ -54,12 +54,13 @@ class PageNow extends LightElement {
   /** @param {any} state */
   content(state) {
     return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
+      <h2>Requests now</h2>
       ${figures(state)}
       <time-chart
         class="panel"
         compact
         span-seconds=${keptPoints}
-        heading="Requests a second, last minutes"
+        heading="Requests a second, last five minutes"
         kind="stacked"
         .times=${this.points.map(secondsOf)}
         .series=${requestSeries(this.points)}

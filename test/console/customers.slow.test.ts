@@ -1,0 +1,205 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { fillWithKeys } from '../support/stores/many-keys.ts';
+
+const list = '/console/customers';
+
+describe('the customers in the console', { tags: ['chromium'] }, () => {
+  let kit: ConsoleKit;
+
+  beforeAll(async () => {
+    kit = await startConsole();
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = (key: string) => send(`${kit.kit.gateway.url}/v1/pets`, { key });
+  const names = (page: Page) => page.locator('tbody th').allTextContents();
+  const searchField = (page: Page) => page.getByLabel('Search');
+
+  /** Pastes as a person does. */
+  async function paste(page: Page, text: string): Promise<void> {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+    await searchField(page).focus();
+    await page.keyboard.press('Control+V');
+  }
+
+  /** Fails if the key is anywhere but in the body of a request. */
+  async function expectNoKey({ page, complaints, requests }: ObservedPage, key: string): Promise<void> {
+    const storage = await page.evaluate(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, history.state, location.href])',
+    );
+    const places = [storage, complaints, requests, await page.content(), kit.kit.gateway.output()];
+    expect(JSON.stringify(places)).not.toContain(key.slice(5));
+    expect(JSON.stringify(await readAudit(kit.kit.redis, 100))).not.toContain(key.slice(5));
+  }
+
+  test('without keys, the page says what to do', async () => {
+    const observed = await kit.open(list);
+    await observed.page.getByText('There are no API keys yet').waitFor();
+    expectClean(observed, kit.origin);
+    // Last: axe-core itself breaks the policy of the page, which the browser reports.
+    expect(await barriers(observed.page)).toEqual([]);
+  });
+
+  test('a key is issued: shown once, not closed by accident, and it serves', async () => {
+    const observed = await kit.open(list, { name: 'Anna' });
+    const { page } = observed;
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name of the customer').fill('Issued Here');
+    await page.locator('wa-dialog select[name=plan]').selectOption('pro');
+    await page.getByLabel('Own limit a minute').fill('7');
+    expect(await barriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    const field = page.getByLabel('API key', { exact: true });
+    await field.waitFor();
+    expect(await barriers(page)).toEqual([]);
+    const key = await field.inputValue();
+    expect(key).toMatch(/^pets_[0-9A-Za-z]{38}$/);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
+    expect(await field.inputValue()).toBe(key);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByText('Copied.').waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(key);
+    expect((await pets(key)).status).toBe(200);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('heading', { name: 'Issued Here' }).waitFor();
+    await expectNoKey(observed, key);
+    const record = await kit.kit.redis.hgetall(redisKeys.apiKey(hashApiKey(key)));
+    expect(record).toMatchObject({ name: 'Issued Here', plan: 'pro', minute: '7' });
+    expect(await readAudit(kit.kit.redis, 1)).toMatchObject([
+      { who: 'Anna', action: 'keys.issue', target: record['id'] },
+    ]);
+  });
+
+  test('a refused issue says why and keeps the form', async () => {
+    const { page } = await kit.open(list);
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name of the customer').fill('Too late');
+    await page.getByLabel('Expires at').fill('2020-01-01');
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    await page.getByText('The expiry is in the past').waitFor();
+    expect(await page.getByLabel('Name of the customer').inputValue()).toBe('Too late');
+  });
+
+  test('a pasted key, also in a line of a log, leads to its customer and is nowhere but in the body of the request', async () => {
+    const { key, id } = await kit.kit.issue({ name: 'Pasted Customer' });
+    for (const text of [key, `level=info header="Bearer ${key}" status=429`, key.slice(5)]) {
+      const observed = await kit.open(list);
+      const bodies: (string | null)[] = [];
+      observed.page.on('request', (request) => bodies.push(request.postData()));
+      await paste(observed.page, text);
+      await observed.page.getByRole('heading', { name: 'Pasted Customer' }).waitFor();
+      expect(observed.page.url()).toBe(`${kit.origin}${list}/${id}`);
+      expect(bodies.filter((body) => body?.includes(key))).toHaveLength(1);
+      await observed.page.goBack();
+      await observed.page.getByRole('heading', { name: 'Customers' }).waitFor();
+      expect(await searchField(observed.page).inputValue()).toBe('');
+      await expectNoKey(observed, key);
+      expectClean(observed, kit.origin);
+    }
+  });
+
+  test('a mistyped key is wiped from the field, and is not searched for', async () => {
+    const { key } = await kit.kit.issue();
+    const mistyped = `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`;
+    const observed = await kit.open(list);
+    await searchField(observed.page).fill(mistyped);
+    await observed.page.getByText('The text contains no complete API key').waitFor();
+    expect(await searchField(observed.page).inputValue()).toBe('');
+    // The browser itself reports the 422.
+    expect(observed.complaints.splice(0)).toEqual([expect.stringContaining('422')]);
+    await expectNoKey(observed, mistyped);
+  });
+
+  test('search and filters are in the address, and survive reload and back', async () => {
+    await kit.kit.issue({ name: 'Zebra Zoo', plan: 'business' });
+    const banned = await kit.kit.issue({ name: 'Zebra Farm', plan: 'pro', day: 5 });
+    const api = await kit.signIn();
+    await api.send('PUT', `/api/keys/${banned.id}/ban`, { seconds: 600, reason: 'test' });
+    const observed = await kit.open(list);
+    const { page } = observed;
+    await searchField(page).fill('zebra');
+    await expect.poll(() => names(page)).toEqual(['Zebra Farm', 'Zebra Zoo']);
+    expect(new URL(page.url()).search).toBe('?search=zebra');
+    await page.getByLabel('State').selectOption('banned');
+    await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
+    await page.reload();
+    await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
+    expect(await page.getByLabel('State').inputValue()).toBe('banned');
+    expect(await searchField(page).inputValue()).toBe('zebra');
+    await page.goBack();
+    await expect.poll(() => names(page)).toEqual(['Zebra Farm', 'Zebra Zoo']);
+    await page.getByLabel('Own limits').check();
+    await expect.poll(() => names(page)).toEqual(['Zebra Farm']);
+    await searchField(page).fill('nobody of this name');
+    await page.getByText('No key matches').waitFor();
+    await page.getByRole('link', { name: 'clear the search and all filters' }).click();
+    await expect.poll(async () => (await names(page)).length).toBeGreaterThan(2);
+    expect(await searchField(page).inputValue()).toBe('');
+    expectClean(observed, kit.origin);
+  });
+
+  test('the keyboard alone finds a customer', async () => {
+    await kit.kit.issue({ name: 'Keyboard Cat' });
+    const { page } = await kit.open(list);
+    await searchField(page).waitFor();
+    for (let presses = 0; presses < 20; presses += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement.type')) === 'search') break;
+    }
+    await page.keyboard.type('keyboard cat');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => names(page)).toEqual(['Keyboard Cat']);
+    for (let presses = 0; presses < 20; presses += 1) {
+      await page.keyboard.press('Tab');
+      if ((await page.evaluate('document.activeElement.textContent')) === 'Keyboard Cat') break;
+    }
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Keyboard Cat' }).waitFor();
+  });
+
+  test('a viewer looks, and cannot issue', async () => {
+    const { page } = await kit.open(list, { role: 'viewer' });
+    await page.getByText("You have a viewer's link").waitFor();
+    expect(await page.getByRole('button', { name: 'Issue a key' }).count()).toBe(0);
+  });
+
+  test.each(['light', 'dark'] as const)(
+    'no barriers, and nothing scrolls sideways: %s',
+    async (colorScheme) => {
+      for (const width of [360, 1280]) {
+        const { page } = await kit.open(list, {}, { colorScheme, viewport: { width, height: 800 } });
+        await page.getByText('newest first').waitFor();
+        expect(await barriers(page)).toEqual([]);
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
+      }
+    },
+  );
+
+  test('among 100,000 keys, pages are read one by one, and a search reads all of them in parts', async () => {
+    await fillWithKeys(kit.kit.redis, 100_000);
+    const observed = await kit.open(list);
+    const { page, requests } = observed;
+    await expect.poll(async () => (await names(page)).length).toBe(50);
+    await page.getByRole('link', { name: 'Next page' }).click();
+    await page.getByRole('link', { name: 'First page' }).waitFor();
+    await expect.poll(async () => (await names(page)).length).toBe(50);
+    expect(new URL(page.url()).searchParams.get('after')).not.toBeNull();
+    const before = requests.length;
+    await searchField(page).fill('many 77777');
+    await expect.poll(() => names(page), { timeout: 25_000 }).toEqual(['many 77777']);
+    await page.getByText(/^1 of 100,0\d\d keys match$/).waitFor({ timeout: 25_000 });
+    expect(requests.slice(before).filter((url) => url.includes('search=many')).length).toBeGreaterThan(4);
+    expectClean(observed, kit.origin);
+  });
+});

@@ -1,0 +1,201 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { barriers } from '../support/kits/browser.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('signing in to the console', { tags: ['chromium'] }, () => {
+  let kit: ConsoleKit;
+
+  beforeAll(async () => {
+    kit = await startConsole();
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const sessions = () => {
+    const { redis } = kit.kit;
+    const audit = createAuditLog({ redis, who: 'tests' });
+    return createConsoleSessions({ redis, audit, now: () => Date.now() });
+  };
+  const dialogOf = (page: Page) => page.getByRole('dialog', { name: /session has ended|Sign in again/ });
+  const fieldOf = (page: Page) => page.getByRole('textbox', { name: 'Link or code' });
+  const link = async () => `${kit.origin}/console#code=${await kit.makeCode()}`;
+
+  const focused = (page: Page, what: string) => page.evaluate(`document.activeElement?.${what}`);
+
+  /** Opens the page of a plan, types a limit, and ends the session. */
+  async function typeAndLoseSession(limit: string): Promise<Page> {
+    const { page } = await kit.open('/console/plans/free');
+    const minute = page.getByLabel('Requests a minute');
+    await minute.waitFor();
+    await sessions().endAll();
+    await minute.fill(limit);
+    await dialogOf(page).waitFor();
+    return page;
+  }
+
+  test('without a session the page says how to get a link, and takes a pasted one', async () => {
+    const { page } = await kit.browser.open(`${kit.origin}/console/plans?x=1`);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText('npm run --silent ops -- console').isVisible()).toBe(true);
+    expect(await page.title()).toContain('Sign in');
+    expect(await barriers(page)).toEqual([]);
+
+    await fieldOf(page).fill('https://example.com');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('ends with #code=');
+    await fieldOf(page).fill('x'.repeat(22));
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('used before');
+    // With what was copied around it.
+    await fieldOf(page).fill(` ${await link()} `);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Plans' }).waitFor();
+    expect(page.url()).toBe(`${kit.origin}/console/plans?x=1`);
+  });
+
+  test('a link that was used before says so, and leaves no code in the address or the history', async () => {
+    const used = await link();
+    const first = await kit.browser.open(used);
+    await first.page.locator('#main').waitFor();
+    const { page } = await kit.browser.open(used);
+    await expect.poll(() => page.getByRole('alert').textContent()).toContain('used before');
+    expect(page.url()).toBe(`${kit.origin}/console`);
+    // Where there is a session already, the same link changes nothing.
+    await first.page.goto(`${kit.origin}/livez`);
+    await first.page.goto(used);
+    await first.page.locator('#main').waitFor();
+    expect(first.page.url()).toBe(`${kit.origin}/console`);
+    expect(await first.page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(
+      used.split('=')[1],
+    );
+  });
+
+  test('a link that is pasted into the address bar of an open page signs in with it', async () => {
+    const { page } = await kit.open('/console/plans', { name: 'Ada' });
+    await page.goto(`${kit.origin}/console/plans#code=${await kit.makeCode({ name: 'Grace' })}`);
+    await expect.poll(() => page.locator('session-menu summary').textContent()).toContain('Grace');
+    expect(page.url()).toBe(`${kit.origin}/console/plans`);
+  });
+
+  test('nothing is lost if the session ends in the middle of a form', async () => {
+    const page = await typeAndLoseSession('91');
+    expect(await dialogOf(page).getByRole('heading').textContent()).toContain('Your session has ended');
+    await expect.poll(() => focused(page, 'matches("dialog input")')).toBe(true);
+    expect(await barriers(page)).toEqual([]);
+    // The pasted link is typed into the focused field, without a mouse.
+    await page.keyboard.insertText(await link());
+    await page.keyboard.press('Enter');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    const minute = page.getByLabel('Requests a minute');
+    expect(await minute.inputValue()).toBe('91');
+    expect(await focused(page, 'value')).toBe('91');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => kit.kit.redis.hget(redisKeys.plan('free'), 'minute')).toBe('91');
+  });
+
+  test('a link that is opened in another tab signs in the tab that asks, too', async () => {
+    const page = await typeAndLoseSession('92');
+    const other = await page.context().newPage();
+    await other.goto(await link());
+    await other.locator('#main').waitFor();
+    await dialogOf(page).waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Requests a minute').inputValue()).toBe('92');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => kit.kit.redis.hget(redisKeys.plan('free'), 'minute')).toBe('92');
+  });
+
+  test('a change after another tab has signed in anew is not refused for its token', async () => {
+    const { page } = await kit.open('/console/plans/free');
+    await page.getByLabel('Requests a minute').fill('93');
+    // As after an upgrade: the tab does not hear of it.
+    const other = await page.context().newPage();
+    const begun = await other.request.post(`${kit.origin}/api/session`, {
+      headers: { Origin: kit.origin },
+      data: { code: await kit.makeCode() },
+    });
+    expect(begun.status()).toBe(200);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => kit.kit.redis.hget(redisKeys.plan('free'), 'minute')).toBe('93');
+  });
+
+  test('who does not sign in again keeps the page, is told, and can do so later', async () => {
+    const page = await typeAndLoseSession('94');
+    await page.keyboard.press('Escape');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Requests a minute').inputValue()).toBe('94');
+    const warning = page.locator('session-warning');
+    expect(await warning.textContent()).toContain('Your session has ended.');
+    await warning.getByRole('button', { name: 'Sign in again' }).click();
+    await dialogOf(page).waitFor();
+    await fieldOf(page).fill(await link());
+    await page.keyboard.press('Enter');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    await expect.poll(() => warning.textContent()).not.toContain('ended');
+    expect(await page.getByLabel('Requests a minute').inputValue()).toBe('94');
+  });
+
+  test('fifteen minutes before the end the page says so, and asks when it is over', async () => {
+    const { page } = await kit.open('/console/plans', { name: 'Ada' });
+    expect(await page.locator('session-warning').textContent()).not.toContain('ends');
+    const endIn = async (ms: number) => {
+      const { redis } = kit.kit;
+      for (const [field, text] of Object.entries(await redis.hgetall(redisKeys.consoleSessions))) {
+        const record = {
+          ...(JSON.parse(text) as object),
+          expiresAt: new Date(Date.now() + ms).toISOString(),
+        };
+        await redis.hset(redisKeys.consoleSessions, field, JSON.stringify(record));
+      }
+    };
+    await endIn(14.5 * 60_000);
+    await page.reload();
+    await expect.poll(() => page.locator('session-warning').textContent()).toContain('ends in 15 minutes');
+    expect(await barriers(page)).toEqual([]);
+    await page.locator('session-warning').getByRole('button').click();
+    expect(await dialogOf(page).getByRole('heading').textContent()).toBe('Sign in again');
+    await page.getByRole('button', { name: 'Not now' }).click();
+    await dialogOf(page).waitFor({ state: 'detached' });
+    expect(await page.locator('session-warning').textContent()).toContain('ends in');
+    await endIn(2500);
+    await page.reload();
+    await dialogOf(page).getByRole('heading', { name: 'Your session has ended' }).waitFor();
+  });
+
+  test('the menu says who is signed in and until when, works by keyboard, and signs out', async () => {
+    const { page } = await kit.open('/console/plans', { name: 'Grace', role: 'viewer' });
+    await page.getByRole('heading', { name: 'Plans' }).waitFor();
+    const summary = page.locator('session-menu summary');
+    expect(await summary.textContent()).toContain('Grace (viewer)');
+    await summary.focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('Viewer: can change nothing').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('button', { name: 'Sign out' }).isVisible()).toBe(false);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect((await page.context().cookies()).map(({ name }) => name)).toEqual([]);
+    await page.goBack().catch(() => null);
+    await expect.poll(() => page.getByRole('heading', { name: 'Sign in' }).isVisible()).toBe(true);
+  });
+
+  test.each([
+    ['dark', { colorScheme: 'dark' as const }],
+    ['phone', { viewport: { width: 360, height: 700 } }],
+  ])('has no barrier and does not scroll sideways: %s', async (_, options) => {
+    const { page } = await kit.browser.open(`${kit.origin}/console`, options);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    const open = await kit.open('/console/plans', {}, options);
+    await sessions().endAll();
+    await open.page.getByRole('link', { name: 'Bans' }).click();
+    await dialogOf(open.page).waitFor();
+    expect(await barriers(open.page)).toEqual([]);
+    expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  });
+});
