@@ -28,6 +28,7 @@ const layout: ListLayout<ListedConsoleSession> = {
 export function consoleSessionsCommand(): Command {
   const [output, json] = listOptions();
   return new Command('sessions')
+    .enablePositionalOptions()
     .description('people who are signed in to the console, oldest session first')
     .addOption(output)
     .addOption(json)

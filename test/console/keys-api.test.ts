@@ -4,6 +4,7 @@ import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../gateway/operations/console-sessions.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { expectDescribed } from '../support/checks/operators-contract.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith, type ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -39,6 +40,7 @@ describe('the API of keys', () => {
 
   async function api(method: string, path: string, body?: object, as = operator): Promise<ApiBody> {
     const response = await as.send(method, `/api${path}`, method === 'POST' ? (body ?? {}) : body);
+    expectDescribed({ method, path: `/api${path}`, ...response });
     return { status: response.status, body: response.body };
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
@@ -79,36 +79,49 @@ function expectRefusal(response: ClientResponse, status: number, code: string): 
   expect(response.status).toBe(status);
 }
 
-interface ApiDescription {
-  paths: Record<string, Record<string, unknown>>;
+interface Operation {
+  method: string;
+  path: string;
 }
 
-const { paths } = parse(
-  readFileSync(new URL('../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
-) as ApiDescription;
+const api = new URL('../../gateway/admin/', import.meta.url);
+const operation = (method = '', path = ''): Operation => ({ method: method.toUpperCase(), path });
 
-/** Every operation of the description with a session, and some that no description may forget. */
+/** What the description has. */
+function describedOperations(): Operation[] {
+  const { paths } = parse(readFileSync(new URL('openapi.yaml', api), 'utf8')) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => /^(?:get|post|put|patch|delete)$/.test(method))
+      .map((method) => operation(method, path.replaceAll(/\{\w+\}/g, 'x'))),
+  );
+}
+
+/** What the routers have, described or not. */
+function routedOperations(): Operation[] {
+  const folder = new URL('api/', api);
+  const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
+  return Array.from(
+    sources.join('\n').matchAll(/\.(get|post|put|patch|delete)\('(\/[^']+)'/g),
+    ([, method, path = '']) => operation(method, `/api${path.replaceAll(/:\w+/g, 'x')}`),
+  );
+}
+
 const operations = [
-  ...new Set([
-    ...Object.entries(paths).flatMap(([path, methods]) =>
-      Object.keys(methods)
-        .filter((method) => /^(?:get|post|put|patch|delete)$/.test(method))
-        .map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{\w+\}/g, 'x')}`),
-    ),
-    'POST /keys',
-    'PATCH /plans/x',
-    'DELETE /nothing',
-  ]),
-].map((text) => {
-  const [method = '', path = ''] = text.split(' ');
-  return { method, path: path.startsWith('/api') ? path : `/api${path}` };
-});
+  ...new Map(
+    [...describedOperations(), ...routedOperations(), operation('post', '/api/nothing')].map((one) => [
+      `${one.method} ${one.path}`,
+      one,
+    ]),
+  ).values(),
+];
 const withSession = operations.filter(({ method, path }) => method !== 'POST' || path !== '/api/session');
 const changes = withSession.filter(({ method }) => method !== 'GET');
 /** These look something up. */
 const readingPosts = new Set(['/api/keys/find', '/api/keys/x/effect', '/api/plans/x/effect']);
-const reads = ({ method, path }: { method: string; path: string }) =>
-  method === 'POST' && readingPosts.has(path);
+const reads = ({ method, path }: Operation) => method === 'POST' && readingPosts.has(path);
 
 describe('signing in', () => {
   test('a code is exchanged for a cookie that no script can read, for twelve hours, and works once', async () => {
@@ -238,6 +251,7 @@ describe('a session', () => {
     expect(await status(`${cookie}; ${cookie}`)).toBe(200);
     expect(await status(`${cookie}; ${name}=${'x'.repeat(43)}`)).toBe(401);
     expect(await status(`${name}=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
+    expect(await status(`__Host-console-session=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
     for (const wrong of [
       '',
       token,
@@ -260,8 +274,12 @@ describe('a session', () => {
   });
 });
 
+test('the routers of the API are found', () => {
+  expect(changes.length).toBeGreaterThan(20);
+});
+
 describe('a change', () => {
-  test.each(changes.filter((operation) => operation.path !== '/api/session' && !reads(operation)))(
+  test.each(changes.filter((change) => change.path !== '/api/session' && !reads(change)))(
     '$method $path is refused for a viewer',
     async ({ method, path }) => {
       const { headers } = await signIn('viewer');

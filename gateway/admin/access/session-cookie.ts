@@ -37,11 +37,8 @@ export function createSessionCookie(adminUrl: string | undefined): SessionCookie
   return {
     read(req) {
       const { cookie = '' } = req.headers;
-      for (const name of [secureName, directName(req)]) {
-        const values = valuesOf(cookie, name);
-        if (values.length > 0) return values.length === 1 ? values[0] : undefined;
-      }
-      return undefined;
+      const [token, ...others] = valuesOf(cookie, [secureName, directName(req)]);
+      return others.length === 0 ? token : undefined;
     },
     write(req, res, token, maxAgeMs) {
       const { name, options } = cookieFor(req);
@@ -54,12 +51,13 @@ export function createSessionCookie(adminUrl: string | undefined): SessionCookie
   };
 }
 
-/** Values of one name that may be tokens. Not `cookie.parse`, which hides that a name was sent several times. */
-function valuesOf(header: string, name: string): string[] {
+/** Different values that may be tokens. Not `cookie.parse`, which hides that a name was sent several times. */
+function valuesOf(header: string, names: readonly string[]): string[] {
   const values = header
     .split(';')
     .map((pair) => pair.trim())
-    .filter((pair) => pair.startsWith(`${name}=`))
-    .map((pair) => pair.slice(name.length + 1));
+    .flatMap((pair) =>
+      names.flatMap((name) => (pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : [])),
+    );
   return [...new Set(values)].filter((value) => tokenPattern.test(value));
 }

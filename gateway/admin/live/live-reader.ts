@@ -19,9 +19,9 @@ interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
 
 /** A reply that takes longer comes too late for this second. */
 const timeoutMs = 900;
-const serversMs = 2000;
+const serversMs = 5000;
 const busiestMs = 3000;
-const recordMs = 10_000;
+const recordMs = 15_000;
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 const busiestCount = 10;

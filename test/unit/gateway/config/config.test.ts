@@ -77,6 +77,7 @@ describe('settings', () => {
         GATEWAY_ADMIN_HOST: '::1',
         GATEWAY_ADMIN_PORT: '65535',
         ADMIN_HOSTS: 'Gateway, gateway.internal',
+        ADMIN_URL: 'HTTPS://Console.example.com:8443/',
         GATEWAY_WORKERS: '256',
         PETS_SERVICE_URL: 'https://pets.internal:8443/, http://10.0.0.7:3001,HTTP://[::1]',
         REDIS_URL: 'rediss://user:secret@redis.internal:6380/1',
@@ -109,6 +110,7 @@ describe('settings', () => {
       publicUrl: 'https://api.example.com/animals',
       supportUrl: 'https://help.example.com/animals?from=api#top',
       adminHosts: ['gateway', 'gateway.internal'],
+      adminUrl: 'https://console.example.com:8443',
       workers: 256,
       petsServiceUrls: ['https://pets.internal:8443', 'http://10.0.0.7:3001', 'http://[::1]'],
       redisUrl: 'rediss://user:secret@redis.internal:6380/1',
@@ -234,6 +236,16 @@ describe('an invalid setting is reported with the reason', () => {
     ['https://api.example.com/v1/', 'ends in /v1, which the gateway adds itself: leave it out'],
   ])('PUBLIC_URL=%s', (value, reason) => {
     expect(issuesOf({ PUBLIC_URL: value })).toEqual([`PUBLIC_URL ${reason}`]);
+  });
+
+  test.each([
+    ['console.example.com', 'is not a URL such as https://console.example.com'],
+    ['javascript:alert(1)', 'is not a URL such as https://console.example.com'],
+    ['https://user:secret@console.example.com', 'has more than a scheme, a host and a port'],
+    ['https://example.com/console', 'has more than a scheme, a host and a port'],
+    ['https://console.example.com:0', 'has port 0, which no server can have'],
+  ])('ADMIN_URL=%s', (value, reason) => {
+    expect(issuesOf({ ADMIN_URL: value })).toEqual([`ADMIN_URL ${reason}`]);
   });
 
   test.each([

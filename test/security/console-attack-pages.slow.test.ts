@@ -1,0 +1,132 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+/*
+ * Pages of another server, opened in the browser of a person who is signed in to the console. On another port of the
+ * same host: for cookies that is the same site, so that the browser sends the session's cookie.
+ */
+describe('a page of another server', { tags: ['chromium'] }, () => {
+  let kit: ConsoleKit;
+  let attacker: Server;
+  let attackerPort: number;
+  /** Requests that reached the attacker. */
+  const received: string[] = [];
+
+  beforeAll(async () => {
+    kit = await startConsole();
+    attacker = createServer((req, res) => {
+      received.push(`${req.url} ${JSON.stringify(req.headers)}`);
+      res.setHeader('Content-Type', 'text/html');
+      res.end('<!doctype html><title>Attack</title><body></body>');
+    });
+    attacker.listen(0);
+    await once(attacker, 'listening');
+    attackerPort = (attacker.address() as AddressInfo).port;
+  });
+
+  afterAll(async () => {
+    attacker.close();
+    attacker.closeAllConnections();
+    await kit[Symbol.asyncDispose]();
+  });
+
+  /** Opens the attack in the browser of an operator. @param host of the attacker */
+  async function openAttack(host: string): Promise<{ page: Page; complaints: string[] }> {
+    const victim = await kit.open('/console/plans');
+    const complaints: string[] = [];
+    const page = await victim.page.context().newPage();
+    page.on('console', (message) => complaints.push(message.text()));
+    await page.goto(`http://${host}:${attackerPort}/`);
+    return { page, complaints };
+  }
+
+  const hosts = ['localhost', '127.0.0.1'];
+  const audited = () => kit.kit.redis.xlen(redisKeys.audit);
+  const sessions = () => kit.kit.redis.hlen(redisKeys.consoleSessions);
+
+  test.each(hosts)('on %s cannot show the console in a frame', async (host) => {
+    const { page, complaints } = await openAttack(host);
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.createElement('iframe');
+      frame.onload = resolve;
+      frame.src = '${kit.origin}/console';
+      document.body.append(frame);
+    })`);
+    await expect.poll(() => complaints.join()).toContain('frame-ancestors');
+    expect(page.frames().map((frame) => frame.url())).not.toContain(`${kit.origin}/console`);
+    await page.evaluate(`document.querySelector('iframe').src = '${kit.origin}/api/session'`);
+    await expect.poll(() => complaints.filter((text) => text.includes('frame-ancestors')).length).toBe(2);
+  });
+
+  test.each(hosts)('on %s cannot read the API, nor open its stream', async (host) => {
+    const { page } = await openAttack(host);
+    for (const path of ['/api/session', '/api/plans', '/api/live', '/metrics']) {
+      const outcome = await page.evaluate(`fetch('${kit.origin}${path}', { credentials: 'include' }).then(
+        (response) => response.text(),
+        (error) => 'refused: ' + error.message,
+      )`);
+      expect({ path, outcome }).toEqual({ path, outcome: 'refused: Failed to fetch' });
+    }
+    const stream = await page.evaluate(`new Promise((resolve) => {
+      const source = new EventSource('${kit.origin}/api/live', { withCredentials: true });
+      source.onopen = () => resolve('open');
+      source.onerror = () => resolve('refused');
+    })`);
+    expect(stream).toBe('refused');
+  });
+
+  test.each(hosts)('on %s cannot change anything, by fetch or by a form', async (host) => {
+    const { page } = await openAttack(host);
+    const before = { audited: await audited(), sessions: await sessions() };
+    for (const [method, path] of [
+      ['POST', '/api/keys'],
+      ['PATCH', '/api/plans/free'],
+      ['DELETE', '/api/session'],
+      ['POST', '/api/session'],
+    ]) {
+      for (const options of [
+        `{ mode: 'no-cors', headers: { 'Content-Type': 'text/plain' } }`,
+        `{ headers: { 'Content-Type': 'application/json', 'X-CSRF-Token': 'x' } }`,
+      ]) {
+        await page.evaluate(`fetch('${kit.origin}${path}', {
+          method: '${method}', credentials: 'include', body: '{"name":"x","plan":"free"}', ...${options}
+        }).catch(() => {})`);
+      }
+    }
+    await page.evaluate(`document.body.innerHTML =
+      '<form method="post" enctype="text/plain" action="${kit.origin}/api/keys"><input name=\\'{"name":"x","plan":"free","y":"\\' value=\\'"}\\'></form>'`);
+    const [response] = await Promise.all([
+      page.waitForResponse((sent) => sent.url().includes('/api/keys')),
+      page.evaluate(`document.forms[0].submit()`),
+    ]);
+    expect(response.status()).toBe(403);
+    expect({ audited: await audited(), sessions: await sessions() }).toEqual(before);
+  });
+
+  test.each(hosts)(
+    'on %s learns neither the address nor the code of the page that led to it',
+    async (host) => {
+      const { page } = await kit.open('/console/plans');
+      received.length = 0;
+      await page.evaluate(`location.assign('http://${host}:${attackerPort}/from-console')`);
+      await expect.poll(() => received.some((text) => text.startsWith('/from-console'))).toBe(true);
+      const sent = received.find((text) => text.startsWith('/from-console')) ?? '';
+      expect(sent).not.toMatch(/referer|#code/i);
+    },
+  );
+
+  test('a name that resolves to this machine gets neither the console nor the API', async () => {
+    const { page } = await kit.open('/console/plans');
+    const { port } = new URL(kit.origin);
+    // The browser resolves every name below localhost to loopback, as a rebinding name would.
+    const response = await page.goto(`http://rebinding.localhost:${port}/console`);
+    expect(response?.status()).toBe(421);
+    const outcome = await page.evaluate(`fetch('/api/session').then((response) => response.status)`);
+    expect(outcome).toBe(421);
+  });
+});
