@@ -105,10 +105,7 @@ const nameOf = ({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddres
 
 function describeGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway {
   const all = statuses
-    .map(({ gateway: _, at, state, ...status }): FleetProcess => {
-      const seen = Math.abs(atMs - at) <= notSeenMs;
-      return Object.assign(status, { seenAtMs: at, state: seen ? state : ('not_seen' as const) });
-    })
+    .map((status) => describeProcess(status, atMs))
     .toSorted((one, other) => (one.worker ?? 0) - (other.worker ?? 0));
   // The newest one knows most: workers are told of restarts when they start.
   const newest = statuses.reduce((one, other) => (other.startedAt > one.startedAt ? other : one));
@@ -124,6 +121,14 @@ function describeGateway(statuses: readonly PublishedStatus[], atMs: number): Fl
       Math.max(live.length, workers),
     ),
   };
+}
+
+function describeProcess(
+  { gateway: _gateway, at, state, ...status }: PublishedStatus,
+  atMs: number,
+): FleetProcess {
+  const isSeen = Math.abs(atMs - at) <= notSeenMs;
+  return { ...status, seenAtMs: at, state: isSeen ? state : 'not_seen' };
 }
 
 function stateOf(live: readonly FleetProcess[], workers: number): FleetGateway['state'] {

@@ -13,10 +13,10 @@ import { keyView } from './key-view.ts';
 import { readKeyWindows, type KeyWindows } from './key-windows.ts';
 import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
 import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
-import { UnknownKey } from './unknown-key.ts';
 import type { Session } from './session.ts';
 import { createStoredKeys } from './stored-keys.ts';
 import { readTrialCounts, type TrialCounts } from './trial-report.ts';
+import { UnknownKey } from './unknown-key.ts';
 
 type KeyView = ReturnType<typeof keyView>;
 

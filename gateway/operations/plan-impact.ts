@@ -73,13 +73,20 @@ export interface PlanUse {
   used: { minute: number | undefined; day: number | undefined }[];
 }
 
+interface PlanUseOptions {
+  pageSize: number;
+  /** As of CountOptions; with the use of the keys that were read so far. */
+  onPage: (read: number, soFar: PlanUse) => Promise<void>;
+}
+
 /** Reads the use of all keys on a plan, as planImpacts does. */
 export async function readPlanUse(
   { redis, now }: Pick<Session, 'redis' | 'now'>,
   plan: string,
-  options: CountOptions = {},
+  { pageSize, onPage }: PlanUseOptions,
 ): Promise<PlanUse> {
   const use: PlanUse = { keys: 0, used: [] };
+  const options = { pageSize, onPage: (read: number) => onPage(read, use) };
   for await (const page of planKeyPages({ redis, now }, options)) {
     const keys = page.filter((key) => key.plan === plan);
     use.keys += keys.length;

@@ -109,6 +109,15 @@ export const baseline = (directory: string): Contender => ({
   start: gateway({ cwd: directory }),
 });
 
+/** This gateway with an admin port that is known, for its console. */
+export const gatewayWithConsole = (name: string, adminPort: number): Contender => ({
+  name,
+  isNode: true,
+  title: 'this gateway',
+  missing: undefined,
+  start: gateway({ env: { GATEWAY_ADMIN_PORT: String(adminPort) } }),
+});
+
 export const contenders: readonly Contender[] = [
   {
     name: 'direct',

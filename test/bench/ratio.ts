@@ -35,5 +35,5 @@ function resample(processes: ProcessSamples, random: () => number): ProcessSampl
 }
 
 function draw<T>(items: readonly T[], random: () => number): T[] {
-  return items.flatMap(() => items[Math.floor(random() * items.length)] ?? []);
+  return items.map((item) => items[Math.floor(random() * items.length)] ?? item);
 }

@@ -66,6 +66,7 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     expect(key).toMatch(/^pets_[0-9A-Za-z]{38}$/);
     await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
+    await page.getByText('Closing this loses the key').waitFor();
     expect(await field.inputValue()).toBe(key);
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByText('Copied.').waitFor();

@@ -160,7 +160,7 @@ describe('the page Now', { tags: ['chromium'] }, () => {
     const restarted = await startGateway({
       REDIS_URL: server.url,
       PETS_SERVICE_URL: upstream.url,
-      GATEWAY_ADMIN_PORT: String(new URL(kit.origin).port),
+      GATEWAY_ADMIN_PORT: new URL(kit.origin).port,
     });
     onTestFinished(() => restarted[Symbol.asyncDispose]());
     await expect.poll(() => page.getByText('Disconnected').count(), { timeout: 15_000 }).toBe(0);

@@ -53,7 +53,7 @@ describe('the pages of plans', { tags: ['chromium'] }, () => {
     const { page, complaints } = await started.open('/console/plans', { name: 'Grace' });
     await page.getByRole('button', { name: 'New plan' }).focus();
     await page.keyboard.press('Enter');
-    await dialog(page, 'New plan').waitFor();
+    await dialog(page, 'New plan').getByLabel('Name').waitFor();
     await expect.poll(() => page.evaluate('document.activeElement?.getAttribute("name")')).toBe('name');
     await page.keyboard.type('typed');
     await page.keyboard.press('Tab');
@@ -180,7 +180,7 @@ describe('the pages of plans', { tags: ['chromium'] }, () => {
     await expect.poll(() => stored('tried')).toEqual({ minute: '2', day: '500' });
     expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'plans.trial-apply' });
     await expect.poll(() => limitOf(key), { timeout: 3000 }).toBe('2');
-  });
+  }, 90_000);
 
   test('a trial is ended', async () => {
     await create('trial-ended');

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { createConsoleSessions } from '../../gateway/operations/console-sessions.ts';
 import type { Traffic } from '../../gateway/operations/traffic.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
@@ -9,6 +12,19 @@ import type { ConsoleApi } from '../support/kits/console-kit.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { openLive, signIn } from '../support/kits/live-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+
+const description: unknown = parse(
+  readFileSync(new URL('../../gateway/admin/openapi.yaml', import.meta.url), 'utf8'),
+);
+
+/** Fails unless openapi.yaml describes the content. */
+function expectDescribed(schema: string, content: unknown): void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true }).addFormat('date-time', true);
+  ajv.addSchema(description as object, 'api');
+  const validate = ajv.compile({ $ref: `api#/components/schemas/${schema}` });
+  validate(content);
+  expect(validate.errors).toBeNull();
+}
 
 describe('what happens now, over the API', () => {
   let kit: GatewayKit;
@@ -43,6 +59,9 @@ describe('what happens now, over the API', () => {
         { state: 'ok', workers: 1, processes: [{ pid: kit.gateway.pid, worker: null, state: 'ok' }] },
       ]);
     });
+    expectDescribed('LiveState', live.state());
+    for (const point of live.stream.events<unknown[]>('history')[0] ?? [])
+      expectDescribed('LivePoint', point);
     // Nobody but operators has a use for counters, and key hashes identify customers.
     expect(live.stream.text()).not.toMatch(/"counts"|"keysInUse"/);
   });
@@ -92,6 +111,7 @@ describe('what happens now, over the API', () => {
           })
           .toBe(7);
         const all = (await traffic(`last=${last}`)).body as Traffic;
+        expectDescribed('Traffic', all);
         expect(all.total.byPlan).toMatchObject({ pro: { requests: 7 }, none: { requests: 1 } });
         const expected = points[last as keyof typeof points];
         expect(all.points.length - expected).toBeGreaterThanOrEqual(-1);

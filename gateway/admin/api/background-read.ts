@@ -8,6 +8,8 @@ export interface BackgroundState<T> {
   latest: { value: T; atMs: number } | undefined;
   /** Keys that the read under way has seen; undefined if none is under way. */
   progress: number | undefined;
+  /** Its result so far, if it has one. */
+  soFar: T | undefined;
 }
 
 export interface BackgroundRead<T> {
@@ -18,8 +20,8 @@ export interface BackgroundRead<T> {
   state(): Promise<BackgroundState<T>>;
 }
 
-/** Called after each page of keys, with the number of those read so far. */
-export type OnPage = (read: number) => Promise<void>;
+/** Called after each page of keys, with the number of those read so far, and the result of these. */
+export type OnPage<T> = (read: number, soFar?: T) => Promise<void>;
 
 /** Small enough that requests, which this process may serve as well, do not wait for a page noticeably. */
 export const backgroundPageSize = 100;
@@ -29,7 +31,7 @@ const rest = 0.5;
 const maxWaitMs = 300;
 
 interface BackgroundReadOptions<T> extends Pick<ApiDependencies, 'read'> {
-  run: (session: Session, onPage: OnPage) => Promise<T>;
+  run: (session: Session, onPage: OnPage<T>) => Promise<T>;
   /** Age after which the result is read again when it is asked for. */
   maxAgeMs: number;
 }
@@ -42,6 +44,7 @@ export function createBackgroundRead<T>({
 }: BackgroundReadOptions<T>): BackgroundRead<T> {
   let latest: BackgroundState<T>['latest'];
   let progress: number | undefined;
+  let soFar: T | undefined;
   let running: Promise<void> | undefined;
 
   async function readOnce(): Promise<void> {
@@ -49,8 +52,9 @@ export function createBackgroundRead<T>({
     let pageStart = performance.now();
     try {
       const value = await read((session) =>
-        run(session, async (keys) => {
+        run(session, async (keys, result) => {
           progress = keys;
+          soFar = result;
           await sleep(((performance.now() - pageStart) * rest) / (1 - rest));
           pageStart = performance.now();
         }),
@@ -58,6 +62,7 @@ export function createBackgroundRead<T>({
       latest = { value, atMs: Date.now() };
     } finally {
       progress = undefined;
+      soFar = undefined;
       running = undefined;
     }
   }
@@ -74,7 +79,7 @@ export function createBackgroundRead<T>({
           sleep(maxWaitMs, undefined, { signal: timeout.signal }).catch(() => {}),
         ]).finally(() => timeout.abort());
       }
-      return { latest, progress };
+      return { latest, progress, soFar };
     },
   };
 }

@@ -10,7 +10,6 @@ import {
   createBackgroundRead,
   backgroundPageSize as pageSize,
   type BackgroundState,
-  type OnPage,
 } from './background-read.ts';
 
 /** What is known about the keys of plans only by reading all keys; of this process, and as of some seconds ago. */
@@ -26,9 +25,9 @@ export interface PlanCounts {
 
 /** As the API shows it. */
 export interface Counted<T> {
-  /** Undefined until the first read is complete. */
+  /** Until the first read is complete, that of the keys read so far, or undefined. */
   value: T | undefined;
-  /** ISO 8601 in UTC. */
+  /** When it was complete, ISO 8601 in UTC. */
   asOf: string | null;
   /** The read under way: ask again for its result. */
   counting: { read: number; total: number } | null;
@@ -43,13 +42,13 @@ const trafficMaxAgeMs = 5 * secondMs;
 const maxPlans = 5;
 
 export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanCounts {
-  const keys = createBackgroundRead({
+  const keys = createBackgroundRead<ReadonlyMap<string, Readonly<PlanImpact>>>({
     read,
     maxAgeMs: keysMaxAgeMs,
     run: (session, onPage) => planImpacts(session, new Map(), { pageSize, onPage }),
   });
   const uses = perName((plan) =>
-    createBackgroundRead({
+    createBackgroundRead<PlanUse>({
       read,
       maxAgeMs: useMaxAgeMs,
       run: (session, onPage) => readPlanUse(session, plan, { pageSize, onPage }),
@@ -59,7 +58,7 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
   let traffic: { byPlan: Promise<Record<string, PlanTraffic>>; atMs: number } | undefined;
 
   const trialReportOf = ({ name: plan, limits, trial }: PlanOnTrial) =>
-    createBackgroundRead({
+    createBackgroundRead<PlanTrialReport>({
       read,
       maxAgeMs: useMaxAgeMs,
       run: (session, onPage) => {
@@ -69,9 +68,9 @@ export function createPlanCounts({ read }: Pick<ApiDependencies, 'read'>): PlanC
       },
     });
 
-  async function describe<T>({ latest, progress }: BackgroundState<T>): Promise<Counted<T>> {
+  async function describe<T>({ latest, progress, soFar }: BackgroundState<T>): Promise<Counted<T>> {
     return {
-      value: latest?.value,
+      value: latest?.value ?? soFar,
       asOf: latest === undefined ? null : new Date(latest.atMs).toISOString(),
       counting: progress === undefined ? null : { read: progress, total: await countKeys() },
     };
@@ -121,7 +120,10 @@ function perName<T extends object>(create: (name: string) => T): (name: string) 
   };
 }
 
-async function* counted<T>(pages: AsyncIterable<T[]>, onPage: OnPage): AsyncGenerator<T[]> {
+async function* counted<T>(
+  pages: AsyncIterable<T[]>,
+  onPage: (read: number) => Promise<void>,
+): AsyncGenerator<T[]> {
   let read = 0;
   for await (const page of pages) {
     yield page;

@@ -10,11 +10,9 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
   const gateways = facts.redis.available ? facts.fleet.gateways : [];
   return [
     ...upstreamProblems(facts),
-    ...gateways.flatMap((gateway) => [
-      ...notSeen(gateway, facts.nowMs),
-      ...localMode(gateway),
-      ...restarts(gateway),
-    ]),
+    ...gateways.flatMap((gateway) =>
+      notSeen(gateway, facts.nowMs).concat(localMode(gateway), restarts(gateway)),
+    ),
     ...versionProblems(facts),
   ];
 }

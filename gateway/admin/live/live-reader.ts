@@ -19,9 +19,9 @@ interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
 
 /** A reply that takes longer comes too late for this second. */
 const timeoutMs = 900;
-const serversMs = 2000;
+const serversMs = 5000;
 const busiestMs = 3000;
-const recordMs = 10_000;
+const recordMs = 15_000;
 const hourMs = 3_600_000;
 const minuteMs = 60_000;
 const busiestCount = 10;
@@ -47,7 +47,7 @@ export function createLiveReader({ read, service, now }: LiveReaderDependencies)
   const servers = createPeriodically<RedisServerStatus[]>(serversMs, [], () =>
     read(({ redis }) => readRedisStatus(redis)),
   );
-  const busiest = createPeriodically<BusyKeyUsage[]>(busiestMs, [], () =>
+  const busiest = createPeriodically<BusyKeyUsage[] | null>(busiestMs, null, () =>
     read((session) => readBusiestKeyUsage(session, busiestCount)),
   );
   const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () =>
@@ -113,17 +113,19 @@ export function createLiveReader({ read, service, now }: LiveReaderDependencies)
       gateways: gateways.map(liveGateway),
       withoutStatus: withoutStatus.length,
       upstreams,
-      busiestKeys: busiest.value().map(({ id, name, plan, state, requests, refused }) => ({
-        id,
-        name,
-        plan,
-        state,
-        requests,
-        refused,
-      })),
+      busiestKeys: busiest.value()?.map(shownKey) ?? null,
     };
   };
 }
+
+const shownKey = ({ id, name, plan, state, requests, refused }: BusyKeyUsage) => ({
+  id,
+  name,
+  plan,
+  state,
+  requests,
+  refused,
+});
 
 /** @throws Error if the promise takes too long */
 function within<T>(promise: Promise<T>): Promise<T> {

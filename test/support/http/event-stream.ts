@@ -6,7 +6,7 @@ export interface EventStream extends AsyncDisposable {
   /** Content of all events with this name so far, oldest first. */
   events<T>(name: string): T[];
   /** Content of the newest event with this name; undefined if there was none. */
-  last<T>(name: string): T | undefined;
+  last(name: string): unknown;
   /** Everything that was received. */
   text(): string;
   /** Stops reading, as a console that hangs. */
@@ -41,7 +41,7 @@ export async function openEventStream(url: string, cookie: string): Promise<Even
   return {
     status: response.statusCode ?? 0,
     events,
-    last: <T>(name: string) => events<T>(name).at(-1),
+    last: (name) => events<unknown>(name).at(-1),
     text: () => text,
     pause: () => response.pause(),
     resume: () => response.resume(),

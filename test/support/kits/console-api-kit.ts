@@ -2,6 +2,7 @@ import { makeConsoleCode } from '../../../gateway/operations/console-codes.ts';
 import type { ConsoleRole } from '../../../gateway/operations/console-sessions.ts';
 import { createAuditLog } from '../../../gateway/redis/record-change.ts';
 import { recordRefusal, recordSecrets } from '../checks/evidence.ts';
+import { expectDescribed } from '../checks/operators-api.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
 
 export interface SignIn {
@@ -94,9 +95,8 @@ async function request(
   });
   const text = await response.text();
   recordRefusal(response.status, text);
-  return {
-    status: response.status,
-    headers: response.headers,
-    body: text === '' ? undefined : JSON.parse(text),
-  };
+  const { status } = response;
+  const content: unknown = text === '' ? undefined : JSON.parse(text);
+  expectDescribed(method, path, status, content);
+  return { status, headers: response.headers, body: content };
 }

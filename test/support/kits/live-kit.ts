@@ -30,12 +30,12 @@ export async function openLive(redis: RedisClient, gateway: Pick<Service, 'admin
   const { cookie } = await signIn(redis, gateway);
   const stream = await openEventStream(`${gateway.adminUrl}/api/live`, cookie);
   expect(stream.status).toBe(200);
-  const state = () => stream.last<LiveState>('state');
+  const state = () => stream.events<LiveState>('state').at(-1);
   return {
     stream,
     state,
-    until: (check, timeout = 15_000) =>
-      expect
+    async until(check, timeout = 15_000) {
+      await expect
         .poll(
           () => {
             const current = state();
@@ -45,7 +45,8 @@ export async function openLive(redis: RedisClient, gateway: Pick<Service, 'admin
           },
           { timeout },
         )
-        .toBe(true),
+        .toBe(true);
+    },
     [Symbol.asyncDispose]: () => stream[Symbol.asyncDispose](),
   };
 }

@@ -93,8 +93,9 @@ class BanPolicyForm extends LightElement {
   /** @param {SubmitEvent} event */
   async save(event) {
     event.preventDefault();
-    const { typed } = this;
-    if (typed === undefined || this.busy) return;
+    const { state } = this;
+    if (state === undefined || this.busy) return;
+    const typed = this.typed ?? { policy: this.shown(state), seen: state.stored };
     this.busy = true;
     this.failure = undefined;
     try {
@@ -149,7 +150,10 @@ class BanPolicyForm extends LightElement {
           ${
             session.isOperator
               ? html`<div class="actions">
-                  <button class="wa-brand" ?disabled=${this.typed === undefined || this.busy}>
+                  <button
+                    class="wa-brand"
+                    ?disabled=${(this.typed === undefined && state.stored !== null) || this.busy}
+                  >
                     ${this.busy ? 'Working…' : 'Save'}
                   </button>
                   <button

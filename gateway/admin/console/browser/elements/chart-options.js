@@ -34,7 +34,6 @@ export function chartOptions(chart) {
     grid: { stroke: line, width: 1 },
     ticks: { stroke: line, width: 1 },
   };
-  const bars = uPlot.paths.bars?.({ size: [0.8, 48], align: 0 });
   return {
     width,
     height,
@@ -62,23 +61,26 @@ export function chartOptions(chart) {
     ],
     series: [
       {},
-      ...drawingOrder(kind, series).map(({ label, tone }) => {
-        const color = colorOf(tone);
-        return {
-          label,
-          stroke: color,
-          width: kind === 'lines' ? 2 : 1,
-          points: kind === 'lines' ? { size: 5, filter: lonePoints } : { show: false },
-          ...(kind === 'lines' ? {} : { fill: color }),
-          ...(kind === 'bars' && bars !== undefined ? { paths: bars } : {}),
-        };
-      }),
+      ...drawingOrder(kind, series).map(({ label, tone }) => seriesOptions(kind, label, colorOf(tone))),
     ],
     ...(utcDays
       ? { tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }
       : {}),
     hooks: { setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)] },
   };
+}
+
+/**
+ * @param {ChartKind} kind
+ * @param {string} label
+ * @param {string} color
+ * @returns {uPlot.Series}
+ */
+function seriesOptions(kind, label, color) {
+  if (kind === 'lines') return { label, stroke: color, width: 2, points: { size: 5, filter: lonePoints } };
+  const paths = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
+  const area = { label, stroke: color, fill: color, width: 1, points: { show: false } };
+  return paths === undefined ? area : { ...area, paths };
 }
 
 /**

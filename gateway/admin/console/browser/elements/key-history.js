@@ -1,15 +1,19 @@
+import './time-chart.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { formatDuration, formatNumber, formatTime } from '../format.js';
+import { Refresher } from '../refresher.js';
+import { changeList } from './change-list.js';
 import { LightElement } from './light-element.js';
 import { loadFailure } from './page-state.js';
 
 /** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} Day */
 /** @typedef {{ from: string, to: string, refused: number, reason: 'minute' | 'day' | 'ban' }} Refusals */
-/** @typedef {{ id: string, at: string, who: string, action: string, changes: { field: string, before: unknown, after: unknown }[] }} Entry */
+/** @typedef {import('./change-list.js').AuditEntry} Entry */
 
 const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
 const auditEntries = 10;
+const refreshMs = 10_000;
 
 /** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
 export class KeyHistory extends LightElement {
@@ -33,14 +37,19 @@ export class KeyHistory extends LightElement {
     this.entries = undefined;
     /** @type {unknown} */
     this.failure = undefined;
+    this.refresher = new Refresher(
+      this,
+      () => this.read(),
+      () => refreshMs,
+    );
   }
 
-  connectedCallback() {
-    super.connectedCallback();
-    void this.load();
-  }
-
+  /** Reads again, as after a change. */
   async load() {
+    await this.refresher.now();
+  }
+
+  async read() {
     const key = encodeURIComponent(this.item);
     try {
       const [usage, refusals, audit] = await Promise.all([
@@ -75,49 +84,42 @@ export class KeyHistory extends LightElement {
 
 /** @param {Day[]} days oldest first */
 function renderDays(days) {
-  const used = days.filter(({ served, refused, bannedSeconds }) => served + refused + bannedSeconds > 0);
-  if (used.length === 0) return html`<p class="quiet">The key was not used in the last 30 days.</p>`;
-  const most = Math.max(...used.map(({ served, refused }) => served + refused), 1);
-  return html`<div class="table-scroll" role="region" aria-label="Use by day" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Day (UTC)</th>
-          <th scope="col">Plan</th>
-          <th scope="col" class="number">Served</th>
-          <th scope="col" class="number">Refused</th>
-          <th scope="col">Banned for</th>
-          <th scope="col">Served and refused</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${used.toReversed().map(
-          ({ date, plan, served, refused, bannedSeconds }) =>
-            html`<tr>
-              <th scope="row">${date}</th>
-              <td>${plan ?? '–'}</td>
-              <td class="number">${formatNumber(served)}</td>
-              <td class="number">${formatNumber(refused)}</td>
-              <td>${bannedSeconds === 0 ? '–' : formatDuration(bannedSeconds)}</td>
-              <td>
-                <progress
-                  class="use-bar"
-                  max=${most}
-                  .value=${served + refused}
-                  aria-hidden="true"
-                ></progress>
-              </td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  const sum = (/** @type {'served' | 'refused' | 'bannedSeconds'} */ field) =>
+    days.reduce((total, day) => total + day[field], 0);
+  const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
+  if (served + refused + bannedSeconds === 0) {
+    return html`<p class="quiet">The key was not used in the last ${days.length} days.</p>`;
+  }
+  const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
+  const summary = html`<p>
+    ${formatNumber(served)} served, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
+  </p>`;
+  if (served + refused === 0) return summary;
+  return html`<time-chart
+      heading="Requests a day"
+      kind="bars"
+      utc-days
+      .times=${days.map(({ date }) => Date.parse(date) / 1000)}
+      .series=${[
+        { label: 'served', tone: 'good', values: days.map((day) => day.served) },
+        { label: 'refused', tone: 'caution', values: days.map((day) => day.refused) },
+      ]}
+    ></time-chart>
+    ${summary}`;
+}
+
+/** Plans of the days on which the key was used. @param {Day[]} days */
+function describePlans(days) {
+  const used = days.filter(({ plan }) => plan !== null);
+  const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
+  if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
+  return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
 }
 
 /** @param {Refusals[]} refusals */
 function renderRefusals(refusals) {
   if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
-  return html`<div class="table-scroll" role="region" aria-label="Last refusals" tabindex="0">
+  return html`<div class="table-scroll wide" role="region" aria-label="Last refusals" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -145,7 +147,7 @@ function renderRefusals(refusals) {
 /** @param {Entry[]} entries newest first */
 function renderEntries(entries) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
-  return html`<div class="table-scroll" role="region" aria-label="Changes" tabindex="0">
+  return html`<div class="table-scroll wide" role="region" aria-label="Changes" tabindex="0">
     <table>
       <thead>
         <tr>
@@ -162,25 +164,12 @@ function renderEntries(entries) {
               <td>${formatTime(at)}</td>
               <td>${who}</td>
               <td><code>${action}</code></td>
-              <td>${changes.map(describeChange).join(', ')}</td>
+              <td>${changeList(changes)}</td>
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
-}
-
-/** @param {Entry['changes'][0]} change */
-function describeChange({ field, before, after }) {
-  return before === null
-    ? `${field}: ${describeValue(after)}`
-    : `${field}: ${describeValue(before)} → ${describeValue(after)}`;
-}
-
-/** @param {unknown} value */
-function describeValue(value) {
-  if (value === null || value === undefined) return 'none';
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 customElements.define('key-history', KeyHistory);

@@ -1,5 +1,6 @@
 import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
+import { ApiFailure } from '../api.js';
 import { keyTitle } from '../key.js';
 import { CopyField } from './copy-field.js';
 import { LightElement } from './light-element.js';
@@ -20,6 +21,7 @@ export class NewKeyDialog extends LightElement {
     busy: { state: true },
     failure: { state: true },
     issued: { state: true },
+    reminded: { state: true },
   };
 
   constructor() {
@@ -30,11 +32,14 @@ export class NewKeyDialog extends LightElement {
     this.failure = undefined;
     /** @type {IssuedKey | undefined} */
     this.issued = undefined;
+    /** Whether somebody tried to close the dialog without having confirmed. */
+    this.reminded = false;
   }
 
   show() {
     this.failure = undefined;
     this.issued = undefined;
+    this.reminded = false;
     this.open = true;
   }
 
@@ -98,7 +103,9 @@ export class NewKeyDialog extends LightElement {
   /** Escape and the cross must not lose a key, nor a request under way. @param {Event} event */
   hide(event) {
     if (event.target !== event.currentTarget) return;
-    if (this.busy || this.issued !== undefined) event.preventDefault();
+    if (!this.busy && this.issued === undefined) return;
+    event.preventDefault();
+    this.reminded = this.issued !== undefined;
   }
 
   /** @param {Event} event */
@@ -121,6 +128,13 @@ export class NewKeyDialog extends LightElement {
   renderForm() {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
+      ${
+        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
+          ? html`<p>
+              A key may have been made all the same, which nobody has: look under Changes or Customers.
+            </p>`
+          : nothing
+      }
       <div class="dialog-actions">
         <button type="button" class="wa-plain" ?disabled=${this.busy} @click=${() => (this.open = false)}>
           Cancel
@@ -139,6 +153,13 @@ export class NewKeyDialog extends LightElement {
         only its hash is stored. Copy it before you close this.
       </p>
       <copy-field label="API key" .text=${issued.key}></copy-field>
+      ${
+        this.reminded
+          ? html`<p class="failure-text" role="alert">
+              Closing this loses the key. Copy it, and confirm that you have stored it.
+            </p>`
+          : nothing
+      }
       ${warningList(issued.warnings)}
       <div class="dialog-actions">
         <button type="button" @click=${this.close}>I have stored it</button>

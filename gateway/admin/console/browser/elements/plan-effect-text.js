@@ -37,7 +37,7 @@ import { formatNumber, formatRelative, formatShare, formatTime, plural } from '.
 
 /** What limits would do if they were saved now. @param {Effect} effect */
 export const effectText = ({ now, asOf, counting, trial }) =>
-  html`${now === null ? nothing : html`<p>${nowText(now)} ${asOfText(asOf)}</p>`}
+  html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
   ${
     counting === null
       ? nothing

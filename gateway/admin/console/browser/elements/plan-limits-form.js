@@ -109,6 +109,13 @@ class PlanLimitsForm extends LightElement {
     else this.effect = undefined;
   }
 
+  /** The count of many keys takes seconds, so it begins when somebody is about to type. */
+  prepare() {
+    const { plan } = this;
+    if (!session.isOperator || plan === undefined || plan.minute === null || plan.day === null) return;
+    api.post(`/api/plans/${plan.name}/effect`, { minute: plan.minute, day: plan.day }).catch(() => {});
+  }
+
   async ask() {
     const { wanted, plan } = this;
     if (wanted === undefined || plan === undefined) return;
@@ -177,7 +184,7 @@ class PlanLimitsForm extends LightElement {
     const { plan } = this;
     if (plan === undefined) return nothing;
     const values = this.typed ?? { minute: String(plan.minute ?? ''), day: String(plan.day ?? '') };
-    return html`<form class="narrow" @submit=${this.save} @input=${this.type}>
+    return html`<form class="narrow" @submit=${this.save} @input=${this.type} @focusin=${this.prepare}>
       <fieldset ?disabled=${!session.isOperator}>
         <legend class="wa-visually-hidden">Limits of ${plan.name}</legend>
         <div class="fields">

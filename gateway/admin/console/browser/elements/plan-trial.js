@@ -1,7 +1,7 @@
 import './confirm-dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.js';
-import { formatNumber, formatRelative } from '../format.js';
+import { formatNumber, formatRelative, plural } from '../format.js';
 import { countedText, limitsText } from '../plan-text.js';
 import { Refresher } from '../refresher.js';
 import { session } from '../session.js';
@@ -119,7 +119,7 @@ class PlanTrial extends LightElement {
   reportView({ report, asOf, counting }) {
     if (report === null) return html`<p class="quiet">${countedText(asOf, counting)}</p>`;
     return html`<p>
-        Of ${formatNumber(report.keys)} keys on trial, ${formatNumber(report.activeKeys)} have sent requests:
+        ${plural(report.keys, 'key')} on trial, ${formatNumber(report.activeKeys)} with requests:
         ${refusedText(report)}
       </p>
       ${report.hardestHit.length === 0 ? nothing : hitTable(report.hardestHit)}

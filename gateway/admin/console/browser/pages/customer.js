@@ -8,7 +8,7 @@ import '../elements/limit-meter.js';
 import '../elements/limits-form.js';
 import '../elements/rotate-dialog.js';
 import { html, nothing } from 'lit';
-import { api, ApiFailure } from '../api.js';
+import { api } from '../api.js';
 import { BanDialog } from '../elements/ban-dialog.js';
 import { ConfirmDialog } from '../elements/confirm-dialog.js';
 import { KeyFactsForm } from '../elements/key-facts-form.js';
@@ -16,17 +16,19 @@ import { KeyHistory } from '../elements/key-history.js';
 import { LightElement } from '../elements/light-element.js';
 import { LimitsForm } from '../elements/limits-form.js';
 import { notify } from '../elements/notice.js';
-import { inlineFailure, loadFailure, loading } from '../elements/page-state.js';
+import { failureText, inlineFailure, loadFailure, loading } from '../elements/page-state.js';
 import { RotateDialog } from '../elements/rotate-dialog.js';
 import { formatNumber, formatRelative, formatTime } from '../format.js';
 import { keyPath, keyTitle } from '../key.js';
+import { Refresher } from '../refresher.js';
 import { router } from '../router.js';
 import { session } from '../session.js';
 
 /** @typedef {import('../key.js').Key} Key */
 
 /** While the page is visible, the key is read again this long after the last time. */
-const refreshMs = 1500;
+const refreshMs = 2000;
+const failedMs = 5000;
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageCustomer extends LightElement {
@@ -35,7 +37,6 @@ class PageCustomer extends LightElement {
     key: { state: true },
     plans: { state: true },
     failure: { state: true },
-    isStale: { state: true },
     actionFailure: { state: true },
   };
 
@@ -49,27 +50,20 @@ class PageCustomer extends LightElement {
     this.plans = [];
     /** @type {unknown} */
     this.failure = undefined;
-    /** Whether the key could not be read again. */
-    this.isStale = false;
     /** @type {unknown} */
     this.actionFailure = undefined;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.timer = undefined;
-    this.reads = 0;
+    /** Changes made on this page. */
+    this.changes = 0;
+    this.refresher = new Refresher(
+      this,
+      () => this.read(),
+      () => (this.failure === undefined ? refreshMs : failedMs),
+    );
   }
 
   connectedCallback() {
     super.connectedCallback();
-    document.addEventListener('visibilitychange', this.onVisibilityChange);
-    void this.refresh();
     void this.loadPlans();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    document.removeEventListener('visibilitychange', this.onVisibilityChange);
-    clearTimeout(this.timer);
-    this.reads += 1;
   }
 
   get path() {
@@ -82,41 +76,28 @@ class PageCustomer extends LightElement {
     this.plans = items.filter(({ kind }) => kind !== 'address').map(({ name }) => name);
   }
 
-  /** Reads the key, and again later. A read that a change has overtaken is dropped. */
-  async refresh() {
-    clearTimeout(this.timer);
-    if (document.visibilityState === 'hidden' || !this.isConnected) return;
-    this.reads += 1;
-    const { reads } = this;
+  /** Reads the key. What a change has overtaken is dropped. */
+  async read() {
+    const { changes } = this;
     try {
       const key = await api.get(this.path);
-      if (reads !== this.reads) return;
+      if (changes !== this.changes) return;
       this.key = key;
       this.failure = undefined;
-      this.isStale = false;
       document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
     } catch (error) {
-      if (reads !== this.reads) return;
       // What was read last stays, and so does a form.
-      if (this.key === undefined) this.failure = error;
-      this.isStale = true;
-      // Asking again would not find it.
-      if (error instanceof ApiFailure && error.status === 404) return;
+      if (changes === this.changes) this.failure = error;
     }
-    this.timer = setTimeout(() => void this.refresh(), refreshMs);
   }
-
-  onVisibilityChange = () => void this.refresh();
 
   /** @param {Key} key after a change */
   changed(key) {
-    this.reads += 1;
+    this.changes += 1;
     this.key = key;
     this.actionFailure = undefined;
     const history = this.querySelector('key-history');
     if (history instanceof KeyHistory) void history.load();
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.refresh(), refreshMs);
   }
 
   /** @param {string} action of key-status */
@@ -168,7 +149,7 @@ class PageCustomer extends LightElement {
     if (key === undefined) {
       if (this.failure === undefined) return loading();
       return html`<h1>Customer</h1>
-        ${loadFailure(this.failure, () => void this.refresh())}
+        ${loadFailure(this.failure, () => void this.refresher.now())}
         <p><a href="/console/customers">All customers</a></p>`;
     }
     const hasRecord = key.windows !== null;
@@ -176,7 +157,7 @@ class PageCustomer extends LightElement {
     return html`
       <p><a href="/console/customers">Customers</a></p>
       <h1>${keyTitle(key)}</h1>
-      ${this.isStale ? html`<p class="failure-text" role="alert">Not up to date: the gateway does not respond. Trying again…</p>` : nothing}
+      ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
       <key-status
         .key=${key}

@@ -127,7 +127,7 @@ class PageCustomers extends LightElement {
 
 /** @param {KeyRow[]} items */
 function renderTable(items) {
-  return html`<div class="table-scroll" role="region" aria-label="Keys" tabindex="0">
+  return html`<div class="table-scroll wide" role="region" aria-label="Keys" tabindex="0">
     <table>
       <thead>
         <tr>

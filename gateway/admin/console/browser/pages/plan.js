@@ -122,7 +122,7 @@ class PagePlan extends LightElement {
 
   /** @param {PlanDetail} plan */
   summary(plan) {
-    return html`<dl class="facts">
+    return html`<dl class="plan-facts">
         <div>
           <dt>Limits</dt>
           <dd>${limitsText(plan)}</dd>

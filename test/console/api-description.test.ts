@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, test } from 'vitest';
+import { apiErrorCodes } from '../../gateway/admin/api/api-error.ts';
+import {
+  describedOperations,
+  expectDescribed,
+  jsonOf,
+  mismatch,
+  operatorsApiDocument,
+} from '../support/checks/operators-api.ts';
+
+const folder = new URL('../../gateway/admin/api/', import.meta.url).pathname;
+
+/** The routes of all routers, as the sources declare them. */
+function routes(): string[] {
+  const declaration = /\.(get|put|post|patch|delete)\(\s*'(\/[^']+)'/g;
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .flatMap((source) => [...source.matchAll(declaration)])
+    .map(([, method = '', path = '']) => `${method.toUpperCase()} /api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+}
+
+describe('the description of the operators’ API', () => {
+  test('is valid OpenAPI 3.1', async () => {
+    const result = await new Validator().validate({ ...operatorsApiDocument });
+    expect(result).toEqual({ valid: true });
+  });
+
+  test('has every route, and no other', () => {
+    const described = describedOperations.map(({ method, path }) => `${method} ${path}`);
+    expect(new Set(described)).toEqual(new Set(routes()));
+  });
+
+  test('has paths in the order of the alphabet, and each operation has a name of its own', () => {
+    const paths = Object.keys(operatorsApiDocument.paths);
+    expect(paths).toEqual(paths.toSorted((one, other) => (one < other ? -1 : 1)));
+    const names = describedOperations.map(({ operationId }) => operationId);
+    expect(names).toHaveLength(new Set(names).size);
+  });
+
+  test('lists exactly the error codes', () => {
+    const { code } = operatorsApiDocument.components.schemas.Error.properties;
+    expect(new Set(code.enum)).toEqual(new Set(apiErrorCodes));
+  });
+
+  test('every operation describes what it returns, and refusals in the Error shape', () => {
+    for (const { operationId, responses } of describedOperations) {
+      const successes = Object.keys(responses).filter((status) => status.startsWith('2'));
+      expect({ operationId, successes: successes.length }).toEqual({ operationId, successes: 1 });
+      expect(responses['default'], operationId).toEqual({ $ref: '#/components/responses/Error' });
+    }
+  });
+
+  test('examples match their schemas', () => {
+    const contents = describedOperations.flatMap(({ operationId, requestBody, responses }) => [
+      { operationId, content: jsonOf('requestBodies', requestBody) },
+      ...Object.values(responses).map((response) => ({
+        operationId,
+        content: jsonOf('responses', response),
+      })),
+    ]);
+    const examples = contents.flatMap(({ operationId, content }) =>
+      content?.example === undefined ? [] : [{ operationId, ...content }],
+    );
+    expect(examples.length).toBeGreaterThan(3);
+    for (const { operationId, schema, example } of examples) {
+      expect({ operationId, mismatch: mismatch(schema, example) }).toEqual({
+        operationId,
+        mismatch: undefined,
+      });
+    }
+  });
+
+  // The tests of the API check each response that they get (console-api-kit.ts).
+  test('a response that is not as described would be noticed', () => {
+    const entry = { id: '1-1', at: '', who: 'ada', action: 'plans.set', target: 'pro', changes: [] };
+    const page = { items: [entry], next: null, latest: '1-1' };
+    expectDescribed('GET', '/api/audit?limit=1', 200, page);
+    expect(() =>
+      expectDescribed('GET', '/api/audit', 200, { ...page, items: [{ ...entry, who: 1 }] }),
+    ).toThrow('who must be string');
+    expect(() => expectDescribed('GET', '/api/audit', 204, undefined)).toThrow('not described');
+  });
+});

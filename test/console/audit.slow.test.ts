@@ -1,0 +1,93 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('the page of the audit log', { tags: ['chromium'] }, () => {
+  let started: ConsoleKit;
+
+  beforeAll(async () => {
+    started = await startConsole();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const record = (who: string, action: string, target: string, before: unknown, after: unknown) =>
+    createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });
+  const rows = (page: Page) => page.getByRole('region', { name: 'Audit log' }).getByRole('row');
+  const firstRow = (page: Page) => rows(page).nth(1).innerText();
+
+  test('shows who changed what, old and new, newest first, and follows a link to a customer', async () => {
+    await record('Grace', 'keys.set', 'key_1', { plan: 'free', rev: 1 }, { plan: 'pro', rev: 2 });
+    const { page } = await started.open('/console/audit?action=keys');
+    await expect.poll(() => firstRow(page)).toMatch(/Grace\s+keys\.set\s+key_1\s+plan: free → pro/);
+    await expectAccessible(page, 'audit');
+    expect(await page.getByRole('link', { name: 'key_1' }).getAttribute('href')).toBe(
+      '/console/customers/key_1',
+    );
+  });
+
+  test('the filter is in the address: back, reload and a shared link keep it', async () => {
+    await record('Grace', 'plans.set', 'gold', null, { minute: 1 });
+    await record('Linus', 'plans.set', 'silver', null, { minute: 1 });
+    const { page } = await started.open('/console/audit');
+    await page.getByLabel('Who').fill('grace');
+    await page.getByLabel('What').selectOption('Plans');
+    // With the keyboard alone.
+    await page.getByLabel('Who').press('Enter');
+    await expect.poll(() => page.url()).toContain('who=grace');
+    await expect.poll(() => rows(page).count()).toBe(2);
+    expect(await firstRow(page)).toContain('gold');
+    await page.reload();
+    await expect.poll(() => firstRow(page)).toContain('gold');
+    expect(await page.getByLabel('Who').inputValue()).toBe('grace');
+    await page.goBack();
+    await expect.poll(() => page.url()).not.toContain('who=');
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(3);
+  });
+
+  test('new entries appear at the top by themselves', async () => {
+    const { page } = await started.open('/console/audit?action=keys');
+    await expect.poll(() => rows(page).count()).toBeGreaterThan(1);
+    await record('Linus', 'keys.revoke', 'key_2', { revoked: false }, { revoked: true });
+    await expect.poll(() => firstRow(page), { timeout: 5000 }).toContain('key_2');
+    await record('Linus', 'plans.set', 'not-shown', null, {});
+    await record('Linus', 'keys.revoke', 'key_3', null, null);
+    await expect.poll(() => firstRow(page), { timeout: 5000 }).toContain('key_3');
+    expect(await page.getByText('not-shown').count()).toBe(0);
+  });
+
+  test('while one reads further below, new entries wait behind a button', async () => {
+    for (let index = 0; index < 70; index += 1)
+      await record('Ada', 'keys.issue', `key_old${index}`, null, null);
+    const { page } = await started.open('/console/audit?action=keys');
+    await expect.poll(() => rows(page).count()).toBe(51);
+    await page.evaluate('scrollTo(0, 600)');
+    for (const target of ['key_a', 'key_b', 'key_c']) await record('Ada', 'keys.set', target, null, null);
+    const button = page.getByRole('button', { name: '3 new entries' });
+    await button.waitFor({ timeout: 10_000 });
+    expect(await page.getByText('key_c').count()).toBe(0);
+    await button.click();
+    expect(await firstRow(page)).toContain('key_c');
+    await page.getByRole('button', { name: 'Show older ones' }).click();
+    await expect.poll(() => page.getByText('key_old0', { exact: true }).count()).toBe(1);
+  });
+
+  test('a pasted API key gets neither into the address nor to the gateway', async () => {
+    const { key } = await started.kit.issue();
+    const { page, requests } = await started.open('/console/audit');
+    await page.getByLabel('Key id or plan').fill(key);
+    await page.getByRole('button', { name: 'Filter' }).click();
+    await page.getByText('That is an API key itself').waitFor();
+    expect(await page.getByLabel('Key id or plan').inputValue()).toBe('');
+    expect(page.url() + requests.join()).not.toContain(key.slice(0, 12));
+    await expectAccessible(page, 'audit-pasted');
+  });
+
+  test('a search that finds nothing says so, to a viewer as well', async () => {
+    const { page } = await started.open('/console/audit?who=nobody', { role: 'viewer' });
+    await page.getByText('No entry matches').waitFor();
+    await expectAccessible(page, 'audit-none');
+  });
+});

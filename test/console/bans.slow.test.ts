@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { send } from '../support/http/http.ts';
+import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('the page of bans', { tags: ['chromium'] }, () => {
+  let started: ConsoleKit;
+  let ada: ConsoleApi;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const lastEntry = async () => (await readAudit(started.kit.redis, 1, { action: 'bans' }))[0];
+  const statusOf = async (key: string) => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).status;
+
+  async function banned(name: string, seconds: number) {
+    const issued = await started.kit.issue({ name });
+    await ada.send('PUT', `/api/keys/${issued.id}/ban`, { seconds, reason: `${name} pays no bills` });
+    return issued;
+  }
+
+  test('without a ban it says when there will be one', async () => {
+    const { page } = await started.open('/console/bans');
+    await page.getByText('No key is banned').waitFor();
+    await expectAccessible(page, 'bans-none');
+  });
+
+  test('a ban is lifted, audited under the name of the person, and the next request is served', async () => {
+    const { key, keyHash, id } = await banned('Acme', 3600);
+    await banned('Sooner', 600);
+    expect(await statusOf(key)).toBe(429);
+    const { page } = await started.open('/console/bans', { name: 'Grace' });
+    const rows = page.getByRole('region', { name: 'Active bans' }).getByRole('row');
+    await expect.poll(() => rows.count()).toBe(3);
+    expect(await rows.nth(1).innerText()).toContain('Sooner');
+    expect(await rows.nth(2).innerText()).toContain('Acme pays no bills');
+    await expectAccessible(page, 'bans');
+    await page.getByRole('button', { name: 'Lift the ban of Acme' }).click();
+    const asked = page.locator('wa-dialog[label="Lift the ban of Acme?"]');
+    await asked.getByText('Acme pays no bills').waitFor();
+    await expectAccessible(page, 'bans-lift');
+    await asked.getByRole('button', { name: 'Lift the ban' }).click();
+    await expect.poll(() => started.kit.redis.exists(redisKeys.ban(keyHash))).toBe(0);
+    expect(await lastEntry()).toMatchObject({ who: 'Grace', action: 'bans.lift', target: id });
+    await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(200);
+    await expect.poll(() => rows.count()).toBe(2);
+  });
+
+  test('a key is banned by the key itself, which leaves the field, with the keyboard alone', async () => {
+    const { key, id } = await started.kit.issue({ name: 'Pasted' });
+    expect(await statusOf(key)).toBe(200);
+    const { page, requests } = await started.open('/console/bans', { name: 'Grace' });
+    const field = page.getByLabel('Id of the key, or the API key itself');
+    await field.focus();
+    await page.keyboard.insertText(key);
+    await page.keyboard.press('Enter');
+    const asked = page.locator('wa-dialog[label^="Ban "]');
+    await asked.getByLabel('Reason').waitFor();
+    expect(await field.inputValue()).toBe('');
+    await expectAccessible(page, 'bans-add');
+    await asked.getByLabel('Reason').focus();
+    await page.keyboard.type('attacks us');
+    await page.keyboard.press('Enter');
+    await expect.poll(lastEntry).toMatchObject({ who: 'Grace', action: 'bans.add', target: id });
+    await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(429);
+    await page.getByRole('button', { name: 'Lift the ban of Pasted' }).waitFor();
+    expect(requests.join()).not.toContain(key.slice(0, 20));
+  });
+
+  test('a ban that was set by hand is found, and lifted', async () => {
+    const { key, keyHash } = await started.kit.issue({ name: 'Handmade' });
+    await started.kit.redis.set(redisKeys.ban(keyHash), 'by hand');
+    const { page } = await started.open('/console/bans');
+    await page.getByRole('button', { name: 'Look for bans set by hand' }).click();
+    const found = page.getByRole('region', { name: 'Bans set by hand' });
+    await found.getByRole('link', { name: 'Handmade' }).waitFor();
+    await expectAccessible(page, 'bans-found');
+    await page.getByRole('button', { name: 'Lift the ban of Handmade' }).click();
+    await page.locator('wa-dialog').getByRole('button', { name: 'Lift the ban' }).click();
+    await found.getByRole('link', { name: 'Handmade' }).waitFor({ state: 'detached' });
+    await expect.poll(() => statusOf(key), { timeout: 3000 }).toBe(200);
+  });
+
+  test('a viewer is offered no change', async () => {
+    const { id } = await banned('Viewed', 600);
+    const { page } = await started.open('/console/bans', { role: 'viewer' });
+    await page.getByRole('link', { name: 'Viewed' }).waitFor();
+    expect(await page.getByRole('button', { name: /Lift|^Ban/ }).count()).toBe(0);
+    await expectAccessible(page, 'bans-viewer');
+    const viewer = await started.signIn({ role: 'viewer' });
+    expect((await viewer.send('DELETE', `/api/keys/${id}/ban`)).status).toBe(403);
+  });
+});

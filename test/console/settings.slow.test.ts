@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import { textFields } from '../../gateway/redis/enforced-settings.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { expectAccessible } from '../support/checks/console-page.ts';
+import { send } from '../support/http/http.ts';
+import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+describe('the page of settings', { tags: ['chromium'] }, () => {
+  let started: ConsoleKit;
+  let ada: ConsoleApi;
+
+  beforeAll(async () => {
+    started = await startConsole();
+    ada = await started.signIn();
+  });
+
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const lastEntry = async (action: string) => (await readAudit(started.kit.redis, 1, { action }))[0];
+  const policy = () => started.kit.redis.hgetall(redisKeys.banPolicy);
+
+  test('a ban policy says what it does while it is typed, is saved, and is in force', async () => {
+    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const form = page.locator('ban-policy-form');
+    await form.getByText('free 60, pro 300, business 1,000').waitFor();
+    await expectAccessible(page, 'settings');
+    await form.getByLabel('Refusals before a ban').fill('2');
+    await form.getByLabel('The same by limit').fill('0');
+    await form.getByLabel('Grace').fill('0');
+    await form.getByText('free 2, pro 2, business 2').waitFor();
+    expect(await policy()).toEqual(textFields(defaultBanPolicy));
+    await form.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(async () => (await policy())['strikes']).toBe('2');
+    expect(await lastEntry('policy')).toMatchObject({ who: 'Grace', action: 'policy.set' });
+    const { key } = await started.kit.issue({ minute: 1, day: 10 });
+    const request = async () => (await send(`${started.kit.gateway.url}/v1/pets`, { key })).json;
+    await expect.poll(request, { timeout: 5000 }).toMatchObject({ code: 'api_key_banned' });
+  });
+
+  test('a change by somebody else is not overwritten unseen', async () => {
+    const { page } = await started.open('/console/settings');
+    const form = page.locator('ban-policy-form');
+    await form.getByLabel('First ban').fill('90');
+    await started.kit.redis.hset(redisKeys.banPolicy, 'windowSeconds', '50');
+    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByText('Somebody else has changed this since it was read').waitFor();
+    expect(await policy()).toMatchObject({ windowSeconds: '50', banSeconds: '60' });
+    expect(await form.getByLabel('First ban').inputValue()).toBe('90');
+  });
+
+  test('a policy edited by hand into nonsense is named, and reset with the keyboard alone', async () => {
+    await started.kit.redis.hset(redisKeys.banPolicy, 'strikes', 'lots');
+    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    await page.getByText('strikes is not a whole number from 1 to 1000000: it is "lots"').waitFor();
+    await expectAccessible(page, 'settings-invalid');
+    await page.getByRole('button', { name: 'Reset to defaults' }).focus();
+    await page.keyboard.press('Enter');
+    const asked = page.locator('wa-dialog[label="Reset the ban policy?"]');
+    await asked.getByText('free 60, pro 300, business 1,000').waitFor();
+    await expectAccessible(page, 'settings-reset');
+    await asked.getByRole('button', { name: 'Reset' }).focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(policy).toEqual(textFields(defaultBanPolicy));
+    expect(await lastEntry('policy')).toMatchObject({ who: 'Grace', action: 'policy.reset' });
+  });
+
+  test('the limit of an address is saved, and its next request is told of it', async () => {
+    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const setting = page.locator('number-setting').first();
+    await setting.getByLabel('Limit of each address').fill('7');
+    await setting.getByText('may send 7 requests a minute').waitFor();
+    await setting.getByRole('button', { name: 'Save' }).click();
+    await expect.poll(() => started.kit.redis.hgetall(redisKeys.plan('anonymous'))).toEqual({ minute: '7' });
+    expect(await lastEntry('plans')).toMatchObject({ who: 'Grace', target: 'anonymous' });
+    const limit = async () => (await send(`${started.kit.gateway.url}/v1/pets`)).headers['x-ratelimit-limit'];
+    await expect.poll(limit, { timeout: 3000 }).toBe('7');
+  });
+
+  test('the retention of use is saved, and what is stored follows', async () => {
+    const { page } = await started.open('/console/settings', { name: 'Grace' });
+    const setting = page.locator('number-setting').last();
+    await setting.getByLabel('Kept for').fill('30');
+    await setting.getByText('is kept for 30 days').waitFor();
+    await setting.getByRole('button', { name: 'Save' }).click();
+    await setting.getByText('What was stored already has its new expiry').waitFor();
+    expect(await started.kit.redis.hgetall(redisKeys.usagePolicy)).toEqual({ retentionDays: '30' });
+    expect(await lastEntry('usage')).toMatchObject({ who: 'Grace', action: 'usage.retention' });
+  });
+
+  test('a viewer sees all settings and changes none', async () => {
+    const { page } = await started.open('/console/settings', { role: 'viewer' });
+    await page.getByText("You have a viewer's link").waitFor();
+    await expect.poll(() => page.getByLabel('Kept for').isDisabled()).toBe(true);
+    expect(await page.getByLabel('Grace').isDisabled()).toBe(true);
+    expect(await page.locator('main').getByRole('button').count()).toBe(0);
+    await expectAccessible(page, 'settings-viewer');
+    const viewer = await started.signIn({ role: 'viewer' });
+    const stored = await ada.send('GET', '/api/settings/anonymous');
+    for (const path of ['ban-policy', 'anonymous', 'usage']) {
+      expect((await viewer.send('PUT', `/api/settings/${path}`, {})).status).toBe(403);
+    }
+    expect((await ada.send('GET', '/api/settings/anonymous')).body).toEqual(stored.body);
+  });
+});
