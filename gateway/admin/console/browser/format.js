@@ -75,3 +75,8 @@ export function formatDuration(seconds) {
         .map(([value, unit]) => `${value} ${unit}`)
         .join(' ');
 }
+
+const megabyte = 1024 * 1024;
+
+/** @param {number} bytes */
+export const formatMegabytes = (bytes) => `${formatNumber(Math.round(bytes / megabyte))} MB`;

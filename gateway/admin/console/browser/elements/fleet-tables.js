@@ -1,8 +1,8 @@
 import { html, nothing } from 'lit';
 import {
   formatDuration,
+  formatMegabytes,
   formatNumber,
-  formatRate,
   formatRelative,
   formatShare,
   formatTime,
@@ -27,10 +27,6 @@ function stateTag(state) {
   const [tone, text] = states[state] ?? ['', state];
   return html`<span class="tag ${tone}">${text}</span>`;
 }
-
-const megabyte = 1024 * 1024;
-/** @param {number} bytes */
-const formatMegabytes = (bytes) => `${formatNumber(Math.round(bytes / megabyte))} MB`;
 
 /** @param {any} state live state */
 export function gatewayTable({ gateways, withoutStatus, at }) {
@@ -153,38 +149,6 @@ export const upstreamTable = ({ upstreams }) =>
   </div>`;
 
 /** @param {any} state live state */
-export function redisTable({ redis }) {
-  if (!redis.available) {
-    return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
-  }
-  if (redis.servers.length === 0) return html`<p class="quiet">Reading…</p>`;
-  return redis.servers.map(
-    (/** @type {any} */ server) =>
-      html`<dl class="facts">
-        ${fact('Server', server.address)} ${fact('Version', server.version)} ${fact('Role', server.role)}
-        ${fact('Up for', server.uptimeSeconds, formatDuration)}
-        ${fact('Latency', server.latencyMs, (ms) => `${ms} ms`)}
-        ${fact('Memory', server.memory, ({ usedBytes, limitBytes }) => `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`)}
-        ${fact('Append-only file', server.appendOnly, (on) => (on ? 'on' : 'off'))}
-        ${fact('Evicted keys', server.evictedKeys, formatNumber)}
-        ${fact('Replicas', server.connectedReplicas, formatNumber)}
-        ${fact('Clients', server.connectedClients, formatNumber)}
-      </dl>`,
-  );
-}
-
-/**
- * @param {string} name
- * @param {any} value null if Redis does not tell
- * @param {(value: any) => string} [format]
- */
-const fact = (name, value, format = String) =>
-  html`<div>
-    <dt>${name}</dt>
-    <dd>${value === null ? html`<span class="quiet">not told</span>` : format(value)}</dd>
-  </div>`;
-
-/** @param {any} state live state */
 export function busiestTable({ busiestKeys }) {
   if (busiestKeys === null) {
     return html`<p class="quiet">
@@ -222,30 +186,3 @@ export function busiestTable({ busiestKeys }) {
     </table>
   </div>`;
 }
-
-/** Figures on top of the page. @param {any} state live state */
-export function figures({ traffic, activeBans }) {
-  const { requests = 0, byStatus = {}, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
-  const byClass = Object.entries(byStatus)
-    .filter(([, rate]) => rate > 0)
-    .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
-  const { p50, p99 } = latencyMs?.served ?? {};
-  return html`<dl class="figures-now">
-    ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', formatRate((refusals?.minute ?? 0) + (refusals?.day ?? 0)), `${formatRate(bannedRequests)} more during bans`)}
-    ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
-    ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
-    ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}
-  </dl>`;
-}
-
-/**
- * @param {string} name
- * @param {string} value
- * @param {unknown} detail
- */
-const figure = (name, value, detail) =>
-  html`<div class="panel">
-    <dt>${name}</dt>
-    <dd><strong>${value}</strong> <span class="quiet">${detail}</span></dd>
-  </div>`;

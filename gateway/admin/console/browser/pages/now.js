@@ -1,10 +1,12 @@
 import '../elements/time-chart.js';
 import '../elements/traffic-charts.js';
 import { html } from 'lit';
-import { busiestTable, figures, gatewayTable, redisTable, upstreamTable } from '../elements/fleet-tables.js';
+import { busiestTable, gatewayTable, upstreamTable } from '../elements/fleet-tables.js';
 import { LightElement } from '../elements/light-element.js';
+import { liveFigures } from '../elements/live-figures.js';
 import { loading } from '../elements/page-state.js';
 import { problemList } from '../elements/problem-list.js';
+import { redisFacts } from '../elements/redis-facts.js';
 import { requestSeries, secondsOf } from '../elements/traffic-series.js';
 import { formatRate, formatTime } from '../format.js';
 import { live } from '../live.js';
@@ -55,7 +57,7 @@ class PageNow extends LightElement {
   content(state) {
     return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
       <h2>Requests now</h2>
-      ${figures(state)}
+      ${liveFigures(state)}
       <time-chart
         class="panel"
         compact
@@ -76,7 +78,7 @@ class PageNow extends LightElement {
         </section>
         <section>
           <h2>Redis</h2>
-          ${redisTable(state)}
+          ${redisFacts(state)}
         </section>
       </div>
       <h2>Busiest keys</h2>

@@ -260,11 +260,10 @@ describe.each(Object.entries(kinds))('"%s"', (title, { problems, severity, says 
 
   test('leads to a page of the console, or to a heading that there is', () => {
     const link = problems[0]?.link;
-    expect(link === undefined || 'page' in link ? link?.page : headingsOf(link.document)).toEqual(
-      link === undefined || 'page' in link
-        ? expect.stringMatching(/^\/console\//)
-        : expect.arrayContaining([link.heading]),
-    );
+    const leads =
+      link !== undefined &&
+      ('page' in link ? link.page.startsWith('/console/') : headingsOf(link.document).includes(link.heading));
+    expect(leads).toBe(true);
   });
 });
 
