@@ -309,6 +309,13 @@ describe('the API of keys', () => {
     expect((await api('PUT', `/keys/${key.id}/trial`, {})).status).toBe(400);
   });
 
+  test('the plans that a key can be on', async () => {
+    const { body } = await api('GET', '/key-plans', undefined, viewer);
+    expect(body.items).toContainEqual({ name: 'pro', minute: 300, day: 10_000, needsOwnLimits: false });
+    expect(body.items).toContainEqual({ name: 'enterprise', minute: null, day: null, needsOwnLimits: true });
+    expect(body.items.map(({ name }: { name: string }) => name)).not.toContain('anonymous');
+  });
+
   test('use by day', async () => {
     const key = await kit.issue({ minute: 2 });
     await use(key, 3);

@@ -5,6 +5,7 @@ import { findKeyId } from '../../operations/find-key-id.ts';
 import { keyStates } from '../../operations/key-filter.ts';
 import { newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { readKeyPage } from '../../operations/key-page.ts';
+import { readPlanOverviews } from '../../operations/plan-overview.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { issuedKey } from './issued-key.ts';
 import { keyActionsApi } from './key-actions.ts';
@@ -71,6 +72,15 @@ export function keysApi(dependencies: ApiDependencies): Router {
   router.post('/keys/find', async (req, res) => {
     const { text } = findInput.parse(req.body);
     res.json({ id: await read((session) => findKeyId(text, session)) });
+  });
+
+  // For forms, which must not begin a count of all keys, as GET /api/plans does.
+  router.get('/key-plans', async (_req, res) => {
+    const overviews = await read(readPlanOverviews);
+    const items = overviews.plans
+      .filter(({ kind }) => kind !== 'address')
+      .map(({ name, minute, day, kind }) => ({ name, minute, day, needsOwnLimits: kind === 'own_limits' }));
+    res.json({ items, next: null });
   });
 
   router.use(keyApi(dependencies));

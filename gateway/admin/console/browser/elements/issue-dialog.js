@@ -4,7 +4,7 @@ import { formText } from '../form-text.js';
 import { NewKeyDialog } from './new-key-dialog.js';
 import { inlineFailure } from './page-state.js';
 
-/** @typedef {{ name: string, kind: string, minute: number | null, day: number | null }} Plan */
+/** @typedef {{ name: string, needsOwnLimits: boolean, minute: number | null, day: number | null }} Plan */
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {
@@ -24,8 +24,7 @@ export class IssueDialog extends NewKeyDialog {
 
   async loadPlans() {
     try {
-      const { items } = await api.get('/api/plans');
-      this.plans = items.filter((/** @type {Plan} */ { kind }) => kind !== 'address');
+      this.plans = (await api.get('/api/key-plans')).items;
     } catch (error) {
       this.failure = error;
     }
@@ -52,7 +51,7 @@ export class IssueDialog extends NewKeyDialog {
 
   fields() {
     const chosen = this.plans.find(({ name }) => name === this.plan);
-    const needsLimits = chosen?.kind === 'own_limits';
+    const needsLimits = chosen?.needsOwnLimits === true;
     return html`<label>Name of the customer <input name="name" required maxlength="100" autofocus /></label>
       <label
         >Plan

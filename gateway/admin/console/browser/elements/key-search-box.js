@@ -59,9 +59,9 @@ class KeySearchBox extends LightElement {
   }
 
   async loadPlans() {
-    /** @type {{ items: { name: string, kind: string }[] }} */
-    const { items } = await api.get('/api/plans').catch(() => ({ items: [] }));
-    this.plans = items.filter(({ kind }) => kind !== 'address').map(({ name }) => name);
+    /** @type {{ items: { name: string }[] }} */
+    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
+    this.plans = items.map(({ name }) => name);
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */

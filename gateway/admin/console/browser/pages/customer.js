@@ -71,9 +71,9 @@ class PageCustomer extends LightElement {
   }
 
   async loadPlans() {
-    /** @type {{ items: { name: string, kind: string }[] }} */
-    const { items } = await api.get('/api/plans').catch(() => ({ items: [] }));
-    this.plans = items.filter(({ kind }) => kind !== 'address').map(({ name }) => name);
+    /** @type {{ items: { name: string }[] }} */
+    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
+    this.plans = items.map(({ name }) => name);
   }
 
   /** Reads the key. What a change has overtaken is dropped. */
