@@ -1,4 +1,4 @@
-import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { createBanStore } from './ban-store.ts';
@@ -7,7 +7,7 @@ import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits } from './key-limits.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
-import { nextRequest, type NextRequest } from './next-request.ts';
+import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
 import { createStoredKeys } from './stored-keys.ts';
 
@@ -47,6 +47,7 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
     day: change.day === undefined ? record.day : (change.day ?? undefined),
   };
   await assertLimits(redis, edited);
+  const isExpired = apiKeyState(record, now()) === 'expired';
   const limitsOf = createLimitsReader(session);
   const found = await createBanStore({ ...session, keys: createApiKeyStore(session) }).find(keyHash);
   const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
@@ -54,7 +55,10 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   async function view(key: Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>): Promise<LimitsView> {
     const limits = await limitsOf(key);
     const { minute, day } = await readKeyWindows(redis, keyHash, limits);
-    return { plan: key.plan, limits, next: nextRequest({ ban, minute, day }) };
+    const next = isExpired
+      ? refusedForGood('expired', { since: record.expiresAt ?? null })
+      : nextRequest({ ban, minute, day });
+    return { plan: key.plan, limits, next };
   }
 
   const [before, after] = await Promise.all([view(record), view(edited)]);

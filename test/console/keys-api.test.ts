@@ -151,6 +151,34 @@ describe('the API of keys', () => {
     });
   });
 
+  test('an expired key stays refused whatever its limits', async () => {
+    const key = await kit.issue({ minute: 5 });
+    await kit.redis.hset(redisKeys.apiKey(key.keyHash), 'expiresAt', '2026-01-01T00:00:00.000Z');
+    const { body } = await api('POST', `/keys/${key.id}/effect`, { minute: 50 });
+    expect(body.after).toMatchObject({
+      limits: { minute: { limit: 50 } },
+      next: { served: false, reason: 'expired' },
+    });
+    expect((await api('GET', `/keys/${key.id}`)).body).toMatchObject({
+      state: 'expired',
+      next: body.after.next,
+    });
+    const { rev } = (await api('GET', `/keys/${key.id}`)).body;
+    await api('PATCH', `/keys/${key.id}`, { rev, expiresAt: null });
+    expect((await pets(key.key)).status).toBe(200);
+  });
+
+  test('without a valid limit of its plan, a key shows what the gateways enforce', async () => {
+    await kit.redis.hset(redisKeys.plan('own'), { minute: 30, day: 300 });
+    const key = await kit.issue({ plan: 'own' });
+    await use(key, 1);
+    await kit.redis.hset(redisKeys.plan('own'), 'minute', 'many');
+    await expect
+      .poll(async () => (await api('GET', `/keys/${key.id}`)).body.limits.minute)
+      .toEqual({ limit: 30, from: 'gateways', plan: null });
+    expect((await api('GET', `/keys/${key.id}`)).body.windows.minute).toMatchObject({ used: 1, limit: 30 });
+  });
+
   test('a day limit below the minute limit is doubted', async () => {
     const key = await kit.issue();
     const { body } = await api('POST', `/keys/${key.id}/effect`, { day: 10 });

@@ -47,7 +47,7 @@ export function createLiveReader({ read, service, now }: LiveReaderDependencies)
   const servers = createPeriodically<RedisServerStatus[]>(serversMs, [], () =>
     read(({ redis }) => readRedisStatus(redis)),
   );
-  const busiest = createPeriodically<BusyKeyUsage[]>(busiestMs, [], () =>
+  const busiest = createPeriodically<BusyKeyUsage[] | null>(busiestMs, null, () =>
     read((session) => readBusiestKeyUsage(session, busiestCount)),
   );
   const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () =>
@@ -113,17 +113,19 @@ export function createLiveReader({ read, service, now }: LiveReaderDependencies)
       gateways: gateways.map(liveGateway),
       withoutStatus: withoutStatus.length,
       upstreams,
-      busiestKeys: busiest.value().map(({ id, name, plan, state, requests, refused }) => ({
-        id,
-        name,
-        plan,
-        state,
-        requests,
-        refused,
-      })),
+      busiestKeys: busiest.value()?.map(shownKey) ?? null,
     };
   };
 }
+
+const shownKey = ({ id, name, plan, state, requests, refused }: BusyKeyUsage) => ({
+  id,
+  name,
+  plan,
+  state,
+  requests,
+  refused,
+});
 
 /** @throws Error if the promise takes too long */
 function within<T>(promise: Promise<T>): Promise<T> {

@@ -21,8 +21,8 @@ export interface LiveState {
   /** Processes of a release that publishes no status. */
   withoutStatus: number;
   upstreams: UpstreamState[];
-  /** Of the last minute, the busiest first. */
-  busiestKeys: Pick<BusyKeyUsage, 'id' | 'name' | 'plan' | 'state' | 'requests' | 'refused'>[];
+  /** Of the last minute, the busiest first. Null while they cannot be read. */
+  busiestKeys: Pick<BusyKeyUsage, 'id' | 'name' | 'plan' | 'state' | 'requests' | 'refused'>[] | null;
 }
 
 /** A process without what the rest of the state has of it. */

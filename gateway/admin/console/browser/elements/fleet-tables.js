@@ -186,6 +186,11 @@ const fact = (name, value, format = String) =>
 
 /** @param {any} state live state */
 export function busiestTable({ busiestKeys }) {
+  if (busiestKeys === null) {
+    return html`<p class="quiet">
+      They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
+    </p>`;
+  }
   if (busiestKeys.length === 0) {
     return html`<p class="quiet">No API key had requests in the last minute.</p>`;
   }

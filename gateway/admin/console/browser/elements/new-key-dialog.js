@@ -1,5 +1,6 @@
 import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
+import { ApiFailure } from '../api.js';
 import { keyTitle } from '../key.js';
 import { CopyField } from './copy-field.js';
 import { LightElement } from './light-element.js';
@@ -127,6 +128,13 @@ export class NewKeyDialog extends LightElement {
   renderForm() {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
+      ${
+        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
+          ? html`<p>
+              A key may have been made all the same, which nobody has: look under Changes or Customers.
+            </p>`
+          : nothing
+      }
       <div class="dialog-actions">
         <button type="button" class="wa-plain" ?disabled=${this.busy} @click=${() => (this.open = false)}>
           Cancel

@@ -27,7 +27,7 @@ import { session } from '../session.js';
 /** @typedef {import('../key.js').Key} Key */
 
 /** While the page is visible, the key is read again this long after the last time. */
-const refreshMs = 1500;
+const refreshMs = 2000;
 const failedMs = 5000;
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
