@@ -18,7 +18,7 @@ function routes(): string[] {
   const declaration = /\.(get|put|post|patch|delete)\(\s*'(\/[^']+)'/g;
   return readdirSync(folder)
     .map((name) => readFileSync(join(folder, name), 'utf8'))
-    .flatMap((source) => [...source.matchAll(declaration)])
+    .flatMap((source) => Array.from(source.matchAll(declaration)))
     .map(([, method = '', path = '']) => `${method.toUpperCase()} /api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
 }
 

@@ -9,7 +9,7 @@ import type { ApiDependencies } from './api-dependencies.ts';
 const page = z.strictObject({
   after: z
     .string()
-    .regex(/^\d{1,16}:[\w-]{1,100}$/, { error: 'is not the next of a page' })
+    .regex(/^\d{1,16}(?:\.\d{1,10})?:[\w-]{1,100}$/, { error: 'is not the next of a page' })
     .optional(),
   limit: z.coerce.number().int().min(1).max(500).default(100),
 });
