@@ -7,7 +7,7 @@ import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-describe('the pages of plans', { tags: ['chromium'] }, () => {
+describe('the pages of plans', { tags: ['chromium'], timeout: 90_000 }, () => {
   let started: ConsoleKit;
   let ada: ConsoleApi;
 
