@@ -66,6 +66,57 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
   /** Everything that a role may send, and nothing denied. */
   const exactly = (role: RedisUser) => ({ denied: [], used: aclCommands(role, 'server', usersVersion) });
 
+  /** Does in the console of a gateway what sends commands that no request needs. */
+  async function useConsole({ adminUrl }: Service, id: string): Promise<void> {
+    const audit = createAuditLog({ redis, who: 'Ada' });
+    const { code } = await makeConsoleCode(
+      { redis, audit, now: () => Date.now() },
+      { name: 'Ada', role: 'operator' },
+    );
+    recordSecrets(`#code=${code}`);
+    const api = await signInWith(adminUrl, code);
+    const limits = { minute: 5, day: 50 };
+    const steps: [method: string, path: string, body?: unknown][] = [
+      ['GET', '/api/session'],
+      ['GET', '/api/keys'],
+      ['GET', '/api/keys?search=x&state=valid'],
+      ['GET', `/api/keys/${id}`],
+      ['GET', `/api/keys/${id}/usage?days=30`],
+      ['GET', `/api/keys/${id}/refusals`],
+      ['PUT', `/api/keys/${id}/ban`, { seconds: 60, reason: 'test' }],
+      ['GET', '/api/bans'],
+      ['GET', '/api/bans/scan'],
+      ['DELETE', `/api/keys/${id}/ban`],
+      ['POST', '/api/keys', { name: 'new', plan: 'free' }],
+      ['POST', `/api/keys/${id}/rotate`, { graceSeconds: 0 }],
+      ['POST', `/api/keys/${id}/revoke`, {}],
+      ['GET', '/api/plans'],
+      ['PUT', '/api/plans/gold', limits],
+      ['GET', '/api/plans/gold'],
+      ['POST', '/api/plans/gold/effect', limits],
+      ['PUT', '/api/plans/gold/trial', limits],
+      ['GET', '/api/plans/gold/trial'],
+      ['DELETE', '/api/plans/gold/trial'],
+      ['DELETE', '/api/plans/gold'],
+      ['GET', '/api/audit?who=Ada'],
+      ['GET', '/api/settings/ban-policy'],
+      ['GET', '/api/settings/usage'],
+      ['GET', '/api/traffic?last=1h'],
+    ];
+    for (const [method, path, body] of steps) {
+      const { status, body: answer } = await api.send(method, path, body);
+      expect({ method, path, status, answer: status < 300 ? 'fine' : answer }).toEqual({
+        method,
+        path,
+        status: expect.toBeOneOf([200, 201, 204]),
+        answer: 'fine',
+      });
+    }
+    await using live = await openEventStream(adminUrl, api);
+    await expect.poll(() => live.last('state')).toBeDefined();
+    await api.send('DELETE', '/api/session');
+  }
+
   test('the gateway is denied nothing that it does, and sends every command that it may send', async () => {
     // The gateway seeds what else it needs. The policy bans at once.
     await redis.hset(redisKeys.plan('free'), { minute: '60', day: '1000' });
@@ -105,6 +156,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     // Busy keys are reported every two seconds, traffic every five.
     await expect.poll(() => readCommandUse(server.redis)).toContain('zincrby');
     await expect.poll(() => readCommandUse(server.redis)).toContain('expireat');
+    await useConsole(gateway, old.record.id);
     await gateway.stop();
     expect(gateway.output()).not.toMatch(/"level":50|permission|INFO/);
     expect(await commandUse()).toEqual(exactly('gateway'));
