@@ -38,6 +38,8 @@ const shared = [
 
 /** Sent by what operators do: by the gateway for its console, and by the ops command. */
 const operators = [
+  'dbsize',
+  'persist',
   'scan',
   'srem',
   'wait',
@@ -46,7 +48,6 @@ const operators = [
   'xrevrange',
   'zrange',
   'zrank',
-  'zrevrange',
   'zscore',
   'zunion',
 ];
@@ -69,7 +70,7 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'zcount',
     'zincrby',
   ],
-  ops: [...shared, ...operators, 'dbsize', 'hscan', 'persist', 'xread'],
+  ops: [...shared, ...operators, 'hscan', 'xread'],
 };
 
 /**

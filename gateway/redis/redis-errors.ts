@@ -29,13 +29,15 @@ export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
+/** Whether the server can't serve now, or not this user. */
+export function isServerRefusal(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError' && cannotServe.test(error.message);
+}
+
 /** Whether the server can serve, but refused this command. */
 export function isCommandError(error: unknown): error is Error {
   return (
-    error instanceof Error &&
-    error.name === 'ReplyError' &&
-    !cannotServe.test(error.message) &&
-    !isSlotMove(error)
+    error instanceof Error && error.name === 'ReplyError' && !isServerRefusal(error) && !isSlotMove(error)
   );
 }
 

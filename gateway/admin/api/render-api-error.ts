@@ -2,7 +2,7 @@ import type { ErrorRequestHandler } from 'express';
 import { z } from 'zod';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
-import { isRedisConnectionLost } from '../../redis/redis-errors.ts';
+import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors.ts';
 import { ApiError } from './api-error.ts';
 
 interface RenderApiErrorDependencies {
@@ -36,6 +36,12 @@ function toApiError(thrown: unknown): ApiError {
     return new ApiError('service_unavailable', { message: sentence(thrown.message) });
   }
   if (isRedisConnectionLost(thrown)) return new ApiError('service_unavailable');
+  if (isServerRefusal(thrown)) {
+    const advice = /NOPERM|can't run this command/.test(thrown.message)
+      ? '; print the rules that it needs with: ops redis-acl'
+      : '';
+    return new ApiError('service_unavailable', { message: `Redis refuses it: ${thrown.message}${advice}` });
+  }
   const body = bodyErrorSchema.safeParse(thrown);
   if (!body.success || body.data.status >= 500) return new ApiError('internal_error');
   if (body.data.type === 'entity.too.large') return new ApiError('payload_too_large');
