@@ -17,7 +17,9 @@ type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
 export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
   if (plan === enterprisePlan) {
     if (minute === undefined || day === undefined) {
-      throw new InvalidOperation('an enterprise key needs limits of its own: --minute N --day N');
+      throw new InvalidOperation(
+        'an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)',
+      );
     }
     return;
   }

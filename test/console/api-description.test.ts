@@ -54,13 +54,12 @@ describe('the description of the operators’ API', () => {
   });
 
   test('examples match their schemas', () => {
-    const contents = describedOperations.flatMap(({ operationId, requestBody, responses }) => [
-      { operationId, content: jsonOf('requestBodies', requestBody) },
-      ...Object.values(responses).map((response) => ({
-        operationId,
-        content: jsonOf('responses', response),
-      })),
-    ]);
+    const contents = describedOperations.flatMap(({ operationId, requestBody, responses }) => {
+      const described = Object.values(responses).map((response) => jsonOf('responses', response));
+      return [jsonOf('requestBodies', requestBody), described]
+        .flat()
+        .map((content) => ({ operationId, content }));
+    });
     const examples = contents.flatMap(({ operationId, content }) =>
       content?.example === undefined ? [] : [{ operationId, ...content }],
     );

@@ -14,13 +14,11 @@ describe('the frame of the console', { tags: ['chromium'] }, () => {
     await expect.poll(() => observed.page.title()).toContain('Not found');
     expect(observed.page.url()).toBe(`${kit.origin}/console/nowhere`);
     expectClean(observed, kit.origin);
-    await observed.page.screenshot({ path: '/tmp/exp/frame.png' });
   });
 
   test('without a session there is the sign-in page', async () => {
     const observed = await kit.browser.open(`${kit.origin}/`);
     await observed.page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await observed.page.screenshot({ path: '/tmp/exp/signin.png' });
     expect(observed.page.url()).toBe(`${kit.origin}/console`);
   });
 });

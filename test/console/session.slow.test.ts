@@ -32,8 +32,9 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     const { page } = await kit.open('/console/plans/free');
     const minute = page.getByLabel('Requests a minute');
     await minute.waitFor();
-    await sessions().endAll();
     await minute.fill(limit);
+    await sessions().endAll();
+    // The page reads again what it shows.
     await dialogOf(page).waitFor();
     return page;
   }

@@ -166,7 +166,8 @@ describe('the ops command', () => {
     expect(refused).toEqual({
       code: 2,
       stdout: '',
-      stderr: 'ops: an enterprise key needs limits of its own: --minute N --day N\n',
+      stderr:
+        'ops: an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)\n',
     });
   });
 

@@ -15,7 +15,7 @@ export function findRedisProblems({ redis }: Pick<LiveFacts, 'redis'>): Problem[
         title: 'Redis is unavailable',
         detail: `This gateway has had no reply since ${redis.since}. Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.`,
         advice:
-          'Start Redis or mend the network to it. Do not restart gateways meanwhile: they hold the keys that they know, and what they have counted.',
+          'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
         link: alerts('GatewayWithoutRedis'),
       },
     ];

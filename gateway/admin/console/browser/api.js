@@ -20,18 +20,27 @@ async function call(method, path, body, signal) {
     const content = await response.json().catch(() => undefined);
     if (response.ok) return content;
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
-    if (!(await canRepeat(failure, attempt))) throw failure;
+    if (!(await canRepeat(isAskedByPage(method, path), failure, attempt))) throw failure;
   }
 }
 
 /**
- * Whether a call that was refused may be made again: its person has signed in again, here or in another tab.
+ * Whether a page makes the call by itself: it reads, or asks for the effect of what is typed.
+ * @param {string} method
+ * @param {string} path
+ */
+const isAskedByPage = (method, path) => method === 'GET' || path.endsWith('/effect');
+
+/**
+ * Whether a call that was refused may be made again: its person has signed in again, here or in another tab. Who did not want
+ * to is asked again for a change only, and not whenever the page reads something.
+ * @param {boolean} byPage
  * @param {ApiFailure} failure
  * @param {number} attempt from 1
  * @returns {Promise<boolean>}
  */
-async function canRepeat({ code }, attempt) {
-  if (code === 'no_session') return session.signInAgain();
+async function canRepeat(byPage, { code }, attempt) {
+  if (code === 'no_session') return !(byPage && session.hasGivenUp) && session.signInAgain();
   if (code !== 'invalid_csrf_token' || attempt > 1) return false;
   // A session that another tab has begun has another token.
   await session.load();

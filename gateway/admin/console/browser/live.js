@@ -95,8 +95,10 @@ function disconnect() {
 }
 
 async function reconnect() {
+  // It connects when there is a session again.
+  if (session.hasGivenUp) return;
   const response = await fetch('/api/session').catch(() => undefined);
-  if (response?.status === 401 && !(await session.signInAgain())) return;
+  if (response?.status === 401 && (session.hasGivenUp || !(await session.signInAgain()))) return;
   connect();
 }
 

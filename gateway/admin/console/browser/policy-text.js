@@ -22,44 +22,44 @@ export const policyFields = [
     label: 'Grace',
     unit: 'seconds',
     meaning:
-      'After the first refusal, refused requests do not count for so long: a client has time to notice.',
+      'Time after the first refusal in which refused requests do not count, so that a client can notice.',
   },
   {
     name: 'strikes',
     label: 'Refusals before a ban',
     unit: 'requests',
     meaning:
-      'Refused requests after the grace that lead to a ban, at least. A served request begins a new grace.',
+      'Minimum number of refused requests after the grace that lead to a ban. A served request begins a new grace.',
   },
   {
     name: 'strikesPerLimit',
-    label: 'The same by limit',
+    label: 'Refusals by limit',
     unit: 'times the minute limit',
-    meaning: 'For keys with a larger minute limit: whichever of the two is more counts.',
+    meaning: 'For keys with a large minute limit. The larger of the two numbers counts.',
   },
   {
     name: 'windowSeconds',
     label: 'Within',
     unit: 'seconds',
-    meaning: 'The time in which so many refused requests lead to a ban.',
+    meaning: 'Time in which that many refused requests lead to a ban.',
   },
   {
     name: 'banSeconds',
     label: 'First ban',
     unit: 'seconds',
-    meaning: 'A ban during which the key went on is followed by one of twice its length.',
+    meaning: 'If the key goes on during a ban, the next one is twice as long.',
   },
   {
     name: 'maxBanSeconds',
     label: 'Longest ban',
     unit: 'seconds',
-    meaning: 'At least the length of the first ban.',
+    meaning: 'Maximum length. At least that of the first ban.',
   },
   {
     name: 'resetSeconds',
     label: 'Forgotten after',
     unit: 'seconds',
-    meaning: 'So long after the end of a ban, the next one is a first one again.',
+    meaning: 'Time after the end of a ban from which on the next one counts as a first one.',
   },
 ];
 
@@ -74,14 +74,12 @@ const shownLengths = 4;
 export function policySentences(policy, plans) {
   const { enabled, graceSeconds, windowSeconds, resetSeconds } = policy;
   if (!enabled)
-    return [
-      'No key is banned any more, however long it goes on after 429. Bans that run now end as announced.',
-    ];
+    return ['No key is banned for going on after 429. Bans that are active now end at their time.'];
   const limits = plans.flatMap(({ name, minute }) => (minute === null ? [] : [{ name, minute }]));
   const byPlan = limits.map(({ name, minute }) => `${name} ${formatNumber(strikesToBan(policy, minute))}`);
   return [
-    `A key is banned once so many of its requests are refused within ${formatDuration(windowSeconds)}, not counting the first ${formatDuration(graceSeconds)} after it crossed a limit: ${byPlan.join(', ')}.`,
-    `Bans last ${lengthsText(policy)}, each after one that the key ignored. After ${formatDuration(resetSeconds)} without a ban, it begins anew.`,
+    `A key is banned after this many refused requests within ${formatDuration(windowSeconds)}, not counting the first ${formatDuration(graceSeconds)} over a limit: ${byPlan.join(', ')}.`,
+    `Bans last ${lengthsText(policy)}: each is longer if the key went on during the one before. After ${formatDuration(resetSeconds)} without a ban, the next one has the first length again.`,
   ];
 }
 

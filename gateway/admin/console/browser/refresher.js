@@ -1,6 +1,8 @@
+import { session } from './session.js';
+
 /**
- * Reads again and again while a page is shown and visible: not in a background tab, and never twice at once. A controller of
- * lit.
+ * Reads again and again while a page is shown and visible: not in a background tab, never twice at once, and not for a
+ * person who does not want to sign in again. A controller of lit.
  */
 export class Refresher {
   /**
@@ -15,10 +17,12 @@ export class Refresher {
     this.reading = false;
     /** Whether it was asked for during a read, which may be too old then. */
     this.again = false;
+    /** Whether it waits for a session. */
+    this.isWaiting = false;
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     this.timer = undefined;
     this.onVisible = () => {
-      if (document.visibilityState === 'visible') void this.now();
+      if (document.visibilityState === 'visible') this.tick();
     };
     host.addController(this);
   }
@@ -26,6 +30,9 @@ export class Refresher {
   hostConnected() {
     this.active = true;
     document.addEventListener('visibilitychange', this.onVisible);
+    this.unsubscribe = session.subscribe(() => {
+      if (this.isWaiting && !session.hasGivenUp) void this.now();
+    });
     void this.now();
   }
 
@@ -33,10 +40,18 @@ export class Refresher {
     this.active = false;
     clearTimeout(this.timer);
     document.removeEventListener('visibilitychange', this.onVisible);
+    this.unsubscribe?.();
+  }
+
+  /** Reads, unless that would only ask again to sign in. */
+  tick() {
+    this.isWaiting = session.hasGivenUp;
+    if (!this.isWaiting) void this.now();
   }
 
   async now() {
     clearTimeout(this.timer);
+    this.isWaiting = false;
     if (this.reading) {
       this.again = true;
       return;
@@ -50,7 +65,7 @@ export class Refresher {
     } finally {
       this.reading = false;
       if (this.active && document.visibilityState === 'visible') {
-        this.timer = setTimeout(() => void this.now(), this.intervalMs());
+        this.timer = setTimeout(() => this.tick(), this.intervalMs());
       }
     }
   }

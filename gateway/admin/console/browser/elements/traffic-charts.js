@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.js';
 import { formatRate } from '../format.js';
 import { router } from '../router.js';
+import { session } from '../session.js';
 import { LightElement } from './light-element.js';
 import { inlineFailure, loading } from './page-state.js';
 import { perSecond, requestSeries, secondsOf } from './traffic-series.js';
@@ -63,7 +64,7 @@ class TrafficCharts extends LightElement {
     this.request?.abort();
     const request = new AbortController();
     this.request = request;
-    const [last, , refreshMs] = this.range;
+    const [last] = this.range;
     const plan = this.plan === '' ? '' : `&plan=${encodeURIComponent(this.plan)}`;
     try {
       this.traffic = await api.get(`/api/traffic?last=${last}${plan}`, request.signal);
@@ -72,7 +73,16 @@ class TrafficCharts extends LightElement {
       if (request.signal.aborted) return;
       this.failure = error;
     }
-    if (!document.hidden) this.timer = setTimeout(() => void this.load(), Number(refreshMs));
+    if (!document.hidden) this.schedule();
+  }
+
+  /** Reads again after a while, but not for a person who does not want to sign in again. */
+  schedule() {
+    const [, , refreshMs] = this.range;
+    this.timer = setTimeout(
+      () => (session.hasGivenUp ? this.schedule() : void this.load()),
+      Number(refreshMs),
+    );
   }
 
   render() {
