@@ -3,7 +3,6 @@ import { stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { nodeFileTrace } from '@vercel/nft';
 import { z } from 'zod';
-import { browserImports, browserPackages } from '../admin/console/browser-packages.ts';
 
 /*
  * Copies the files that programs of this project load into the folder of an image. Run it at the top of the project:
@@ -45,29 +44,36 @@ const isBrowserModule = (path: string) => path.endsWith('/main.js');
  * @param entry the first module
  */
 export async function traceBrowserImports(entry: string): Promise<string[]> {
-  const { fileList } = await nodeFileTrace([entry], { resolve: resolveInBrowser });
+  // The image of the pets service is built without it.
+  const { browserImports, browserPackages } = await import('../admin/console/browser-packages.ts');
+
+  /** Resolves an import as the import map of the console does. */
+  function resolveInBrowser(name: string, importer: string): string {
+    if (/^\.{0,2}\//.test(name)) return resolve(dirname(importer), name);
+    const [prefix, target] =
+      Object.entries(browserImports).find(
+        ([key]) => name === key || (key.endsWith('/') && name.startsWith(key)),
+      ) ?? [];
+    if (prefix === undefined || target === undefined)
+      throw new Error(`${importer} imports ${name}, which is not in the import map`);
+    const [folder = '', ...path] = (target + name.slice(prefix.length)).split('/');
+    const found = Object.entries(browserPackages).find(([key]) => key === folder)?.[1];
+    if (found === undefined) throw new Error(`${target} is in no package`);
+    return join(found.files, ...path);
+  }
+
+  const { fileList } = await nodeFileTrace([entry], {
+    resolve: (name, importer) => Promise.resolve(resolveInBrowser(name, importer)),
+  });
   const own = await filesBelow(dirname(entry));
   const styles = await filesBelow(join(browserPackages.webawesome.files, 'styles'));
-  const packageFiles = Object.values(browserPackages).map(({ folder }) => join(folder, 'package.json'));
-  const all = [...own, ...styles.filter((file) => file.endsWith('.css')), ...packageFiles];
-  return [...fileList, ...all.map((file) => relative('.', file)), ...chartStyles()];
-}
-
-const chartStyles = () => [relative('.', join(browserPackages.uplot.files, 'uPlot.min.css'))];
-
-/** Resolves an import as the import map of the console does. */
-async function resolveInBrowser(name: string, importer: string): Promise<string> {
-  if (/^\.{0,2}\//.test(name)) return resolve(dirname(importer), name);
-  const [prefix, target] =
-    Object.entries(browserImports).find(
-      ([key]) => name === key || (key.endsWith('/') && name.startsWith(key)),
-    ) ?? [];
-  if (prefix === undefined || target === undefined)
-    throw new Error(`${importer} imports ${name}, which is not in the import map`);
-  const [folder = '', ...path] = (target + name.slice(prefix.length)).split('/');
-  const found = Object.entries(browserPackages).find(([key]) => key === folder)?.[1];
-  if (found === undefined) throw new Error(`${target} is in no package`);
-  return join(found.files, ...path);
+  const others = [
+    ...own,
+    ...styles.filter((file) => file.endsWith('.css')),
+    join(browserPackages.uplot.files, 'uPlot.min.css'),
+    ...Object.values(browserPackages).map(({ folder }) => join(folder, 'package.json')),
+  ];
+  return [...fileList, ...others.map((file) => relative('.', file))];
 }
 
 async function filesBelow(folder: string): Promise<string[]> {
