@@ -1,3 +1,4 @@
+import { parseJson } from '../redis/parse-json.ts';
 import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -121,8 +122,8 @@ function parseEntry([id, fields]: StreamItem): AuditEntry {
     who,
     action,
     target,
-    before: parseJson(before),
-    after: parseJson(after),
+    before: recordedValue(before),
+    after: recordedValue(after),
   };
 }
 
@@ -140,11 +141,8 @@ function entryTime(id: string): string {
   return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
 
-/** An entry that was added by hand may contain anything. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+/** An entry that was added by hand may contain any text. */
+function recordedValue(text: string): unknown {
+  const value = parseJson(text);
+  return value === undefined ? text : value;
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { parseJson } from '../redis/parse-json.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { parseJson } from './parse-json.ts';
 import type { Session } from './session.ts';
 
 /** Where the console of a running gateway is. */

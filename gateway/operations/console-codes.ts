@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../redis/parse-json.ts';
 import { createAuditLog } from '../redis/record-change.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -10,7 +11,6 @@ import {
   type BegunSession,
   type ConsoleRole,
 } from './console-sessions.ts';
-import { parseJson } from './parse-json.ts';
 import type { Session } from './session.ts';
 
 /** Whom a link is for. */

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { parseJson } from '../redis/parse-json.ts';
 import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { generateSecret, hashSecret } from './console-secret.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { parseJson } from './parse-json.ts';
 import type { Session } from './session.ts';
 import { readField, readSettings } from './settings-hash.ts';
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from './parse-json.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
 
@@ -24,19 +25,7 @@ export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Pro
   const ids = await redis.zrangebyscore(redisKeys.instances, sinceMs, '+inf');
   // One by one: in Redis Cluster they are in different slots.
   const records = await Promise.all(ids.toReversed().map((id) => redis.get(redisKeys.instance(id))));
-  return records.flatMap((record) => {
-    const parsed = parseRecord(record);
-    return parsed === undefined ? [] : [parsed];
-  });
-}
-
-function parseRecord(text: string | null): EnforcedSettings | undefined {
-  if (text === null) return undefined;
-  try {
-    return enforcedSettings.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return records.flatMap((record) => enforcedSettings.safeParse(parseJson(record ?? '')).data ?? []);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { processStatus, statusKeptMs, type ProcessStatus } from '../observability/process-status.ts';
+import { parseJson } from './parse-json.ts';
 import type { RedisClient } from './redis-client.ts';
 import { isCommandError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
@@ -40,7 +41,10 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
     expirySetAtMs = now();
     const outdated = Object.entries(await redis.hgetall(key))
       // Also those of another release, of which only the time is known.
-      .filter(([, text]) => !(Math.abs(now() - (parseJson(writtenAt, text)?.at ?? 0)) <= statusKeptMs))
+      .filter(
+        ([, text]) =>
+          !(Math.abs(now() - (writtenAt.safeParse(parseJson(text)).data?.at ?? 0)) <= statusKeptMs),
+      )
       .map(([id]) => id);
     if (outdated.length > 0) await redis.hdel(key, ...outdated);
     await redis.expire(key, statusKeptMs / 1000);
@@ -65,13 +69,5 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
  */
 export async function readProcessStatuses(redis: RedisClient): Promise<PublishedStatus[]> {
   const published = await redis.hgetall(redisKeys.processStatuses);
-  return Object.values(published).flatMap((text) => parseJson(publishedStatus, text) ?? []);
-}
-
-function parseJson<T>(schema: z.ZodType<T>, text: string): T | undefined {
-  try {
-    return schema.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
+  return Object.values(published).flatMap((text) => publishedStatus.safeParse(parseJson(text)).data ?? []);
 }

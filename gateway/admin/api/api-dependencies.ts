@@ -3,7 +3,7 @@ import type { ChangingSession, Session } from '../../operations/session.ts';
 
 export interface Changed<T> {
   result: T;
-  /** Doubts whether the change survives a failure of Redis, in words. Empty if there is none. */
+  /** Doubts whether the change survives a failure of Redis, in words. */
   warnings: string[];
 }
 

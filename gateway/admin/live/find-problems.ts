@@ -1,31 +1,9 @@
-import type { FleetStatus } from '../../operations/fleet-status.ts';
-import type { RedisServerStatus } from '../../operations/redis-status.ts';
-import type { TrafficPoint } from '../../operations/traffic.ts';
 import { findFleetProblems } from './fleet-problems.ts';
+import type { LiveFacts } from './live-facts.ts';
 import type { Problem } from './problem.ts';
 import { findRedisProblems } from './redis-problems.ts';
 import { findSettingProblems } from './setting-problems.ts';
 import { findTrafficProblems } from './traffic-problems.ts';
-import type { UpstreamState } from './upstream-states.ts';
-
-/** What the problems are found in. */
-export interface LiveFacts {
-  /** Unix milliseconds by Redis' clock. */
-  nowMs: number;
-  redis: RedisFacts;
-  /** As last read, if Redis is unavailable. */
-  fleet: FleetStatus;
-  upstreams: readonly UpstreamState[];
-  /** The last hour by the minute, oldest first; empty while it is unknown. */
-  lastHour: readonly TrafficPoint[];
-  /** Settings that gateways have been enforcing differently, with the time since when, in Unix milliseconds. */
-  disagreeingSince: ReadonlyMap<string, number>;
-}
-
-export type RedisFacts =
-  | { available: true; servers: readonly RedisServerStatus[] }
-  /** @param since ISO 8601 */
-  | { available: false; since: string };
 
 const severities: readonly Problem['severity'][] = ['critical', 'warning', 'notice'];
 

@@ -1,5 +1,5 @@
 import type { FleetGateway, FleetProcess } from '../../operations/fleet-status.ts';
-import type { LiveFacts } from './find-problems.ts';
+import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
 /** As GatewayWorkersRestarting in alerts.yaml: within 15 minutes. */

@@ -1,4 +1,4 @@
-import type { LiveFacts } from './find-problems.ts';
+import type { LiveFacts } from './live-facts.ts';
 import { alerts, runbook, type Problem } from './problem.ts';
 
 /** As GatewayRedisNearlyFull in alerts.yaml. */

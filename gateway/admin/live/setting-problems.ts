@@ -1,4 +1,4 @@
-import type { LiveFacts } from './find-problems.ts';
+import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem, type ProblemLink } from './problem.ts';
 
 /** A change is in force everywhere within a second. */

@@ -1,5 +1,5 @@
 import type { TrafficPoint } from '../../operations/traffic.ts';
-import type { LiveFacts } from './find-problems.ts';
+import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
 /** Uses 2 % of a month's allowance of 0.1 % in an hour. As GatewayErrorBudgetBurn in alerts.yaml. */

@@ -1,5 +1,5 @@
 import './confirm-dialog.js';
-import { html, nothing } from 'lit';
+import { html } from 'lit';
 import { api, ApiFailure } from '../api.js';
 import { formatDuration, formatNumber } from '../format.js';
 import { policyFields, policySentences } from '../policy-text.js';
@@ -9,6 +9,7 @@ import { ConfirmDialog } from './confirm-dialog.js';
 import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
 import { inlineFailure, loadFailure, loading } from './page-state.js';
+import { saveActions } from './save-actions.js';
 import { settingState } from './setting-state.js';
 
 /** @typedef {import('../policy-text.js').BanPolicy} BanPolicy */
@@ -57,9 +58,9 @@ class BanPolicyForm extends LightElement {
 
   async load() {
     try {
-      const [state, { items }] = await Promise.all([api.get(path), api.get('/api/plans')]);
+      const [state, { items }] = await Promise.all([api.get(path), api.get('/api/key-plans')]);
       this.state = state;
-      this.plans = items.filter((/** @type {{ kind: string }} */ { kind }) => kind === 'plan');
+      this.plans = items.filter((/** @type {{ needsOwnLimits: boolean }} */ plan) => !plan.needsOwnLimits);
       this.loadError = undefined;
     } catch (error) {
       this.loadError = error;
@@ -147,27 +148,13 @@ class BanPolicyForm extends LightElement {
             ${isValid ? policySentences(policy, this.plans).map((sentence) => html`<p>${sentence}</p>`) : html`<p class="quiet">Some numbers are out of range.</p>`}
           </div>
           ${inlineFailure(this.failure)}
-          ${
-            session.isOperator
-              ? html`<div class="actions">
-                  <button
-                    class="wa-brand"
-                    ?disabled=${(this.typed === undefined && state.stored !== null) || this.busy}
-                  >
-                    ${this.busy ? 'Working…' : 'Save'}
-                  </button>
-                  <button
-                    type="button"
-                    class="wa-plain"
-                    ?disabled=${this.typed === undefined}
-                    @click=${this.discard}
-                  >
-                    Discard
-                  </button>
-                  <button type="button" @click=${this.askToReset}>Reset to defaults</button>
-                </div>`
-              : nothing
-          }
+          ${saveActions({
+            busy: this.busy,
+            canSave: this.typed !== undefined || state.stored === null,
+            canDiscard: this.typed !== undefined,
+            discard: () => this.discard(),
+            more: html`<button type="button" @click=${this.askToReset}>Reset to defaults</button>`,
+          })}
         </fieldset>
       </form>
       <confirm-dialog

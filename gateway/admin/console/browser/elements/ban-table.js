@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.js';
+import { table } from './table.js';
 
 /** @typedef {{ id: string, name: string, plan: string, reason: string, endsAt: string | null }} Ban */
 
@@ -9,22 +10,20 @@ import { formatRelative } from '../format.js';
  * @param {((ban: Ban) => void) | undefined} lift undefined for a viewer
  */
 export const banTable = (label, bans, lift) =>
-  html`<div class="table-scroll wide" tabindex="0" role="region" aria-label=${label}>
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Key</th>
-          <th scope="col">Plan</th>
-          <th scope="col">Ends</th>
-          <th scope="col">Reason</th>
-          ${lift === undefined ? nothing : html`<th scope="col"><span class="wa-visually-hidden">Action</span></th>`}
-        </tr>
-      </thead>
-      <tbody>
-        ${bans.map((ban) => row(ban, lift))}
-      </tbody>
-    </table>
-  </div>`;
+  table({
+    label,
+    region: 'wide',
+    headings: [
+      'Key',
+      'Plan',
+      'Ends',
+      'Reason',
+      ...(lift === undefined
+        ? []
+        : [html`<th scope="col"><span class="wa-visually-hidden">Action</span></th>`]),
+    ],
+    rows: bans.map((ban) => row(ban, lift)),
+  });
 
 /**
  * @param {Ban} ban

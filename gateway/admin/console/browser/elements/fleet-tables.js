@@ -8,6 +8,7 @@ import {
   formatTime,
   plural,
 } from '../format.js';
+import { numeric, table } from './table.js';
 
 /** @type {Record<string, [tone: string, text: string]>} */
 const states = {
@@ -31,33 +32,29 @@ function stateTag(state) {
 /** @param {any} state live state */
 export function gatewayTable({ gateways, withoutStatus, at }) {
   const nowMs = Date.parse(at);
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Gateways and workers">
-    <table class="gateways">
-      <thead>
-        <tr>
-          <th scope="col">Gateway</th>
-          <th scope="col">State</th>
-          <th scope="col">Version</th>
-          <th scope="col">Started</th>
-          <th scope="col" class="number">Connections</th>
-          <th scope="col" class="number">Busy</th>
-          <th scope="col" class="number">Memory</th>
-          <th scope="col">Without Redis</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${gateways.map((/** @type {any} */ gateway) => gatewayRows(gateway, nowMs))}
-        ${
-          withoutStatus === 0
-            ? nothing
-            : html`<tr>
-                <th scope="row">${plural(withoutStatus, 'process', 'processes')}</th>
-                <td colspan="7">No status (older version)</td>
-              </tr>`
-        }
-      </tbody>
-    </table>
-  </div>`;
+  return table({
+    label: 'Gateways and workers',
+    className: 'gateways',
+    headings: [
+      'Gateway',
+      'State',
+      'Version',
+      'Started',
+      numeric('Connections'),
+      numeric('Busy'),
+      numeric('Memory'),
+      'Without Redis',
+    ],
+    rows: html`${gateways.map((/** @type {any} */ gateway) => gatewayRows(gateway, nowMs))}
+    ${
+      withoutStatus === 0
+        ? nothing
+        : html`<tr>
+            <th scope="row">${plural(withoutStatus, 'process', 'processes')}</th>
+            <td colspan="7">No status (older version)</td>
+          </tr>`
+    }`,
+  });
 }
 
 /**
@@ -122,31 +119,22 @@ function localModeText(localMode) {
 
 /** @param {any} state live state */
 export const upstreamTable = ({ upstreams }) =>
-  html`<div class="table-scroll" tabindex="0" role="region" aria-label="Upstreams">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Upstream</th>
-          <th scope="col">State</th>
-          <th scope="col">As gateway processes see it</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${upstreams.map(
-          (/** @type {any} */ { upstream, state, seenAs }) =>
-            html`<tr>
-              <th scope="row">${upstream}</th>
-              <td>${stateTag(state)}</td>
-              <td>
-                ${Object.entries(seenAs)
-                  .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
-                  .join(', ')}
-              </td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  table({
+    label: 'Upstreams',
+    headings: ['Upstream', 'State', 'As gateway processes see it'],
+    rows: upstreams.map(
+      (/** @type {any} */ { upstream, state, seenAs }) =>
+        html`<tr>
+          <th scope="row">${upstream}</th>
+          <td>${stateTag(state)}</td>
+          <td>
+            ${Object.entries(seenAs)
+              .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
+              .join(', ')}
+          </td>
+        </tr>`,
+    ),
+  });
 
 /** @param {any} state live state */
 export function busiestTable({ busiestKeys }) {
@@ -158,31 +146,20 @@ export function busiestTable({ busiestKeys }) {
   if (busiestKeys.length === 0) {
     return html`<p class="quiet">No API key had requests in the last minute.</p>`;
   }
-  return html`<div class="table-scroll" tabindex="0" role="region" aria-label="Busiest keys">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Customer</th>
-          <th scope="col">Plan</th>
-          <th scope="col" class="number">Requests in the last minute</th>
-          <th scope="col" class="number">Refused</th>
-          <th scope="col">State</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${busiestKeys.map(
-          (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
-            html`<tr>
-              <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
-              <td>${plan}</td>
-              <td class="number">${formatNumber(requests)}</td>
-              <td class="number">
-                ${refused === 0 ? '–' : `${formatNumber(refused)} (${formatShare(refused / requests)})`}
-              </td>
-              <td><span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span></td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table({
+    label: 'Busiest keys',
+    headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
+    rows: busiestKeys.map(
+      (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
+        html`<tr>
+          <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
+          <td>${plan}</td>
+          <td class="number">${formatNumber(requests)}</td>
+          <td class="number">
+            ${refused === 0 ? '–' : `${formatNumber(refused)} (${formatShare(refused / requests)})`}
+          </td>
+          <td><span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span></td>
+        </tr>`,
+    ),
+  });
 }

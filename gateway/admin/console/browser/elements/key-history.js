@@ -6,6 +6,7 @@ import { Refresher } from '../refresher.js';
 import { changeList } from './change-list.js';
 import { LightElement } from './light-element.js';
 import { loadFailure } from './page-state.js';
+import { numeric, table } from './table.js';
 
 /** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} Day */
 /** @typedef {{ from: string, to: string, refused: number, reason: 'minute' | 'day' | 'ban' }} Refusals */
@@ -119,57 +120,39 @@ function describePlans(days) {
 /** @param {Refusals[]} refusals */
 function renderRefusals(refusals) {
   if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
-  return html`<div class="table-scroll wide" role="region" aria-label="Last refusals" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">From</th>
-          <th scope="col">To</th>
-          <th scope="col" class="number">Refused</th>
-          <th scope="col">Reason</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${refusals.map(
-          ({ from, to, refused, reason }) =>
-            html`<tr>
-              <td>${formatTime(from)}</td>
-              <td>${formatTime(to)}</td>
-              <td class="number">${formatNumber(refused)}</td>
-              <td>${reasons[reason]}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table({
+    label: 'Last refusals',
+    region: 'wide',
+    headings: ['From', 'To', numeric('Refused'), 'Reason'],
+    rows: refusals.map(
+      ({ from, to, refused, reason }) =>
+        html`<tr>
+          <td>${formatTime(from)}</td>
+          <td>${formatTime(to)}</td>
+          <td class="number">${formatNumber(refused)}</td>
+          <td>${reasons[reason]}</td>
+        </tr>`,
+    ),
+  });
 }
 
 /** @param {Entry[]} entries newest first */
 function renderEntries(entries) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
-  return html`<div class="table-scroll wide" role="region" aria-label="Changes" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Who</th>
-          <th scope="col">Action</th>
-          <th scope="col">Change</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${entries.map(
-          ({ at, who, action, changes }) =>
-            html`<tr>
-              <td>${formatTime(at)}</td>
-              <td>${who}</td>
-              <td><code>${action}</code></td>
-              <td>${changeList(changes)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  return table({
+    label: 'Changes',
+    region: 'wide',
+    headings: ['When', 'Who', 'Action', 'Change'],
+    rows: entries.map(
+      ({ at, who, action, changes }) =>
+        html`<tr>
+          <td>${formatTime(at)}</td>
+          <td>${who}</td>
+          <td><code>${action}</code></td>
+          <td>${changeList(changes)}</td>
+        </tr>`,
+    ),
+  });
 }
 
 customElements.define('key-history', KeyHistory);

@@ -6,6 +6,7 @@ import { session } from '../session.js';
 import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
 import { inlineFailure, loadFailure, loading } from './page-state.js';
+import { saveActions } from './save-actions.js';
 import { settingState } from './setting-state.js';
 
 /**
@@ -149,23 +150,12 @@ class NumberSetting extends LightElement {
           </p>
           <p aria-live="polite">${shown === null ? nothing : this.effect(shown)}</p>
           ${inlineFailure(this.failure)}
-          ${
-            session.isOperator
-              ? html`<div class="actions">
-                  <button class="wa-brand" ?disabled=${!isChanged || this.busy}>
-                    ${this.busy ? 'Working…' : 'Save'}
-                  </button>
-                  <button
-                    type="button"
-                    class="wa-plain"
-                    ?disabled=${this.typed === undefined}
-                    @click=${this.discard}
-                  >
-                    Discard
-                  </button>
-                </div>`
-              : nothing
-          }
+          ${saveActions({
+            busy: this.busy,
+            canSave: isChanged,
+            canDiscard: this.typed !== undefined,
+            discard: () => this.discard(),
+          })}
         </fieldset>
       </form>
       ${adjustment ? adjustmentView(adjustment) : nothing}`;

@@ -17,7 +17,7 @@ export function loadFailure(error, retry) {
 }
 
 /**
- * @param {string} title what there is none of
+ * @param {string} title what is missing
  * @param {unknown} advice what to do
  */
 export const emptyState = (title, advice) =>

@@ -10,6 +10,7 @@ import { LightElement } from './light-element.js';
 import { notify } from './notice.js';
 import { inlineFailure, loading } from './page-state.js';
 import { refusedText } from './plan-effect-text.js';
+import { numeric, table } from './table.js';
 
 /** @typedef {import('../plan-text.js').Plan} Plan */
 
@@ -129,28 +130,23 @@ class PlanTrial extends LightElement {
 
 /** @param {import('./plan-effect-text.js').HitKey[]} keys */
 const hitTable = (keys) =>
-  html`<div class="table-scroll" tabindex="0" role="region" aria-label="Keys that would be hit hardest">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Would be hit hardest</th>
-          <th scope="col" class="number">Requests</th>
-          <th scope="col" class="number">Refused by the minute</th>
-          <th scope="col" class="number">Refused by the day</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${keys.map(
-          ({ id, name, requests, refusedMinute, refusedDay }) =>
-            html`<tr>
-              <td><a href=${`/console/customers/${id}`}>${name}</a></td>
-              <td class="number">${formatNumber(requests)}</td>
-              <td class="number">${formatNumber(refusedMinute)}</td>
-              <td class="number">${formatNumber(refusedDay)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+  table({
+    label: 'Keys that would be hit hardest',
+    headings: [
+      'Would be hit hardest',
+      numeric('Requests'),
+      numeric('Refused by the minute'),
+      numeric('Refused by the day'),
+    ],
+    rows: keys.map(
+      ({ id, name, requests, refusedMinute, refusedDay }) =>
+        html`<tr>
+          <td><a href=${`/console/customers/${id}`}>${name}</a></td>
+          <td class="number">${formatNumber(requests)}</td>
+          <td class="number">${formatNumber(refusedMinute)}</td>
+          <td class="number">${formatNumber(refusedDay)}</td>
+        </tr>`,
+    ),
+  });
 
 customElements.define('plan-trial', PlanTrial);

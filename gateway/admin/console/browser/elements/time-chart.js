@@ -3,6 +3,7 @@ import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.js';
 import { chartData, chartOptions } from './chart-options.js';
 import { LightElement } from './light-element.js';
+import { numeric, table } from './table.js';
 
 /** @typedef {import('./chart-options.js').ChartKind} ChartKind */
 /** @typedef {import('./chart-options.js').ChartSeries} ChartSeries */
@@ -211,24 +212,12 @@ export class TimeChart extends LightElement {
   }
 
   table() {
-    return html`<div
-      class="table-scroll figures"
-      tabindex="0"
-      role="region"
-      aria-label="${this.heading}, table"
-    >
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            ${this.series.map(({ label }) => html`<th scope="col" class="number">${label}</th>`)}
-          </tr>
-        </thead>
-        <tbody>
-          ${this.times.map((seconds, index) => this.row(seconds, index)).toReversed()}
-        </tbody>
-      </table>
-    </div>`;
+    return table({
+      label: `${this.heading}, table`,
+      region: 'figures',
+      headings: ['Time', ...this.series.map(({ label }) => numeric(label))],
+      rows: this.times.map((seconds, index) => this.row(seconds, index)).toReversed(),
+    });
   }
 
   /**

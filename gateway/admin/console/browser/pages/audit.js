@@ -4,6 +4,7 @@ import { api } from '../api.js';
 import { changeList } from '../elements/change-list.js';
 import { LightElement } from '../elements/light-element.js';
 import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.js';
+import { table } from '../elements/table.js';
 import { formatTime, plural } from '../format.js';
 import { Refresher } from '../refresher.js';
 import { router } from '../router.js';
@@ -147,7 +148,7 @@ class PageAudit extends LightElement {
     if (entries === undefined) {
       return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
     }
-    return html`${inlineFailure(failure)} ${entries.length === 0 ? this.none() : table(entries)}
+    return html`${inlineFailure(failure)} ${entries.length === 0 ? this.none() : entryTable(entries)}
     ${this.moreView()}`;
   }
 
@@ -195,32 +196,22 @@ function filterText() {
 const isAtTop = () => scrollY < 40;
 
 /** @param {AuditEntry[]} entries */
-const table = (entries) =>
-  html`<div class="table-scroll wide" tabindex="0" role="region" aria-label="Audit log">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">When</th>
-          <th scope="col">Who</th>
-          <th scope="col">What</th>
-          <th scope="col">Target</th>
-          <th scope="col">Change</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${entries.map(
-          ({ at, who, action, target, changes }) =>
-            html`<tr>
-              <td>${at === '' ? 'unknown' : formatTime(at)}</td>
-              <td><a href=${`/console/audit?who=${encodeURIComponent(who)}`}>${who}</a></td>
-              <td>${action}</td>
-              <td>${targetLink(action, target)}</td>
-              <td>${changeList(changes)}</td>
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
+const entryTable = (entries) =>
+  table({
+    label: 'Audit log',
+    region: 'wide',
+    headings: ['When', 'Who', 'What', 'Target', 'Change'],
+    rows: entries.map(
+      ({ at, who, action, target, changes }) =>
+        html`<tr>
+          <td>${at === '' ? 'unknown' : formatTime(at)}</td>
+          <td><a href=${`/console/audit?who=${encodeURIComponent(who)}`}>${who}</a></td>
+          <td>${action}</td>
+          <td>${targetLink(action, target)}</td>
+          <td>${changeList(changes)}</td>
+        </tr>`,
+    ),
+  });
 
 /**
  * @param {string} action

@@ -4,6 +4,7 @@ import { html, nothing } from 'lit';
 import { IssueDialog } from '../elements/issue-dialog.js';
 import { LightElement } from '../elements/light-element.js';
 import { emptyState, loadFailure } from '../elements/page-state.js';
+import { numeric, table } from '../elements/table.js';
 import { formatNumber, formatRelative } from '../format.js';
 import { searchKeys } from '../key-search.js';
 import { keyPath, keyTitle, stateTag } from '../key.js';
@@ -127,24 +128,12 @@ class PageCustomers extends LightElement {
 
 /** @param {KeyRow[]} items */
 function renderTable(items) {
-  return html`<div class="table-scroll wide" role="region" aria-label="Keys" tabindex="0">
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">Customer</th>
-          <th scope="col">State</th>
-          <th scope="col">Plan</th>
-          <th scope="col" class="number">Served today</th>
-          <th scope="col">Key</th>
-          <th scope="col">Created</th>
-          <th scope="col">Expires</th>
-        </tr>
-      </thead>
-      <tbody>
-        ${items.map(renderRow)}
-      </tbody>
-    </table>
-  </div>`;
+  return table({
+    label: 'Keys',
+    region: 'wide',
+    headings: ['Customer', 'State', 'Plan', numeric('Served today'), 'Key', 'Created', 'Expires'],
+    rows: items.map(renderRow),
+  });
 }
 
 /** @param {KeyRow} key */

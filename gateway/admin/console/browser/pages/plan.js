@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../elements/confirm-dialog.js';
 import { LightElement } from '../elements/light-element.js';
 import { notify } from '../elements/notice.js';
 import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.js';
+import { table } from '../elements/table.js';
 import { viewerNote } from '../elements/viewer-note.js';
 import { formatRelative, plural } from '../format.js';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.js';
@@ -189,29 +190,20 @@ class PagePlan extends LightElement {
     const { entries = [] } = this;
     if (entries.length === 0)
       return emptyState('No changes yet', 'Each change of this plan will be listed here.');
-    return html`<div class="table-scroll wide" tabindex="0" role="region" aria-label="Last changes">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">When</th>
-              <th scope="col">Who</th>
-              <th scope="col">What</th>
-              <th scope="col">Change</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${entries.map(
-              ({ at, who, action, changes }) =>
-                html`<tr>
-                  <td>${formatRelative(at)}</td>
-                  <td>${who}</td>
-                  <td>${action}</td>
-                  <td>${changeList(changes)}</td>
-                </tr>`,
-            )}
-          </tbody>
-        </table>
-      </div>
+    return html`${table({
+        label: 'Last changes',
+        region: 'wide',
+        headings: ['When', 'Who', 'What', 'Change'],
+        rows: entries.map(
+          ({ at, who, action, changes }) =>
+            html`<tr>
+              <td>${formatRelative(at)}</td>
+              <td>${who}</td>
+              <td>${action}</td>
+              <td>${changeList(changes)}</td>
+            </tr>`,
+        ),
+      })}
       <p>
         <a href=${`/console/audit?target=${encodeURIComponent(this.item)}`}>All entries in the audit log</a>
       </p>`;

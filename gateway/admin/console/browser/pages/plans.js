@@ -4,6 +4,7 @@ import { api } from '../api.js';
 import { LightElement } from '../elements/light-element.js';
 import { NewPlanDialog } from '../elements/new-plan-dialog.js';
 import { inlineFailure, loadFailure, loading } from '../elements/page-state.js';
+import { numeric, table } from '../elements/table.js';
 import { viewerNote } from '../elements/viewer-note.js';
 import { formatNumber } from '../format.js';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.js';
@@ -72,24 +73,7 @@ class PagePlans extends LightElement {
   table({ items, gateways, keysAsOf, counting }) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     return html`${issueList(issues)}
-      <div class="table-scroll" tabindex="0" role="region" aria-label="Plans">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Plan</th>
-              <th scope="col" class="number">A minute</th>
-              <th scope="col" class="number">A day</th>
-              <th scope="col">In force</th>
-              <th scope="col" class="number">Keys</th>
-              <th scope="col" class="number">Refused, last hour</th>
-              <th scope="col">On trial</th>
-            </tr>
-          </thead>
-          <tbody>
-            ${items.map((plan) => row(plan, gateways))}
-          </tbody>
-        </table>
-      </div>
+      ${table({ label: 'Plans', headings: ['Plan', numeric('A minute'), numeric('A day'), 'In force', numeric('Keys'), numeric('Refused, last hour'), 'On trial'], rows: items.map((plan) => row(plan, gateways)) })}
       <p class="quiet">${countedText(keysAsOf, counting)}</p>`;
   }
 }

@@ -1,0 +1,28 @@
+import { html, nothing } from 'lit';
+
+/**
+ * A table in a region that scrolls sideways by itself, also with the keyboard.
+ * @param {{
+ *   label: string,
+ *   headings: readonly unknown[],
+ *   rows: unknown,
+ *   region?: string,
+ *   className?: string,
+ * }} options headings: texts, or a whole `<th>` each. region, className: classes of the region and of the table
+ */
+export const table = ({ label, headings, rows, region = '', className }) =>
+  html`<div class="table-scroll ${region}" tabindex="0" role="region" aria-label=${label}>
+    <table class=${className ?? nothing}>
+      <thead>
+        <tr>
+          ${headings.map((heading) => (typeof heading === 'string' ? html`<th scope="col">${heading}</th>` : heading))}
+        </tr>
+      </thead>
+      <tbody>
+        ${rows}
+      </tbody>
+    </table>
+  </div>`;
+
+/** The heading of a column of numbers. @param {string} text */
+export const numeric = (text) => html`<th scope="col" class="number">${text}</th>`;
