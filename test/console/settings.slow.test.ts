@@ -27,7 +27,7 @@ describe('the page of settings', { tags: ['chromium'], timeout: 90_000 }, () => 
     await form.getByText('free 60, pro 300, business 1,000').waitFor();
     await expectAccessible(page, 'settings');
     await form.getByLabel('Refusals before a ban').fill('2');
-    await form.getByLabel('The same by limit').fill('0');
+    await form.getByLabel('Refusals by limit').fill('0');
     await form.getByLabel('Grace').fill('0');
     await form.getByText('free 2, pro 2, business 2').waitFor();
     expect(await policy()).toEqual(textFields(defaultBanPolicy));

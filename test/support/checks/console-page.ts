@@ -9,6 +9,10 @@ const looks = [
   { name: 'phone', colorScheme: 'light', width: 360 },
 ] as const;
 
+/** The page learns of the colour scheme with its next frame, which begins the transitions of colours. */
+const settled = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))).then(() =>
+  Promise.allSettled(document.getAnimations().map((animation) => animation.finished)))`;
+
 /**
  * Fails if axe-core finds a barrier in what the page shows now, light, dark or on a phone, or if a phone has to scroll
  * sideways. With the environment variable SCREENSHOTS, a folder, it keeps a picture of each.
@@ -17,9 +21,7 @@ export async function expectAccessible(page: Page, name: string): Promise<void> 
   for (const { name: look, colorScheme, width } of looks) {
     await page.setViewportSize({ width, height: 900 });
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    await page.evaluate(
-      'Promise.allSettled(document.getAnimations().map((animation) => animation.finished))',
-    );
+    await page.evaluate(settled);
     const folder = process.env['SCREENSHOTS'];
     if (folder !== undefined) {
       await page.screenshot({ path: join(folder, `${name}-${look}.png`), fullPage: true });
