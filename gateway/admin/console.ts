@@ -35,15 +35,15 @@ export interface Console {
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
-  const { redisUrl: url, redisIsPrivate: isPrivate, adminUrl, trustProxy, service, log, now } = dependencies;
-  const redis = createConsoleRedis({ url, isPrivate, log, now });
+  const { redisUrl: url, redisIsPrivate, adminUrl, trustProxy, service, log, now } = dependencies;
+  const redis = createConsoleRedis({ url, isPrivate: redisIsPrivate, log, now });
   const { read } = redis;
   const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) =>
     log.error({ err: error }, 'unexpected error in the operators’ API');
   const live = createLiveFeed({
-    createReader: () => createLiveReader({ read, service, now }),
+    createReader: () => createLiveReader({ read, service, redisIsPrivate, now }),
     logUnexpected,
   });
   return {

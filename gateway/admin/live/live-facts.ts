@@ -8,6 +8,8 @@ export interface LiveFacts {
   /** Unix milliseconds by Redis' clock. */
   nowMs: number;
   redis: RedisFacts;
+  /** Whether the gateway has started Redis itself. */
+  redisIsPrivate: boolean;
   /** As last read, if Redis is unavailable. */
   fleet: FleetStatus;
   upstreams: readonly UpstreamState[];

@@ -13,6 +13,7 @@ import { combineUpstreams } from './upstream-states.ts';
 interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
+  redisIsPrivate: boolean;
   /** Unix milliseconds. */
   now: () => number;
 }
@@ -39,7 +40,8 @@ const nothing: FleetStatus = {
  * Creates the reading of the state that consoles show, to be called each second. The state of the whole fleet is in Redis;
  * while that is unavailable, this gateway goes on with what it knows itself.
  */
-export function createLiveReader({ read, service, now }: LiveReaderDependencies): () => Promise<LiveState> {
+export function createLiveReader(dependencies: LiveReaderDependencies): () => Promise<LiveState> {
+  const { read, service, redisIsPrivate, now } = dependencies;
   const addReading = createFleetTraffic();
   const disagreeingSince = new Map<string, number>();
   let fleet = nothing;
@@ -102,6 +104,7 @@ export function createLiveReader({ read, service, now }: LiveReaderDependencies)
       problems: findProblems({
         nowMs: atMs,
         redis,
+        redisIsPrivate,
         fleet,
         upstreams,
         lastHour: lastHour.value(),

@@ -6,7 +6,10 @@ const nearlyFull = 0.9;
 /** A gateway gives up on Redis after 100 ms. As GatewayRedisSlow in alerts.yaml. */
 const slowMs = 25;
 
-export function findRedisProblems({ redis }: Pick<LiveFacts, 'redis'>): Problem[] {
+export function findRedisProblems({
+  redis,
+  redisIsPrivate,
+}: Pick<LiveFacts, 'redis' | 'redisIsPrivate'>): Problem[] {
   if (!redis.available) {
     return [
       {
@@ -43,7 +46,16 @@ export function findRedisProblems({ redis }: Pick<LiveFacts, 'redis'>): Problem[
         link: runbook('Move to a new Redis'),
       });
     }
-    if (appendOnly === false) {
+    if (appendOnly === false && redisIsPrivate) {
+      problems.push({
+        id: `redis-embedded ${address}`,
+        severity: 'notice',
+        title: 'Redis is embedded and in memory only',
+        detail: 'API keys and counters are lost when the gateway stops.',
+        advice: 'Install redis-server, which the gateway then starts by itself, or set REDIS_URL.',
+        link: { document: 'gateway/OPERATIONS.md', heading: 'Deploy with real stores' },
+      });
+    } else if (appendOnly === false) {
       problems.push({
         id: `redis-memory-only ${address}`,
         severity: 'warning',

@@ -88,6 +88,7 @@ const facts = ({
 }: Partial<Omit<LiveFacts, 'fleet'>> & { fleet?: Partial<LiveFacts['fleet']> } = {}): LiveFacts => ({
   nowMs,
   redis: { available: true, servers: [redisServer()] },
+  redisIsPrivate: false,
   upstreams: [{ upstream: 'http://pets:3001', state: 'ready', seenAs: { ready: 1 } }],
   lastHour: hour(),
   disagreeingSince: new Map(),
@@ -138,6 +139,14 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     problems: withRedis({ appendOnly: false }),
     severity: 'warning',
     says: 'appendonly of redis:6379 is off',
+  },
+  'Redis is embedded and in memory only': {
+    problems: found({
+      redis: { available: true, servers: [redisServer({ appendOnly: false })] },
+      redisIsPrivate: true,
+    }),
+    severity: 'notice',
+    says: 'lost when the gateway stops',
   },
   'Redis is slow': { problems: withRedis({ latencyMs: 40 }), severity: 'warning', says: '40 ms' },
   'No instance of the pets service is ready': {
