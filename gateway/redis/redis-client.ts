@@ -66,6 +66,9 @@ const readonlyReconnectMs = 1000;
 const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
+/** One for all connections of the process: that of the console fails for the same reason as that of requests. */
+const isDue = createLogThrottle();
+
 endConnectionsOnMalformedReplies();
 
 /**
@@ -78,7 +81,6 @@ export function createRedis(url: string, log: Logger): RedisClient {
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
   defineScripts(client, scripts);
-  const isDue = createLogThrottle();
   onConnectionFailure(client, (reason) => {
     // Each cause once a minute, and not at each attempt.
     if (isDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
