@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, ApiKeyLookup } from '../api-keys/api-key-cache.ts';
@@ -8,8 +10,8 @@ import type { AddressLimit } from '../quota/address-limit.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { clientAddress } from './request-context.ts';
 
-/** A scheme and a token, separated by one or more spaces (RFC 9110 section 11.4). */
-const credentialsPattern = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+) +(\S+)$/;
+/** The scheme and a token, separated by one or more spaces (RFC 9110 section 11.4). */
+const credentialsPattern = /^bearer +(\S+)$/i;
 
 /** Far longer than any key. Longer headers are not parsed. */
 const maxHeaderLength = 256;
@@ -17,24 +19,56 @@ const maxHeaderLength = 256;
 export type Credential =
   { outcome: 'key'; keyHash: string } | { outcome: 'missing_api_key' } | { outcome: 'malformed_api_key' };
 
+const missing: Credential = { outcome: 'missing_api_key' };
+const malformed: Credential = { outcome: 'malformed_api_key' };
+
 /**
  * Parses the API key in the request's headers (specification section 5).
  * @param rawHeaders names and values in turn, as received: Node's parsed headers hide a repeated Authorization
+ * @param parse parses the only Authorization
  */
-export function parseCredential(rawHeaders: readonly string[]): Credential {
-  let header: string | undefined;
+export function parseCredential(
+  rawHeaders: readonly string[],
+  parse: (authorization: string) => Credential = parseAuthorization,
+): Credential {
+  let authorization: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    if (rawHeaders[index]?.toLowerCase() !== 'authorization') continue;
-    if (header !== undefined) return { outcome: 'malformed_api_key' };
-    header = rawHeaders[index + 1];
+    if (!isAuthorization(rawHeaders[index] ?? '')) continue;
+    if (authorization !== undefined) return malformed;
+    authorization = rawHeaders[index + 1];
   }
-  if (header === undefined) return { outcome: 'missing_api_key' };
-  if (header.length > maxHeaderLength) return { outcome: 'malformed_api_key' };
-  const [, scheme, token] = credentialsPattern.exec(header) ?? [];
-  if (scheme?.toLowerCase() !== 'bearer' || token === undefined || !isWellFormedApiKey(token)) {
-    return { outcome: 'malformed_api_key' };
-  }
+  return authorization === undefined ? missing : parse(authorization);
+}
+
+/** The length tells nearly all other names apart. */
+function isAuthorization(name: string): boolean {
+  return name.length === 'authorization'.length && name.toLowerCase() === 'authorization';
+}
+
+function parseAuthorization(authorization: string): Credential {
+  if (authorization.length > maxHeaderLength) return malformed;
+  const token = credentialsPattern.exec(authorization)?.[1];
+  if (token === undefined || !isWellFormedApiKey(token)) return malformed;
   return { outcome: 'key', keyHash: hashApiKey(token) };
+}
+
+/**
+ * Remembers the last Authorization of each connection, which most clients send with all of their requests, since checksum
+ * and hash of a key are measurable. Not by key for all connections: no key stays in memory longer than the connection that
+ * it came in on.
+ */
+export function createConnectionCredentials(): (
+  req: Pick<IncomingMessage, 'rawHeaders' | 'socket'>,
+) => Credential {
+  const last = new WeakMap<Socket, { authorization: string; credential: Credential }>();
+  return ({ rawHeaders, socket }) =>
+    parseCredential(rawHeaders, (authorization) => {
+      const known = last.get(socket);
+      if (known?.authorization === authorization) return known.credential;
+      const credential = parseAuthorization(authorization);
+      last.set(socket, { authorization, credential });
+      return credential;
+    });
 }
 
 interface AuthenticateDependencies {
@@ -49,6 +83,7 @@ const invalidKeyMs = 1000;
 /** Finds the caller by the request's API key, or refuses the request: 401, or 503 if the key can't be checked. */
 export function authenticate(dependencies: AuthenticateDependencies): RequestHandler {
   const { apiKeys, refuseAnonymous, addressLimit } = dependencies;
+  const credentialOf = createConnectionCredentials();
   const invalidKeys = new LRUCache<string, ApiKeyLookup>({ max: maxInvalidKeys, ttl: invalidKeyMs });
 
   /** A key that an address over its limit repeats is looked up once a second. Every other key may be valid. */
@@ -68,7 +103,7 @@ export function authenticate(dependencies: AuthenticateDependencies): RequestHan
   }
 
   return function authenticate(req, res, next) {
-    const credential = parseCredential(req.rawHeaders);
+    const credential = credentialOf(req);
     if (credential.outcome !== 'key') return refuseAnonymous(req, res, new GatewayError(credential.outcome));
     const caller = apiKeys.getCached(credential.keyHash);
     if (caller === undefined) return lookUp(credential.keyHash, req, res, next);

@@ -5,6 +5,12 @@ import { LRUCache } from 'lru-cache';
 /** Makes the Authorization header with which the gateway calls the pets service in a caller's name. */
 export type Authorize = (caller: { id: string; plan: string }) => string;
 
+interface CachedToken {
+  plan: string;
+  authorization: string;
+  issuedAtMs: number;
+}
+
 const audience = 'pets-service';
 const lifetimeSeconds = 300;
 /** Tokens are renewed this long before they expire, for requests under way and clocks that differ. */
@@ -17,21 +23,20 @@ const maxCachedTokens = 100_000;
  * signing costs more than the rest of a request.
  */
 export function createAuthorize(privateKey: KeyObject, now: () => number): Authorize {
-  const cache = new LRUCache<string, { authorization: string; issuedAtMs: number }>({ max: maxCachedTokens });
+  const cache = new LRUCache<string, CachedToken>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
   return function authorize({ id, plan }) {
-    const name = `${id} ${plan}`;
-    const cached = cache.get(name);
+    const cached = cache.get(id);
     // Not the cache's own ttl, which does not follow the time of day: a token expires by it, also if the machine was
     // suspended or its clock was set. A token from a clock that was set back would lie in the future.
     const nowMs = now();
-    if (cached !== undefined) {
+    if (cached?.plan === plan) {
       const ageMs = nowMs - cached.issuedAtMs;
       if (ageMs >= 0 && ageMs < renewAfterMs) return cached.authorization;
     }
     const contents = { issuer: 'gateway', subject: id, lifetimeSeconds, plan };
     const authorization = `Bearer ${signToken(privateKey, keyid, contents, nowMs)}`;
-    cache.set(name, { authorization, issuedAtMs: nowMs });
+    cache.set(id, { plan, authorization, issuedAtMs: nowMs });
     return authorization;
   };
 }

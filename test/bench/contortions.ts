@@ -3,8 +3,10 @@ import { Socket } from 'node:net';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Bench } from 'tinybench';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { GatewayError } from '../../gateway/errors.ts';
 import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
+import { createConnectionCredentials, parseCredential } from '../../gateway/journey/authenticate.ts';
 import { createRequestMetrics } from '../../gateway/observability/request-metrics.ts';
 import { createMessageClasses } from '../../gateway/runtime/message-classes.ts';
 import { isJsonBody } from '../../gateway/upstream/json-body.ts';
@@ -99,6 +101,11 @@ const respondWith = (respond: (res: Response) => void) => {
   return requestOf(app);
 };
 
+const withKey = Object.assign(incoming(), {
+  rawHeaders: ['Host', 'localhost', 'Authorization', `Bearer ${generateApiKey()}`],
+});
+const credentialOf = createConnectionCredentials();
+
 const contortions: Contortion[] = [
   {
     name: 'own classes of requests and responses; plain: Express changes the prototypes of each',
@@ -122,6 +129,11 @@ const contortions: Contortion[] = [
       for (const [name, value] of responseHeaders) res.setHeader(name, value);
       res.writeHead(200);
     },
+  },
+  {
+    name: 'the last Authorization of a connection is remembered; plain: its key is checked and hashed',
+    kept: () => void credentialOf(withKey),
+    plain: () => void parseCredential(withKey.rawHeaders),
   },
   {
     name: 'counts and durations in own objects; plain: labels of prom-client',

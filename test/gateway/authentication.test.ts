@@ -6,6 +6,7 @@ import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { createRedisState } from '../../gateway/redis-state.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send, type ClientResponse } from '../support/http/http.ts';
+import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 
@@ -103,6 +104,29 @@ describe('authentication', () => {
   test.each(['bearer', 'BEARER', 'Bearer  '])('the scheme %j is accepted', async (scheme) => {
     const { key } = await kit.issue();
     expect((await pets({ authorization: `${scheme} ${key}` })).status).toBe(200);
+  });
+
+  test('each request of a connection is served by its own key, whatever the one before it had', async () => {
+    const [one, other] = [await kit.issue(), await kit.issue({ plan: 'pro' })];
+    const connection = openRawConnection(kit.gateway.port);
+    const fields = [
+      `Authorization: Bearer ${one.key}\r\n`,
+      `Authorization: Bearer ${other.key}\r\n`,
+      `Authorization: Bearer ${one.key}\r\nAuthorization: Bearer ${one.key}\r\n`,
+      `authorization: bearer ${one.key}\r\n`,
+      '',
+      `Authorization: Bearer ${one.key}x\r\n`,
+      `Authorization: Bearer ${one.key}x\r\n`,
+      `Authorization: Bearer ${one.key}\r\nConnection: close\r\n`,
+    ];
+    for (const field of fields)
+      connection.write(`GET /v1/pets HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 198.19.0.1\r\n${field}\r\n`);
+    const responses = await connection.responses;
+    expect(statusesOf(responses)).toEqual([200, 200, 401, 200, 401, 401, 401, 200]);
+    const limits = responses.map(
+      ({ headers }) => headers.find(([name]) => name === 'x-ratelimit-limit')?.[1],
+    );
+    expect(limits.filter((_limit, index) => fields[index]?.includes(other.key))).toEqual(['300']);
   });
 
   test('Redis stores only the hash of a key', async () => {
