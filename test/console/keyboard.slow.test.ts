@@ -1,0 +1,94 @@
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { send } from '../support/http/http.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+
+/** Text or name of the element that the next key goes to. */
+const focused = `(() => {
+  let element = document.activeElement;
+  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
+  return element?.name || element?.textContent?.trim() || '';
+})()`;
+
+const maxPresses = 80;
+
+/** Presses Tab until the element with this text or name is focused. */
+async function tabTo(page: Page, wanted: string): Promise<void> {
+  const passed: unknown[] = [];
+  for (let presses = 0; presses < maxPresses; presses += 1) {
+    await page.keyboard.press('Tab');
+    const text = await page.evaluate(focused);
+    if (text === wanted) return;
+    passed.push(text);
+  }
+  throw new Error(`Tab does not lead to ${wanted}, but to ${passed.join(' | ')}`);
+}
+
+async function pressButton(page: Page, text: string): Promise<void> {
+  await tabTo(page, text);
+  await page.keyboard.press('Enter');
+}
+
+describe('the life of a key, with the keyboard alone', { tags: ['chromium'], timeout: 90_000 }, () => {
+  let kit: ConsoleKit;
+
+  beforeAll(async () => {
+    kit = await startConsole();
+  });
+
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
+  const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;
+
+  test('it is issued, banned, served again, rotated and revoked', async () => {
+    const { page } = await kit.open('/console/customers', { name: 'Anna' });
+    const shownKey = page.getByLabel('API key', { exact: true });
+    await page.getByRole('button', { name: 'Issue a key' }).waitFor();
+
+    await pressButton(page, 'Issue a key');
+    await expect.poll(() => page.evaluate(focused)).toBe('name');
+    await page.keyboard.type('Typed Customer');
+    await page.keyboard.press('Enter');
+    const key = await shownKey.inputValue();
+    // Escape must not lose it.
+    await page.keyboard.press('Escape');
+    await page.getByText('Closing this loses the key').waitFor();
+    await pressButton(page, 'I have stored it');
+    await page.getByRole('heading', { name: 'Typed Customer' }).waitFor();
+    expect(await pets(key)).toBe(200);
+
+    await pressButton(page, 'Ban…');
+    await expect.poll(() => page.evaluate(focused)).toBe('seconds');
+    await page.keyboard.press('Escape');
+    await page.locator('wa-dialog').waitFor({ state: 'detached' });
+    expect(await page.evaluate(focused)).toBe('Ban…');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'reason');
+    await page.keyboard.type('unpaid');
+    await page.keyboard.press('Enter');
+    await page.getByText(/^Banned for another/).waitFor();
+    expect([await pets(key), await lastAction()]).toEqual([429, 'bans.add']);
+
+    await pressButton(page, 'Lift the ban');
+    await page.getByText('Its requests are served').waitFor();
+    await expect.poll(() => pets(key)).toBe(200);
+
+    await pressButton(page, 'Rotate the key…');
+    await expect.poll(() => page.evaluate(focused)).toBe('grace');
+    await pressButton(page, 'Rotate the key');
+    const fresh = await shownKey.inputValue();
+    expect(fresh).not.toBe(key);
+    await pressButton(page, 'I have stored it');
+    await page.getByText('Replaces', { exact: true }).waitFor();
+    expect([await pets(fresh), await lastAction()]).toEqual([200, 'keys.rotate']);
+
+    await pressButton(page, 'Revoke…');
+    await page.getByLabel('to confirm').waitFor();
+    await page.keyboard.type('Typed Customer');
+    await page.keyboard.press('Enter');
+    await page.getByText('refused for good').waitFor();
+    expect([await pets(fresh), await lastAction()]).toEqual([401, 'keys.revoke']);
+  });
+});
