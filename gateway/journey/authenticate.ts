@@ -66,7 +66,8 @@ export function createConnectionCredentials(): (
       const known = last.get(socket);
       if (known?.authorization === authorization) return known.credential;
       const credential = parseAuthorization(authorization);
-      last.set(socket, { authorization, credential });
+      // Anything else can be as long as all headers together, and would occupy memory while its connection is idle.
+      if (credential.outcome === 'key') last.set(socket, { authorization, credential });
       return credential;
     });
 }
