@@ -23,7 +23,7 @@ const pageSize = 50;
 
 /**
  * Finds the newest change of the plan's limits among the newest 20,000 entries of the audit log.
- * @returns undefined if there is none
+ * @returns undefined without such a change
  */
 export async function findLastPlanChange(
   { redis }: Pick<Session, 'redis'>,

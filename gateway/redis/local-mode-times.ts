@@ -3,8 +3,8 @@ export interface LocalModeTimes {
   /** To be called when local mode begins (true) or ends. */
   changed(local: boolean): void;
   /**
-   * Times in ISO 8601; `to` is null while local mode lasts, and null for the whole if there was none. The start of the
-   * process is none: it waits for Redis.
+   * Times in ISO 8601; `to` is null while local mode lasts. Null as a whole without a local mode since the start of the
+   * process, which itself waits for Redis.
    */
   last(): { from: string; to: string | null } | null;
   /** Since when Redis is unavailable, at the start as well; undefined while it is available. */

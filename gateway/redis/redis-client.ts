@@ -67,7 +67,7 @@ const topologyRefreshMs = 1000;
 const retryDelayMs = (attempt: number) => Math.min(50 * attempt, 500);
 
 /** One for all connections of the process: that of the console fails for the same reason as that of requests. */
-const isDue = createLogThrottle();
+const isLogDue = createLogThrottle();
 
 endConnectionsOnMalformedReplies();
 
@@ -83,7 +83,7 @@ export function createRedis(url: string, log: Logger): RedisClient {
   defineScripts(client, scripts);
   onConnectionFailure(client, (reason) => {
     // Each cause once a minute, and not at each attempt.
-    if (isDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
+    if (isLogDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');
   });
   return client;
 }

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { barriers, expectClean, type ObservedPage } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -154,17 +155,11 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await kit.kit.issue({ name: 'Keyboard Cat' });
     const { page } = await kit.open(list);
     await searchField(page).waitFor();
-    for (let presses = 0; presses < 20; presses += 1) {
-      await page.keyboard.press('Tab');
-      if ((await page.evaluate('document.activeElement.type')) === 'search') break;
-    }
+    await tabTo(page, 'search');
     await page.keyboard.type('keyboard cat');
     await page.keyboard.press('Enter');
     await expect.poll(() => names(page)).toEqual(['Keyboard Cat']);
-    for (let presses = 0; presses < 20; presses += 1) {
-      await page.keyboard.press('Tab');
-      if ((await page.evaluate('document.activeElement.textContent')) === 'Keyboard Cat') break;
-    }
+    await tabTo(page, 'Keyboard Cat');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Keyboard Cat' }).waitFor();
   });

@@ -1,29 +1,9 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
-
-/** Text or name of the element that the next key goes to. */
-const focused = `(() => {
-  let element = document.activeElement;
-  while (element?.shadowRoot?.activeElement) element = element.shadowRoot.activeElement;
-  return element?.name || element?.textContent?.trim() || '';
-})()`;
-
-const maxPresses = 80;
-
-/** Presses Tab until the element with this text or name is focused. */
-async function tabTo(page: Page, wanted: string): Promise<void> {
-  const passed: unknown[] = [];
-  for (let presses = 0; presses < maxPresses; presses += 1) {
-    await page.keyboard.press('Tab');
-    const text = await page.evaluate(focused);
-    if (text === wanted) return;
-    passed.push(text);
-  }
-  throw new Error(`Tab does not lead to ${wanted}, but to ${passed.join(' | ')}`);
-}
 
 async function pressButton(page: Page, text: string): Promise<void> {
   await tabTo(page, text);
@@ -50,6 +30,8 @@ describe('the life of a key, with the keyboard alone', { tags: ['chromium'], tim
     await pressButton(page, 'Issue a key');
     await expect.poll(() => page.evaluate(focused)).toBe('name');
     await page.keyboard.type('Typed Customer');
+    // The plans are read when the dialog opens.
+    await expect.poll(() => page.locator('issue-dialog select').inputValue()).toBe('free');
     await page.keyboard.press('Enter');
     const key = await shownKey.inputValue();
     // Escape must not lose it.

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
+import { tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -107,10 +108,7 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 90_000 }, () => {
     const { page } = await started.open('/console/plans/by-keyboard');
     await minuteOf(page).waitFor();
     await page.locator('main').focus();
-    for (let presses = 0; presses < 10; presses += 1) {
-      await page.keyboard.press('Tab');
-      if ((await page.evaluate('document.activeElement?.getAttribute("name")')) === 'minute') break;
-    }
+    await tabTo(page, 'minute');
     await page.keyboard.press('Control+A');
     await page.keyboard.type('45');
     await page.keyboard.press('Enter');

@@ -12,7 +12,7 @@ import { createSessionCookie, type SessionCookie } from './session-cookie.ts';
 import { createSessionVerifier } from './verify-session.ts';
 import { createWrongCodeLimit, type WrongCodeLimit } from './wrong-code-limit.ts';
 
-/** Who may use the API of the console. */
+/** Decides who may use the API of the console. */
 export interface ConsoleAccess {
   cookie: SessionCookie;
   wrongCodes: WrongCodeLimit;

@@ -4,7 +4,7 @@ import { directOrigin, isFromAdminUrl } from './request-origin.ts';
 export interface SessionCookie {
   /**
    * Reads the session's token.
-   * @returns undefined if there is none, or several: a page on another port of this host can add a cookie, but must not
+   * @returns undefined without a cookie, or with several: a page on another port of this host can add a cookie, but must not
    * choose whose session this is
    */
   read(req: Request): string | undefined;

@@ -34,7 +34,7 @@ const touchMs = 60_000;
 
 export function createSessionVerifier(dependencies: SessionVerifierDependencies): SessionVerifier {
   const { read, now, watchMs = 5000 } = dependencies;
-  /** By the hash of the token: the memory of a process holds no secrets of others. */
+  /** Sessions by the hash of their token: the memory of a process holds no secrets of others. */
   const known = new LRUCache<string, ConsoleSession>({ max: maxKnown });
   const touched = new LRUCache<string, true>({ max: maxKnown, ttl: touchMs });
   const openResponses = new Map<string, Set<ServerResponse>>();

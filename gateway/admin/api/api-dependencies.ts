@@ -7,7 +7,7 @@ export interface Changed<T> {
   warnings: string[];
 }
 
-/** What the routers of the API work with. */
+/** Dependencies of the API's routers. */
 export interface ApiDependencies {
   /** Runs an operation that only reads. @throws ApiError service_unavailable if Redis is unavailable */
   read<T>(use: (session: Session) => Promise<T>): Promise<T>;

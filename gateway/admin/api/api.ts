@@ -19,7 +19,7 @@ const maxBody = '64kb';
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
   live: LiveFeed;
-  /** Told of what is a bug: its detail is never sent. */
+  /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
 

@@ -40,7 +40,7 @@ const query = z
     error: 'cannot be combined with after',
   });
 
-/** With a filter that few entries match, a page is one part of the search: the client asks on. */
+/** Entries to look at for a page. With a filter that few match, it is one part of the search: the client asks on. */
 const maxScanned = 5000;
 
 /** Changes by operators, newest first. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 
-/** What is known of a read that takes seconds with many keys. */
+/** State of a read that takes seconds with many keys. */
 export interface BackgroundState<T> {
   /** The last result, and when it was complete (Unix milliseconds). */
   latest: { value: T; atMs: number } | undefined;

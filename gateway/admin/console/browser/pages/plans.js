@@ -72,8 +72,17 @@ class PagePlans extends LightElement {
   /** @param {Plans} plans */
   table({ items, gateways, keysAsOf, counting }) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
-    return html`${issueList(issues)}
-      ${table({ label: 'Plans', headings: ['Plan', numeric('A minute'), numeric('A day'), 'In force', numeric('Keys'), numeric('Refused, last hour'), 'On trial'], rows: items.map((plan) => row(plan, gateways)) })}
+    const headings = [
+      'Plan',
+      numeric('A minute'),
+      numeric('A day'),
+      'In force',
+      numeric('Keys'),
+      numeric('Refused, last hour'),
+      'On trial',
+    ];
+    const rows = items.map((plan) => row(plan, gateways));
+    return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}
       <p class="quiet">${countedText(keysAsOf, counting)}</p>`;
   }
 }
