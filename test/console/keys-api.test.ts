@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { makeConsoleCode } from '../../gateway/operations/console-codes.ts';
@@ -371,16 +372,17 @@ describe('the API of keys', () => {
 
   describe('the list', () => {
     test('the newest first, page by page, each key once, with its use', async () => {
+      const listed = `listed ${randomUUID()}`;
       const keys = [];
-      for (const name of ['one', 'two', 'three']) keys.push(await kit.issue({ name: `listed ${name}` }));
+      for (const name of ['one', 'two', 'three']) keys.push(await kit.issue({ name: `${listed} ${name}` }));
       await use(keys[2] as IssuedKey, 2);
-      const first = await api('GET', '/keys?search=LISTED&limit=2');
+      const first = await api('GET', `/keys?search=${listed.toUpperCase()}&limit=2`);
       expect(first.body.items.map(({ name }: { name: string }) => name)).toEqual([
-        'listed three',
-        'listed two',
+        `${listed} three`,
+        `${listed} two`,
       ]);
       expect(first.body.items[0]).toMatchObject({ usedToday: 2, dayLimit: 1000, state: 'valid' });
-      const second = await api('GET', `/keys?search=LISTED&limit=2&after=${first.body.next}`);
+      const second = await api('GET', `/keys?search=${listed}&limit=2&after=${first.body.next}`);
       expect(second.body).toMatchObject({ items: [{ id: keys[0]?.id }], next: null });
       const all = [];
       for (let next = ''; ;) {

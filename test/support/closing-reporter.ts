@@ -1,9 +1,10 @@
-import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
+import { writeFileSync } from 'node:fs';
+import type { Reporter, SerializedError, TestCase, TestModule, Vitest } from 'vitest/node';
 import { requirements } from './requirements.ts';
 
 /**
  * Ends the output of a run with a line for each retried test, and a line with the number of skipped tests and what they
- * are missing.
+ * are missing. If TEST_FAILED_FILES names a file, that holds the test files which failed afterwards, a line each.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;
@@ -12,7 +13,7 @@ export class ClosingReporter implements Reporter {
     this.#namePattern = config.testNamePattern;
   }
 
-  onTestRunEnd(modules: readonly TestModule[]): void {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const pattern = this.#namePattern ?? /(?:)/;
     const allTests = modules.flatMap((module) => [...module.children.allTests()]);
     // Not those that `-t` leaves out.
@@ -22,7 +23,19 @@ export class ClosingReporter implements Reporter {
       if (retries > 0) process.stdout.write(`retried ${retries}x, ${test.result().state}: ${nameOf(test)}\n`);
     }
     process.stdout.write(`${describeSkipped(tests)}\n`);
+    const path = process.env['TEST_FAILED_FILES'];
+    if (path !== undefined) writeFileSync(path, errors.length > 0 ? '' : failedFiles(modules));
   }
+}
+
+/** Nothing if a check of what the others left behind failed, which a second run of that check alone would not show. */
+function failedFiles(modules: readonly TestModule[]): string {
+  const failed = modules
+    .filter((module) => module.state() === 'failed')
+    .map(({ relativeModuleId }) => relativeModuleId);
+  return failed.some((file) => file.startsWith('afterwards/'))
+    ? ''
+    : failed.map((file) => `${file}\n`).join('');
 }
 
 function describeSkipped(tests: readonly TestCase[]): string {

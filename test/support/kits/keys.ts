@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { hashApiKey } from '../../../gateway/api-keys/api-key-format.ts';
 import { createApiKeyStore, type NewApiKey } from '../../../gateway/operations/api-key-store.ts';
@@ -18,14 +19,18 @@ export async function connectRedis(url: string): Promise<RedisClient> {
   return redis;
 }
 
-/** Issues keys as the ops command does. */
+let lastIssuedMs = 0;
+
+/** Issues keys as the ops command does, each in a millisecond of its own, so that lists have them in this order. */
 export function keyIssuer(redis: RedisClient) {
   const audit = createAuditLog({ redis, who: 'tests' });
   const store = createApiKeyStore({ redis, audit, now: Date.now });
   return {
     store,
     async issue(wanted: Partial<NewApiKey> = {}): Promise<IssuedKey> {
+      while (Date.now() === lastIssuedMs) await setImmediate();
       const { key, record } = await store.issue({ name: 'test', plan: 'free', ...wanted });
+      lastIssuedMs = Date.parse(record.createdAt);
       recordSecrets(key);
       return { key, id: record.id, keyHash: hashApiKey(key) };
     },
