@@ -1,195 +1,111 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
-import { seededRandom } from '../support/seeded-random.ts';
-import { startCalibration, type Calibration } from './calibration.ts';
-import { checkOut } from './checkout.ts';
+import { checkOut, withoutContortion } from './checkout.ts';
 import { baseline, contenders, type Contender } from './contenders.ts';
-import { busySecondsOf, cpuTimeOf } from './cpu-time.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
-import { closedLoop } from './load.ts';
 import { positiveInteger } from './options.ts';
-import { cores } from './pinned-process.ts';
-import { ratioOf, type ProcessSamples } from './ratio.ts';
+import { meanRatio } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
-import { assertStatuses, measureAlone, shuffleForRound, type RunningContender } from './running-contender.ts';
+import type { RunningContender } from './running-contender.ts';
 import { scenarios, type Scenario } from './scenarios.ts';
+import { ratioOfPair, sampleTogether, type MicrosOfEach } from './side-by-side.ts';
 
 /*
- * npm run bench:compare -- <commit> compares the CPU time of a request of this gateway with that of another commit, by
- * short samples in turn on one core.
+ * Compares the CPU time of a request of this gateway with that of another version. Pairs of one process of each run side
+ * by side on one core, one pair after another.
+ *
+ * npm run bench:compare -- <commit>: with another commit.
+ * npm run bench:compare -- --without <name>: with these sources after a patch of ablations/, which takes a contortion for
+ * speed out of them.
  */
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    rounds: { type: 'string', default: '20' },
+    /** Two processes of the same version differ by some percent, so more pairs narrow the interval. */
+    pairs: { type: 'string', default: '8' },
+    rounds: { type: 'string', default: '15' },
     seconds: { type: 'string', default: '1' },
-    /** Of each version: two processes of the same version differ. */
-    processes: { type: 'string', default: '3' },
     scenario: { type: 'string', multiple: true, default: ['hot-key', 'many-keys', 'refused', 'banned'] },
+    without: { type: 'string' },
   },
 });
+const { without } = options;
 const [commit] = positionals;
-if (commit === undefined || positionals.length > 1)
-  throw new Error('usage: npm run bench:compare -- <commit>');
+if (positionals.length > 1 || (commit === undefined) === (without === undefined)) {
+  throw new Error(
+    'usage: npm run bench:compare -- <commit>, or -- --without <name of a patch in ablations/>',
+  );
+}
 const rounds = positiveInteger('rounds', options.rounds);
 const seconds = positiveInteger('seconds', options.seconds);
-const processes = positiveInteger('processes', options.processes);
+const pairs = positiveInteger('pairs', options.pairs);
 const selected = options.scenario.map((name) => {
   const scenario = scenarios.find((each) => each.name === name);
   if (scenario === undefined) throw new Error(`unknown scenario ${name}`);
   return scenario;
 });
 
-/** As in bench.ts; V8 compiles on the only core. */
-const jitWarmUpSeconds = 20;
+/** V8 compiles on the only core. */
+const jitWarmUpSeconds = 30;
 const warmUpSeconds = 3;
-/** Share of the core that other processes may take in a sample. */
-const disturbance = 0.03;
-const maxAttempts = 5;
 
-type Version = 'this' | 'other';
-type RunningVersion = RunningContender & { version: Version };
+/** Samples of one pair by the name of the scenario. */
+type PairSamples = ReadonlyMap<string, readonly MicrosOfEach[]>;
 
-interface Sample {
-  /** CPU time of a request, divided by that of the calibration. */
-  relative: number;
-  micros: number;
-  systemShare: number;
-}
-
-async function measure(
+async function measurePair(
   fixture: Fixture,
-  scenario: Scenario,
-  running: RunningVersion,
-  calibration: Calibration,
-  duration: number,
-) {
-  const { directory } = fixture;
-  const pid = running.process.pid;
-  const calibratedBefore = await calibration.measure();
-  const [cpuBefore, busyBefore] = [await cpuTimeOf(pid), await busySecondsOf(cores.contender)];
-  const load = await closedLoop({
-    directory,
-    url: `http://127.0.0.1:${running.port}`,
-    script: scenario.script(fixture),
-    connections: scenario.connections,
-    seconds: duration,
-  });
-  const [cpu, busy] = [await cpuTimeOf(pid), await busySecondsOf(cores.contender)];
-  const calibrated = (calibratedBefore + (await calibration.measure())) / 2;
-  assertStatuses(scenario, running, load);
-  const total = cpu.total - cpuBefore.total;
-  const perRequest = total / (load.requestsPerSecond * duration);
-  const sample: Sample = {
-    relative: perRequest / calibrated,
-    micros: perRequest * 1e6,
-    systemShare:
-      (cpu.system - cpuBefore.system) / (cpu.user - cpuBefore.user + cpu.system - cpuBefore.system),
-  };
-  return { sample, others: (busy - busyBefore - total) / duration };
-}
-
-/** Repeats a sample in which other processes used the core. */
-async function measureUndisturbed(
-  fixture: Fixture,
-  scenario: Scenario,
-  running: RunningVersion,
-  calibration: Calibration,
-): Promise<Sample | undefined> {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const { sample, others } = await measureAlone(running, () =>
-      measure(fixture, scenario, running, calibration, seconds),
-    );
-    if (others <= disturbance) return sample;
-    await sleep(500);
-  }
-  return undefined;
-}
-
-async function compare(
-  fixture: Fixture,
-  scenario: Scenario,
-  running: readonly RunningVersion[],
-  calibration: Calibration,
-  warmUp: number,
-): Promise<string[]> {
-  const samples = new Map(running.map(({ name }) => [name, [] as Sample[]]));
-  for (const version of running) {
-    await measureAlone(version, () => measure(fixture, scenario, version, calibration, warmUp));
-  }
-  let disturbed = 0;
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const version of shuffleForRound(round, running)) {
-      process.stderr.write(`\r${scenario.name}, round ${round} of ${rounds}: ${version.name}     `);
-      const sample = await measureUndisturbed(fixture, scenario, version, calibration);
-      if (sample === undefined) disturbed += 1;
-      else samples.get(version.name)?.push(sample);
-    }
-  }
-  process.stderr.write('\r\x1b[K');
-  const idle = running.find(({ name }) => samples.get(name)?.length === 0);
-  if (idle !== undefined) {
-    throw new Error(
-      `${scenario.name}: other processes used core ${cores.contender} in every sample of ${idle.name}`,
-    );
-  }
-  const of = (version: Version) =>
-    running.filter((each) => each.version === version).map(({ name }) => samples.get(name) ?? []);
-  const values = (version: Version, field: keyof Sample): ProcessSamples =>
-    of(version).map((list) => list.map((sample) => sample[field]));
-  const all = (version: Version, field: keyof Sample) => median(values(version, field).flat());
-  const { ratio, low, high } = ratioOf(
-    values('this', 'relative'),
-    values('other', 'relative'),
-    // The same samples have the same interval in every run.
-    seededRandom(1),
-  );
-  return [
-    scenario.name,
-    `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`,
-    all('this', 'micros').toFixed(1),
-    all('other', 'micros').toFixed(1),
-    `${(100 * all('this', 'systemShare')).toFixed(0)} %`,
-    `${(100 * all('other', 'systemShare')).toFixed(0)} %`,
-    String(disturbed),
-  ];
-}
-
-async function main(other: string): Promise<void> {
-  await using fixture = await setUpBench();
+  [own, other]: readonly [Contender, Contender],
+  progress: string,
+): Promise<PairSamples> {
   await using stack = new AsyncDisposableStack();
+  const start = async (contender: Contender): Promise<RunningContender> => {
+    const port = await freePort();
+    const process = await contender.start(fixture, port);
+    stack.defer(() => process.stop());
+    return { ...contender, process, port };
+  };
+  const pair = [await start(own), await start(other)] as const;
+  const samples = new Map<string, MicrosOfEach[]>();
+  for (const scenario of selected) {
+    process.stderr.write(`\r\x1b[K${progress}, ${scenario.name}`);
+    await sampleTogether(fixture, scenario, pair, samples.size === 0 ? jitWarmUpSeconds : warmUpSeconds);
+    const ofScenario: MicrosOfEach[] = [];
+    for (let round = 1; round <= rounds; round += 1) {
+      ofScenario.push(await sampleTogether(fixture, scenario, pair, seconds));
+    }
+    samples.set(scenario.name, ofScenario);
+  }
+  return samples;
+}
+
+function row({ name }: Scenario, samples: readonly PairSamples[]): string[] {
+  const ofPairs = samples.map((each) => each.get(name) ?? []);
+  const { ratio, low, high } = meanRatio(ofPairs.map(ratioOfPair));
+  const micros = (index: 0 | 1) => median(ofPairs.flat().map((sample) => sample[index])).toFixed(1);
+  return [name, `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`, micros(0), micros(1)];
+}
+
+async function main(): Promise<void> {
+  await using fixture = await setUpBench();
   const directory = join(fixture.directory, 'other');
-  await checkOut(other, directory);
+  if (without === undefined) await checkOut(commit ?? '', directory);
+  else await withoutContortion(without, directory);
+  const other = without === undefined ? `${commit}` : `these sources without ${without}`;
   const own = contenders.find(({ name }) => name === 'gateway');
   if (own === undefined) throw new Error('there is no contender gateway');
-  const versions: [Version, Contender][] = [
-    ['this', own],
-    ['other', baseline(directory)],
-  ];
-  const running: RunningVersion[] = [];
-  for (let index = 1; index <= processes; index += 1) {
-    for (const [version, contender] of versions) {
-      const port = await freePort();
-      const process = await contender.start(fixture, port);
-      stack.defer(() => process.stop());
-      await process.pause();
-      running.push({ ...contender, name: `${version} ${index}`, version, process, port });
-    }
+  const samples: PairSamples[] = [];
+  for (let index = 1; index <= pairs; index += 1) {
+    const progress = `pair ${index} of ${pairs}`;
+    samples.push(await measurePair(fixture, [own, { ...baseline(directory), name: other }], progress));
   }
-  const calibration = stack.use(await startCalibration(cores.contender));
-  const rows: string[][] = [];
-  for (const scenario of selected) {
-    const warmUp = rows.length === 0 ? jitWarmUpSeconds : warmUpSeconds;
-    rows.push(await compare(fixture, scenario, running, calibration, warmUp));
-  }
+  process.stderr.write('\r\x1b[K');
   const title = `CPU time of a request, of that of ${other} (95 % confidence)`;
-  const header = ['scenario', title, 'µs', 'µs, other', 'system', 'system, other', 'samples left out'];
   process.stdout.write(
-    `${environmentLine()}; ${processes} processes of each, ${rounds} samples of ${seconds} s of each process\n\n`,
+    `${environmentLine()}; ${pairs} pairs of processes, ${rounds} samples of ${seconds} s of each pair\n\n`,
   );
-  process.stdout.write(`${markdownTable(header, rows)}\n`);
+  const rows = selected.map((scenario) => row(scenario, samples));
+  process.stdout.write(`${markdownTable(['scenario', title, 'µs', 'µs, other'], rows)}\n`);
 }
 
-await main(commit);
+await main();

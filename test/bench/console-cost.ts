@@ -6,56 +6,53 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { seededRandom } from '../support/seeded-random.ts';
-import { startCalibration, type Calibration } from './calibration.ts';
 import { gatewayWithConsole } from './contenders.ts';
-import { busySecondsOf, cpuTimeOf } from './cpu-time.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
-import { closedLoop } from './load.ts';
 import { positiveInteger } from './options.ts';
 import { cores } from './pinned-process.ts';
-import { ratioOf } from './ratio.ts';
+import { meanRatio } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
-import { assertStatuses, measureAlone, shuffleForRound, type RunningContender } from './running-contender.ts';
+import type { RunningContender } from './running-contender.ts';
 import { scenarios } from './scenarios.ts';
+import { sampleTogether } from './side-by-side.ts';
 
 /*
- * npm run bench:console compares the CPU time of a request of a gateway with ten open consoles with that of the same
- * gateway with none, by short samples in turn on one core.
+ * npm run bench:console compares the CPU time of a request of a gateway with ten open consoles with that of one with none.
+ * Both run side by side on one core, and take turns in having the consoles.
  */
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '20' },
+    pairs: { type: 'string', default: '4' },
+    rounds: { type: 'string', default: '15' },
     seconds: { type: 'string', default: '2' },
-    processes: { type: 'string', default: '3' },
     consoles: { type: 'string', default: '10' },
-    /** Percent of the core that other processes may take in a sample. */
-    disturbance: { type: 'string', default: '3' },
   },
 });
+const pairs = positiveInteger('pairs', options.pairs);
 const rounds = positiveInteger('rounds', options.rounds);
 const seconds = positiveInteger('seconds', options.seconds);
-const processes = positiveInteger('processes', options.processes);
 const consoles = positiveInteger('consoles', options.consoles);
-const disturbance = positiveInteger('disturbance', options.disturbance) / 100;
 
 /** V8 compiles on the only core. */
-const warmUpSeconds = 15;
-const maxAttempts = 5;
+const warmUpSeconds = 30;
 /** The first reading of the state, and that of the last hour of traffic, are not part of a sample. */
 const settledMs = 1500;
 
-interface Variant {
-  name: string;
-  gateway: RunningContender;
-  adminUrl: string;
-  cookie: string;
-  consoles: number;
-}
-
 const scenario = scenarios.find(({ name }) => name === 'hot-key');
 if (scenario === undefined) throw new Error('there is no scenario hot-key');
-const { script, connections } = scenario;
+const hotKey = scenario;
+
+interface GatewayWithConsole {
+  running: RunningContender;
+  adminUrl: string;
+  cookie: string;
+}
+
+/** Microseconds of a request with and without consoles, at the same time. */
+interface Sample {
+  withConsoles: number;
+  without: number;
+}
 
 /** @returns the cookie of a session */
 async function signIn(redis: RedisClient, adminUrl: string): Promise<string> {
@@ -70,7 +67,7 @@ async function signIn(redis: RedisClient, adminUrl: string): Promise<string> {
 }
 
 /** Opens streams of events on the core of the load, not on that of the gateway. */
-function openConsoles({ adminUrl, cookie, consoles }: Variant): Disposable {
+function openConsoles({ adminUrl, cookie }: GatewayWithConsole): Disposable {
   const streams = Array.from({ length: consoles }, () =>
     spawn('taskset', ['-c', String(cores.support), 'curl', '-sN', '-b', cookie, `${adminUrl}/api/live`], {
       stdio: ['ignore', 'ignore', 'ignore'],
@@ -83,32 +80,50 @@ function openConsoles({ adminUrl, cookie, consoles }: Variant): Disposable {
   };
 }
 
-async function sample(fixture: Fixture, variant: Variant, calibration: Calibration, duration: number) {
-  const { gateway } = variant;
-  using _streams = openConsoles(variant);
+async function sample(
+  fixture: Fixture,
+  watched: GatewayWithConsole,
+  unwatched: GatewayWithConsole,
+): Promise<Sample> {
+  using _streams = openConsoles(watched);
   await sleep(settledMs);
-  const calibratedBefore = await calibration.measure();
-  const [cpuBefore, busyBefore] = [
-    await cpuTimeOf(gateway.process.pid),
-    await busySecondsOf(cores.contender),
-  ];
-  const load = await closedLoop({
-    directory: fixture.directory,
-    url: `http://127.0.0.1:${gateway.port}`,
-    script: script(fixture),
-    connections,
-    seconds: duration,
-  });
-  const [cpu, busy] = [await cpuTimeOf(gateway.process.pid), await busySecondsOf(cores.contender)];
-  const calibrated = (calibratedBefore + (await calibration.measure())) / 2;
-  if (scenario !== undefined) assertStatuses(scenario, gateway, load);
-  const total = cpu.total - cpuBefore.total;
-  const perRequest = total / (load.requestsPerSecond * duration);
-  return {
-    relative: perRequest / calibrated,
-    micros: perRequest * 1e6,
-    others: (busy - busyBefore - total) / duration,
+  const pair = [watched.running, unwatched.running] as const;
+  const [withConsoles, without] = await sampleTogether(fixture, hotKey, pair, seconds);
+  return { withConsoles, without };
+}
+
+/** Two samples, in which each process has the consoles once: what the processes differ by cancels out. */
+async function measureRound(
+  fixture: Fixture,
+  one: GatewayWithConsole,
+  other: GatewayWithConsole,
+): Promise<Sample[]> {
+  return [await sample(fixture, one, other), await sample(fixture, other, one)];
+}
+
+async function measurePair(fixture: Fixture, redis: RedisClient, progress: string): Promise<Sample[][]> {
+  await using stack = new AsyncDisposableStack();
+  const start = async (name: string): Promise<GatewayWithConsole> => {
+    const [port, adminPort] = [await freePort(), await freePort()];
+    const contender = gatewayWithConsole(name, adminPort);
+    const process = await contender.start(fixture, port);
+    stack.defer(() => process.stop());
+    const adminUrl = `http://127.0.0.1:${adminPort}`;
+    return { running: { ...contender, process, port }, adminUrl, cookie: await signIn(redis, adminUrl) };
   };
+  const [one, other] = [await start('one'), await start('other')];
+  await sampleTogether(fixture, hotKey, [one.running, other.running], warmUpSeconds);
+  const samples: Sample[][] = [];
+  for (let round = 1; round <= rounds; round += 1) {
+    process.stderr.write(`\r\x1b[K${progress}, round ${round} of ${rounds}`);
+    samples.push(await measureRound(fixture, one, other));
+  }
+  return samples;
+}
+
+/** Geometric mean of the two ratios of a round. */
+function ratioOfRound(samples: readonly Sample[]): number {
+  return Math.sqrt(samples.reduce((product, each) => (product * each.withConsoles) / each.without, 1));
 }
 
 async function main(): Promise<void> {
@@ -116,87 +131,30 @@ async function main(): Promise<void> {
   await using stack = new AsyncDisposableStack();
   const redis = await connectRedis(`redis://127.0.0.1:${fixture.redisPort}`);
   stack.defer(() => redis.disconnect());
-  const variants: Variant[][] = [];
-  for (let index = 1; index <= processes; index += 1) {
-    const [port, adminPort] = [await freePort(), await freePort()];
-    const contender = gatewayWithConsole(`gateway ${index}`, adminPort);
-    const process = await contender.start(fixture, port);
-    stack.defer(() => process.stop());
-    const adminUrl = `http://127.0.0.1:${adminPort}`;
-    const cookie = await signIn(redis, adminUrl);
-    await process.pause();
-    const gateway = { ...contender, process, port };
-    const variant = (open: number) => ({
-      name: `${contender.name}, ${open} consoles`,
-      gateway,
-      adminUrl,
-      cookie,
-      consoles: open,
-    });
-    variants.push([variant(0), variant(consoles)]);
-  }
-  const calibration = stack.use(await startCalibration(cores.contender));
-  const samples = new Map(
-    variants.flat().map(({ name }): [string, Samples] => [name, { relative: [], micros: [] }]),
-  );
-  for (const [none] of variants) {
-    if (none === undefined) continue;
-    await measureAlone(none.gateway, () => sample(fixture, none, calibration, warmUpSeconds));
-  }
-  let disturbed = 0;
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const variant of shuffleForRound(round, variants.flat())) {
-      process.stderr.write(`\rround ${round} of ${rounds}: ${variant.name}     `);
-      const measured = await measureUndisturbed(fixture, variant, calibration);
-      if (measured === undefined) disturbed += 1;
-      samples.get(variant.name)?.relative.push(measured?.relative ?? Number.NaN);
-      samples.get(variant.name)?.micros.push(measured?.micros ?? Number.NaN);
-    }
+  const samples: Sample[][][] = [];
+  for (let index = 1; index <= pairs; index += 1) {
+    samples.push(await measurePair(fixture, redis, `pair ${index} of ${pairs}`));
   }
   process.stderr.write('\r\x1b[K');
-  const of = (open: number, field: keyof Samples) =>
-    variants.map((pair) =>
-      (samples.get(pair.find((each) => each.consoles === open)?.name ?? '')?.[field] ?? []).filter(
-        (value) => !Number.isNaN(value),
-      ),
-    );
-  // The same samples have the same interval in every run.
-  const { ratio, low, high } = ratioOf(of(consoles, 'relative'), of(0, 'relative'), seededRandom(1));
-  const micros = (open: number) => median(of(open, 'micros').flat()).toFixed(1);
+  const ofPairs = samples.map((ofPair) => median(ofPair.map(ratioOfRound)));
+  const { ratio, low, high } = meanRatio(ofPairs);
+  const micros = (field: keyof Sample) => median(samples.flat(2).map((each) => each[field])).toFixed(1);
   process.stdout.write(
-    `${environmentLine()}; ${processes} processes, ${rounds} samples of ${seconds} s of each with and without consoles\n\n`,
+    `${environmentLine()}; ${pairs} pairs of processes, each with half of a core; ${rounds} rounds of 2 × ${seconds} s\n\n`,
   );
   const title = `CPU time of a request with ${consoles} consoles, of that with none (95 % confidence)`;
   process.stdout.write(
     `${markdownTable(
-      [title, `µs, ${consoles} consoles`, 'µs, none', 'samples left out'],
+      [title, `µs, ${consoles} consoles`, 'µs, none'],
       [
         [
           `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`,
-          micros(consoles),
-          micros(0),
-          String(disturbed),
+          micros('withConsoles'),
+          micros('without'),
         ],
       ],
     )}\n`,
   );
-}
-
-interface Samples {
-  relative: number[];
-  micros: number[];
-}
-
-/** Repeats a sample in which other processes used the core. */
-async function measureUndisturbed(fixture: Fixture, variant: Variant, calibration: Calibration) {
-  for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-    const measured = await measureAlone(variant.gateway, () =>
-      sample(fixture, variant, calibration, seconds),
-    );
-    if (measured.others <= disturbance) return measured;
-    await sleep(500);
-  }
-  return undefined;
 }
 
 await main();

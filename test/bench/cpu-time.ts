@@ -30,14 +30,3 @@ async function threadNanoseconds(pid: number, thread: string): Promise<number> {
   const text = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0');
   return Number(text.split(' ')[0]);
 }
-
-/** Seconds that a core has worked so far, for whatever process. */
-export async function busySecondsOf(core: number): Promise<number> {
-  const stat = await readFile('/proc/stat', 'utf8');
-  const line = stat.split('\n').find((each) => each.startsWith(`cpu${core} `)) ?? '';
-  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
-    .split(' ')
-    .slice(1)
-    .map(Number);
-  return (user + nice + system + irq + softirq + steal) / ticksPerSecond;
-}

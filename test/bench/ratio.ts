@@ -1,39 +1,31 @@
-import { median } from './report.ts';
-
-/** Ratio of two medians, with its 95 % confidence interval. */
+/** A ratio with its 95 % confidence interval. */
 export interface Ratio {
   ratio: number;
   low: number;
   high: number;
 }
 
-/** Samples of each process of a variant. */
-export type ProcessSamples = readonly (readonly number[])[];
-
-const resamples = 4000;
+/** Quantiles of Student's t for 97.5 %, by degrees of freedom from 1 on. */
+const studentT = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
+  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+const normalQuantile = 1.96;
 
 /**
- * Bootstrap of two levels (Davison and Hinkley, Bootstrap Methods and their Application, 3.8): processes of one build
- * differ by more than their samples do, so processes are drawn first, and then samples of each.
+ * Geometric mean of independent ratios: one of each pair of processes, since processes of one build differ by more than
+ * the samples of a process do. The interval is that of the mean of their logarithms. One ratio has no interval.
  */
-export function ratioOf(changed: ProcessSamples, before: ProcessSamples, random: () => number): Ratio {
-  const ratios = Array.from(
-    { length: resamples },
-    () => centre(resample(changed, random)) / centre(resample(before, random)),
-  ).toSorted((a, b) => a - b);
-  const at = (share: number) => ratios[Math.floor(share * resamples)] ?? Number.NaN;
-  return { ratio: centre(changed) / centre(before), low: at(0.025), high: at(0.975) };
+export function meanRatio(ratios: readonly number[]): Ratio {
+  const logarithms = ratios.map(Math.log);
+  const mean = sum(logarithms) / ratios.length;
+  const freedom = ratios.length - 1;
+  if (freedom === 0) return { ratio: Math.exp(mean), low: 0, high: Infinity };
+  const variance = sum(logarithms.map((value) => (value - mean) ** 2)) / freedom;
+  const margin = (studentT[freedom - 1] ?? normalQuantile) * Math.sqrt(variance / ratios.length);
+  return { ratio: Math.exp(mean), low: Math.exp(mean - margin), high: Math.exp(mean + margin) };
 }
 
-/** Mean of the medians of each process. */
-function centre(processes: ProcessSamples): number {
-  return processes.reduce((sum, samples) => sum + median(samples), 0) / processes.length;
-}
-
-function resample(processes: ProcessSamples, random: () => number): ProcessSamples {
-  return draw(processes, random).map((samples) => draw(samples, random));
-}
-
-function draw<T>(items: readonly T[], random: () => number): T[] {
-  return items.map((item) => items[Math.floor(random() * items.length)] ?? item);
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -1,0 +1,44 @@
+import { cpuTimeOf } from './cpu-time.ts';
+import type { Fixture } from './fixture.ts';
+import { closedLoop } from './load.ts';
+import { median } from './report.ts';
+import { assertStatuses, type RunningContender } from './running-contender.ts';
+import type { Scenario } from './scenarios.ts';
+
+/** Microseconds of CPU time that a request takes in each of two processes. */
+export type MicrosOfEach = readonly [this: number, other: number];
+
+/**
+ * Loads two gateways at the same time, which share one core. Another virtual machine on the same hardware makes a core up
+ * to twice as slow within seconds; here that happens to both alike, so that their ratio stays. In turn, it would not.
+ */
+export async function sampleTogether(
+  fixture: Fixture,
+  scenario: Scenario,
+  pair: readonly [RunningContender, RunningContender],
+  seconds: number,
+): Promise<MicrosOfEach> {
+  const [first, second] = pair;
+  const [cpuFirst, cpuSecond] = [await cpuTimeOf(first.process.pid), await cpuTimeOf(second.process.pid)];
+  const load = async (contender: RunningContender) => {
+    const result = await closedLoop({
+      directory: fixture.directory,
+      scriptName: `wrk-${contender.port}.lua`,
+      url: `http://127.0.0.1:${contender.port}`,
+      script: scenario.script(fixture),
+      connections: scenario.connections,
+      seconds,
+    });
+    assertStatuses(scenario, contender, result);
+    return Object.values(result.statuses).reduce((sum, count) => sum + count, 0);
+  };
+  const [ofFirst, ofSecond] = await Promise.all([load(first), load(second)]);
+  const micros = async (contender: RunningContender, before: { total: number }, requests: number) =>
+    (((await cpuTimeOf(contender.process.pid)).total - before.total) / requests) * 1e6;
+  return [await micros(first, cpuFirst, ofFirst), await micros(second, cpuSecond, ofSecond)];
+}
+
+/** Ratio of the first to the second of a pair of processes: the median of their samples. */
+export function ratioOfPair(samples: readonly MicrosOfEach[]): number {
+  return median(samples.map(([first, second]) => first / second));
+}
