@@ -2,7 +2,6 @@ import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import express, { type Request } from 'express';
 import type { Logger } from 'pino';
-import { compile as compileTrust } from 'proxy-addr';
 import type { Dispatcher } from 'undici';
 import { loadApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
@@ -12,6 +11,7 @@ import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import { createPublicAddress, findScheme } from './http/public-address.ts';
+import { createIsProxy } from './http/trusted-proxies.ts';
 import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
@@ -104,8 +104,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.enable('case sensitive routing').enable('strict routing');
-  const trustsPeer = compileTrust(dependencies.trustProxy);
-  const isProxy = (address: string) => trustsPeer(address, 0);
+  const isProxy = createIsProxy(dependencies.trustProxy);
   const publicAddress = createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy });
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
   Object.defineProperties(app.request, {

@@ -39,7 +39,8 @@ const allContenders = [
   ...contenders,
   ...(options.baseline === undefined ? [] : [baseline(resolve(options.baseline))]),
 ];
-assertKnown('scenario', scenarios);
+const ownScenarios = scenarios.filter(({ contenders: names }) => names?.length !== 0);
+assertKnown('scenario', ownScenarios);
 assertKnown('contender', allContenders);
 
 function assertKnown(name: 'scenario' | 'contender', known: readonly { name: string }[]): void {
@@ -162,7 +163,7 @@ async function measureLatency(
 }
 
 async function main(): Promise<void> {
-  const selectedScenarios = scenarios.filter(
+  const selectedScenarios = ownScenarios.filter(
     ({ name }) => options.scenario.length === 0 || options.scenario.includes(name),
   );
   await using fixture = await setUpBench();

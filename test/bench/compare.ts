@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '../support/http/free-port.ts';
 import { checkOut, withoutContortion } from './checkout.ts';
-import { baseline, contenders, type Contender } from './contenders.ts';
+import { baseline, thisGateway, type Contender } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { positiveInteger } from './options.ts';
 import { meanRatio } from './ratio.ts';
@@ -28,6 +28,8 @@ const { values: options, positionals } = parseArgs({
     seconds: { type: 'string', default: '1' },
     scenario: { type: 'string', multiple: true, default: ['hot-key', 'many-keys', 'refused', 'banned'] },
     without: { type: 'string' },
+    /** Setting of both, as NAME=VALUE. */
+    env: { type: 'string', multiple: true, default: [] },
   },
 });
 const { without } = options;
@@ -45,6 +47,13 @@ const selected = options.scenario.map((name) => {
   if (scenario === undefined) throw new Error(`unknown scenario ${name}`);
   return scenario;
 });
+const env = Object.fromEntries(
+  options.env.map((setting) => {
+    const [name = '', ...value] = setting.split('=');
+    if (value.length === 0) throw new Error(`--env ${setting} is not NAME=VALUE`);
+    return [name, value.join('=')];
+  }),
+);
 
 /** V8 compiles on the only core. */
 const jitWarmUpSeconds = 30;
@@ -92,17 +101,15 @@ async function main(): Promise<void> {
   if (without === undefined) await checkOut(commit ?? '', directory);
   else await withoutContortion(without, directory);
   const other = without === undefined ? `${commit}` : `these sources without ${without}`;
-  const own = contenders.find(({ name }) => name === 'gateway');
-  if (own === undefined) throw new Error('there is no contender gateway');
+  const versions = [thisGateway('this', env), { ...baseline(directory, env), name: other }] as const;
   const samples: PairSamples[] = [];
   for (let index = 1; index <= pairs; index += 1) {
-    const progress = `pair ${index} of ${pairs}`;
-    samples.push(await measurePair(fixture, [own, { ...baseline(directory), name: other }], progress));
+    samples.push(await measurePair(fixture, versions, `pair ${index} of ${pairs}`));
   }
   process.stderr.write('\r\x1b[K');
   const title = `CPU time of a request, of that of ${other} (95 % confidence)`;
   process.stdout.write(
-    `${environmentLine()}; ${pairs} pairs of processes, ${rounds} samples of ${seconds} s of each pair\n\n`,
+    `${environmentLine()}; ${pairs} pairs of processes, ${rounds} samples of ${seconds} s of each pair${options.env.map((setting) => `; ${setting}`).join('')}\n\n`,
   );
   const rows = selected.map((scenario) => row(scenario, samples));
   process.stdout.write(`${markdownTable(['scenario', title, 'µs', 'µs, other'], rows)}\n`);

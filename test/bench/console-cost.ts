@@ -6,7 +6,7 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { gatewayWithConsole } from './contenders.ts';
+import { thisGateway } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { positiveInteger } from './options.ts';
 import { cores } from './pinned-process.ts';
@@ -105,7 +105,7 @@ async function measurePair(fixture: Fixture, redis: RedisClient, progress: strin
   await using stack = new AsyncDisposableStack();
   const start = async (name: string): Promise<GatewayWithConsole> => {
     const [port, adminPort] = [await freePort(), await freePort()];
-    const contender = gatewayWithConsole(name, adminPort);
+    const contender = thisGateway(name, { GATEWAY_ADMIN_PORT: String(adminPort) });
     const process = await contender.start(fixture, port);
     stack.defer(() => process.stop());
     const adminUrl = `http://127.0.0.1:${adminPort}`;

@@ -101,21 +101,21 @@ export const excludedContenders: readonly string[] = [
 const needsNginx = missingPackage('nginx', 'nginx-light');
 
 /** Gateway of another checkout, to measure the effect of a change. The checkout needs its own node_modules. */
-export const baseline = (directory: string): Contender => ({
+export const baseline = (directory: string, env: Record<string, string> = {}): Contender => ({
   name: 'baseline',
   isNode: true,
   title: 'gateway of the other checkout',
   missing: undefined,
-  start: gateway({ cwd: directory }),
+  start: gateway({ cwd: directory, env }),
 });
 
-/** This gateway with an admin port that is known, for its console. */
-export const gatewayWithConsole = (name: string, adminPort: number): Contender => ({
+/** This gateway with further settings. */
+export const thisGateway = (name: string, env: Record<string, string>): Contender => ({
   name,
   isNode: true,
   title: 'this gateway',
   missing: undefined,
-  start: gateway({ env: { GATEWAY_ADMIN_PORT: String(adminPort) } }),
+  start: gateway({ env }),
 });
 
 export const contenders: readonly Contender[] = [

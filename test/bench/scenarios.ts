@@ -5,7 +5,7 @@ export interface Scenario {
   connections: number;
   /** Additional connections that stay idle after one request. */
   idleConnections?: number;
-  /** Names of contenders; undefined means all. */
+  /** Names of contenders; undefined means all, and an empty list that only bench:compare has the scenario. */
   contenders: readonly string[] | undefined;
   /** Returns Lua for wrk. `keys` and `exhausted` are files with one API key per line. */
   script: (files: { hotKey: string; keys: string; exhausted: string; banned: string }) => string;
@@ -63,6 +63,19 @@ end`,
     contenders: ['gateway'],
     script: ({ banned }) => `function request() ${get(`'Bearer ${banned}'`)} end`,
     expected: { 429: [99.9, 100] },
+  },
+  {
+    name: 'forwarded',
+    title: 'one hot key, through a load balancer (with the setting TRUST_PROXY)',
+    connections: 50,
+    contenders: [],
+    script: ({ hotKey }) => `function request()
+  return wrk.format('GET', '/v1/pets?limit=2', {
+    authorization = 'Bearer ${hotKey}',
+    ['x-forwarded-for'] = '203.0.113.7', ['x-forwarded-proto'] = 'https', ['x-forwarded-host'] = 'api.example.com'
+  })
+end`,
+    expected: all200,
   },
   {
     name: 'idle',

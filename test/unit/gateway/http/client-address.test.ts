@@ -1,9 +1,8 @@
-import { compile } from 'proxy-addr';
 import { describe, expect, test } from 'vitest';
 import { findClientAddress } from '../../../../gateway/http/client-address.ts';
+import { createIsProxy } from '../../../../gateway/http/trusted-proxies.ts';
 
-const trusts = compile(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
-const isProxy = (address: string) => trusts(address, 0);
+const isProxy = createIsProxy(['127.0.0.1', '10.0.0.0/8', 'fd00::/8']);
 
 function find(forwardedFor: string | undefined, remoteAddress = '127.0.0.1'): string {
   const headers = forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor };
