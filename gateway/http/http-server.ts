@@ -54,7 +54,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     ...options.messageClasses,
     // Node would send a bare 400; rejectMalformed sends an Error.
     requireHostHeader: false,
-    // A stream that nobody reads is 4 % of a request without a body, 13 % of a refused one.
+    // A stream that nobody reads is a twentieth of a refused request.
     optimizeEmptyRequests: true,
     maxHeaderSize: limits.maxHeaderBytes,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),

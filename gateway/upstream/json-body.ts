@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-/** Bodies up to this size are parsed. Parsing a page of 100 pets would cost as much as the rest of its request. */
+/** Bodies up to this size are parsed. Parsing a page of 100 pets would cost half as much as the rest of its request. */
 const maxParsedBytes = 512;
 
 const closing = new Map([
