@@ -5,12 +5,12 @@ import { compile } from 'proxy-addr';
 const maxAddresses = 10_000;
 
 /**
- * Tells whether an address belongs to a trusted proxy. Remembers the latest addresses: each step that asks would parse the
- * same one anew, which together is a twentieth of a request behind a load balancer.
+ * Tells whether an address belongs to a trusted proxy. Remembers the latest addresses: if each step that asks parsed the
+ * same one again, that would be a twentieth of a request behind a load balancer.
  * @param trusted addresses and networks in proxy-addr's notation
  */
-export function createIsProxy(trusted: string[]): (address: string) => boolean {
-  const trusts = compile(trusted);
+export function createIsProxy(trusted: readonly string[]): (address: string) => boolean {
+  const trusts = compile([...trusted]);
   const known = new LRUCache<string, boolean>({ max: maxAddresses });
   return function isProxy(address) {
     let answer = known.get(address);

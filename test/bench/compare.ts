@@ -1,14 +1,13 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePort } from '../support/http/free-port.ts';
 import { checkOut, withoutContortion } from './checkout.ts';
 import { baseline, thisGateway, type Contender } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { positiveInteger } from './options.ts';
-import { meanRatio } from './ratio.ts';
+import { formatRatio, meanRatio } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
-import type { RunningContender } from './running-contender.ts';
-import { scenarios, type Scenario } from './scenarios.ts';
+import { startContender } from './running-contender.ts';
+import { scenarioNamed, type Scenario } from './scenarios.ts';
 import { ratioOfPair, sampleTogether, type MicrosOfEach } from './side-by-side.ts';
 
 /*
@@ -42,11 +41,7 @@ if (positionals.length > 1 || (commit === undefined) === (without === undefined)
 const rounds = positiveInteger('rounds', options.rounds);
 const seconds = positiveInteger('seconds', options.seconds);
 const pairs = positiveInteger('pairs', options.pairs);
-const selected = options.scenario.map((name) => {
-  const scenario = scenarios.find((each) => each.name === name);
-  if (scenario === undefined) throw new Error(`unknown scenario ${name}`);
-  return scenario;
-});
+const selected = options.scenario.map(scenarioNamed);
 const env = Object.fromEntries(
   options.env.map((setting) => {
     const [name = '', ...value] = setting.split('=');
@@ -68,13 +63,10 @@ async function measurePair(
   progress: string,
 ): Promise<PairSamples> {
   await using stack = new AsyncDisposableStack();
-  const start = async (contender: Contender): Promise<RunningContender> => {
-    const port = await freePort();
-    const process = await contender.start(fixture, port);
-    stack.defer(() => process.stop());
-    return { ...contender, process, port };
-  };
-  const pair = [await start(own), await start(other)] as const;
+  const pair = [
+    await startContender(own, fixture, stack),
+    await startContender(other, fixture, stack),
+  ] as const;
   const samples = new Map<string, MicrosOfEach[]>();
   for (const scenario of selected) {
     process.stderr.write(`\r\x1b[K${progress}, ${scenario.name}`);
@@ -90,9 +82,8 @@ async function measurePair(
 
 function row({ name }: Scenario, samples: readonly PairSamples[]): string[] {
   const ofPairs = samples.map((each) => each.get(name) ?? []);
-  const { ratio, low, high } = meanRatio(ofPairs.map(ratioOfPair));
   const micros = (index: 0 | 1) => median(ofPairs.flat().map((sample) => sample[index])).toFixed(1);
-  return [name, `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`, micros(0), micros(1)];
+  return [name, formatRatio(meanRatio(ofPairs.map(ratioOfPair))), micros(0), micros(1)];
 }
 
 async function main(): Promise<void> {

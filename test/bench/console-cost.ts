@@ -10,10 +10,10 @@ import { thisGateway } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { positiveInteger } from './options.ts';
 import { cores } from './pinned-process.ts';
-import { meanRatio } from './ratio.ts';
+import { formatRatio, meanRatio } from './ratio.ts';
 import { environmentLine, markdownTable, median } from './report.ts';
-import type { RunningContender } from './running-contender.ts';
-import { scenarios } from './scenarios.ts';
+import { startContender, type RunningContender } from './running-contender.ts';
+import { scenarioNamed } from './scenarios.ts';
 import { sampleTogether } from './side-by-side.ts';
 
 /*
@@ -38,9 +38,7 @@ const warmUpSeconds = 30;
 /** The first reading of the state, and that of the last hour of traffic, are not part of a sample. */
 const settledMs = 1500;
 
-const scenario = scenarios.find(({ name }) => name === 'hot-key');
-if (scenario === undefined) throw new Error('there is no scenario hot-key');
-const hotKey = scenario;
+const hotKey = scenarioNamed('hot-key');
 
 interface GatewayWithConsole {
   running: RunningContender;
@@ -104,12 +102,11 @@ async function measureRound(
 async function measurePair(fixture: Fixture, redis: RedisClient, progress: string): Promise<Sample[][]> {
   await using stack = new AsyncDisposableStack();
   const start = async (name: string): Promise<GatewayWithConsole> => {
-    const [port, adminPort] = [await freePort(), await freePort()];
+    const adminPort = await freePort();
     const contender = thisGateway(name, { GATEWAY_ADMIN_PORT: String(adminPort) });
-    const process = await contender.start(fixture, port);
-    stack.defer(() => process.stop());
+    const running = await startContender(contender, fixture, stack);
     const adminUrl = `http://127.0.0.1:${adminPort}`;
-    return { running: { ...contender, process, port }, adminUrl, cookie: await signIn(redis, adminUrl) };
+    return { running, adminUrl, cookie: await signIn(redis, adminUrl) };
   };
   const [one, other] = [await start('one'), await start('other')];
   await sampleTogether(fixture, hotKey, [one.running, other.running], warmUpSeconds);
@@ -137,7 +134,6 @@ async function main(): Promise<void> {
   }
   process.stderr.write('\r\x1b[K');
   const ofPairs = samples.map((ofPair) => median(ofPair.map(ratioOfRound)));
-  const { ratio, low, high } = meanRatio(ofPairs);
   const micros = (field: keyof Sample) => median(samples.flat(2).map((each) => each[field])).toFixed(1);
   process.stdout.write(
     `${environmentLine()}; ${pairs} pairs of processes, each with half of a core; ${rounds} rounds of 2 × ${seconds} s\n\n`,
@@ -146,13 +142,7 @@ async function main(): Promise<void> {
   process.stdout.write(
     `${markdownTable(
       [title, `µs, ${consoles} consoles`, 'µs, none'],
-      [
-        [
-          `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`,
-          micros('withConsoles'),
-          micros('without'),
-        ],
-      ],
+      [[formatRatio(meanRatio(ofPairs)), micros('withConsoles'), micros('without')]],
     )}\n`,
   );
 }

@@ -110,7 +110,7 @@ export const baseline = (directory: string, env: Record<string, string> = {}): C
 });
 
 /** This gateway with further settings. */
-export const thisGateway = (name: string, env: Record<string, string>): Contender => ({
+export const thisGateway = (name: string, env: Record<string, string> = {}): Contender => ({
   name,
   isNode: true,
   title: 'this gateway',
@@ -134,7 +134,7 @@ export const contenders: readonly Contender[] = [
         stop: () => Promise.resolve(),
       }),
   },
-  { name: 'gateway', title: 'this gateway', isNode: true, missing: undefined, start: gateway() },
+  thisGateway('gateway'),
   {
     name: 'gateway-no-log',
     isNode: true,

@@ -4,13 +4,13 @@ import type { Redis } from 'ioredis';
 import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { maxLimit } from '../../gateway/plans/limits.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { contenders } from './contenders.ts';
+import { thisGateway } from './contenders.ts';
 import { setUpBench, type Fixture } from './fixture.ts';
 import { closedLoop } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import { environmentLine, markdownTable, median, writeResults } from './report.ts';
+import { startContender, type RunningContender } from './running-contender.ts';
 
 /*
  * npm run bench:growth measures the cost of a request with growing numbers of keys and of gateways on one Redis. It
@@ -80,15 +80,10 @@ async function redisUsage(redis: Redis): Promise<{ cpuSeconds: number; memoryMiB
 }
 
 async function measure(fixture: Fixture, redis: Redis, gateways: number, file: string): Promise<Cost> {
-  const contender = contenders.find(({ name }) => name === 'gateway');
-  if (contender === undefined) throw new Error('no contender is named gateway');
   await using stack = new AsyncDisposableStack();
-  const running: { port: number; process: PinnedProcess }[] = [];
+  const running: RunningContender[] = [];
   for (let count = 0; count < gateways; count += 1) {
-    const port = await freePort();
-    const process = await contender.start(fixture, port);
-    stack.defer(() => process.stop());
-    running.push({ port, process });
+    running.push(await startContender(thisGateway('gateway'), fixture, stack));
   }
   const load = async (duration: number) => {
     const runs = running.map(({ port }, index) =>

@@ -26,6 +26,11 @@ export function meanRatio(ratios: readonly number[]): Ratio {
   return { ratio: Math.exp(mean), low: Math.exp(mean - margin), high: Math.exp(mean + margin) };
 }
 
+/** For a table: the ratio and its interval. */
+export function formatRatio({ ratio, low, high }: Ratio): string {
+  return `**${ratio.toFixed(3)}** (${low.toFixed(3)}–${high.toFixed(3)})`;
+}
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }

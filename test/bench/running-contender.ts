@@ -1,11 +1,24 @@
 import { hash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Contender } from './contenders.ts';
+import { freePort } from '../support/http/free-port.ts';
+import type { BenchEnvironment, Contender } from './contenders.ts';
 import type { LoadResult } from './load.ts';
 import type { PinnedProcess } from './pinned-process.ts';
 import type { Scenario } from './scenarios.ts';
 
 export type RunningContender = Contender & { process: PinnedProcess; port: number };
+
+/** Starts a contender on a free port, until the stack is disposed. */
+export async function startContender(
+  contender: Contender,
+  environment: BenchEnvironment,
+  stack: AsyncDisposableStack,
+): Promise<RunningContender> {
+  const port = await freePort();
+  const process = await contender.start(environment, port);
+  stack.defer(() => process.stop());
+  return { ...contender, process, port };
+}
 
 /** A resumed process first runs the timers that expired while it was paused. */
 const resumeDelayMs = 200;

@@ -116,3 +116,10 @@ end`,
     expected: all200,
   },
 ];
+
+/** @throws Error if there is no such scenario */
+export function scenarioNamed(name: string): Scenario {
+  const scenario = scenarios.find((each) => each.name === name);
+  if (scenario === undefined) throw new Error(`unknown scenario ${name}`);
+  return scenario;
+}

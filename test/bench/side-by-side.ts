@@ -18,10 +18,10 @@ export async function sampleTogether(
   pair: readonly [RunningContender, RunningContender],
   seconds: number,
 ): Promise<MicrosOfEach> {
-  const [first, second] = pair;
-  const [cpuFirst, cpuSecond] = [await cpuTimeOf(first.process.pid), await cpuTimeOf(second.process.pid)];
-  const load = async (contender: RunningContender) => {
-    const result = await closedLoop({
+  const microsOf = async (contender: RunningContender) => {
+    const { pid } = contender.process;
+    const before = await cpuTimeOf(pid);
+    const load = await closedLoop({
       directory: fixture.directory,
       scriptName: `wrk-${contender.port}.lua`,
       url: `http://127.0.0.1:${contender.port}`,
@@ -29,13 +29,12 @@ export async function sampleTogether(
       connections: scenario.connections,
       seconds,
     });
-    assertStatuses(scenario, contender, result);
-    return Object.values(result.statuses).reduce((sum, count) => sum + count, 0);
+    assertStatuses(scenario, contender, load);
+    const requests = Object.values(load.statuses).reduce((sum, count) => sum + count, 0);
+    return (((await cpuTimeOf(pid)).total - before.total) / requests) * 1e6;
   };
-  const [ofFirst, ofSecond] = await Promise.all([load(first), load(second)]);
-  const micros = async (contender: RunningContender, before: { total: number }, requests: number) =>
-    (((await cpuTimeOf(contender.process.pid)).total - before.total) / requests) * 1e6;
-  return [await micros(first, cpuFirst, ofFirst), await micros(second, cpuSecond, ofSecond)];
+  const [first, second] = pair;
+  return Promise.all([microsOf(first), microsOf(second)]);
 }
 
 /** Ratio of the first to the second of a pair of processes: the median of their samples. */

@@ -4,7 +4,7 @@ import { requirements } from './requirements.ts';
 
 /**
  * Ends the output of a run with a line for each retried test, and a line with the number of skipped tests and what they
- * are missing. If TEST_FAILED_FILES names a file, that holds the test files which failed afterwards, a line each.
+ * are missing. Writes the paths of the test files that failed into the file that TEST_FAILED_FILES names, a line each.
  */
 export class ClosingReporter implements Reporter {
   #namePattern: RegExp | undefined;

@@ -1,7 +1,7 @@
 import { Router, type Request, type RequestHandler } from 'express';
-import { compile } from 'proxy-addr';
 import { addressGroup } from '../../http/address-group.ts';
 import { findClientAddress } from '../../http/client-address.ts';
+import { createIsProxy } from '../../http/trusted-proxies.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
 import { requireCsrfToken } from './require-csrf-token.ts';
 import { requireJsonBody } from './require-json-body.ts';
@@ -42,7 +42,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
   const { read, adminUrl, trustProxy, now } = dependencies;
   const cookie = createSessionCookie(adminUrl);
   const verifier = createSessionVerifier({ read, now });
-  const trusts = compile([...trustProxy]);
+  const isProxy = createIsProxy(trustProxy);
   const open = [requireOrigin(adminUrl), requireJsonBody()];
   const signedIn = [...open, requireSession({ cookie, verifier }), requireCsrfToken()];
   const guard = Router().use(...signedIn, requireOperator());
@@ -50,7 +50,7 @@ export function createConsoleAccess(dependencies: ConsoleAccessDependencies): Co
     cookie,
     wrongCodes: createWrongCodeLimit(),
     forget: verifier.forget,
-    clientAddress: (req) => addressGroup(findClientAddress(req, (address) => trusts(address, 0))),
+    clientAddress: (req) => addressGroup(findClientAddress(req, isProxy)),
     open,
     guard,
     signedIn,

@@ -27,7 +27,7 @@ export type OnPage<T> = (read: number, soFar?: T) => Promise<void>;
 export const backgroundPageSize = 100;
 /** Share of the time in which a read rests, so that requests and other commands have the rest of the processor. */
 const rest = 0.5;
-/** With some thousand keys the result is there at once, and the page has to ask once only. */
+/** Time that a response waits for the result: with some thousand keys it is there by then, and the page asks only once. */
 const maxWaitMs = 300;
 
 interface BackgroundReadOptions<T> extends Pick<ApiDependencies, 'read'> {

@@ -12,7 +12,7 @@ import {
   type BackgroundState,
 } from './background-read.ts';
 
-/** What is known about the keys of plans only by reading all keys; of this process, and as of some seconds ago. */
+/** Counts that need all keys to be read. Each process has its own, which are some seconds old. */
 export interface PlanCounts {
   /** Valid keys by plan. */
   keys(): Promise<Counted<ReadonlyMap<string, Readonly<PlanImpact>>>>;
@@ -23,7 +23,7 @@ export interface PlanCounts {
   lastHour(): Promise<Record<string, PlanTraffic>>;
 }
 
-/** As the API shows it. */
+/** A count as the API shows it. */
 export interface Counted<T> {
   /** Until the first read is complete, that of the keys read so far, or undefined. */
   value: T | undefined;

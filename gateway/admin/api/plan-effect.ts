@@ -14,12 +14,12 @@ export async function planEffect(
   const [use, onTrial] = await Promise.all([counts.use(name), reportOfTrial(plan, limits, counts)]);
   const { value, asOf, counting } = use;
   return {
-    /** What is unusual about the limits; they have to be confirmed. */
+    /** Says why the limits are unusual; then they have to be confirmed. */
     question: dayBelowMinute(name, limits) ?? null,
     now: value === undefined ? null : impactOn(value, limits),
     asOf,
     counting,
-    /** Of a trial of the same limits that runs. */
+    /** Report of a trial of the same limits, while it runs. */
     trial: trial === undefined || onTrial === undefined ? null : onTrial,
   };
 }

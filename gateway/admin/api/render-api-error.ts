@@ -6,7 +6,7 @@ import { isRedisConnectionLost, isServerRefusal } from '../../redis/redis-errors
 import { ApiError } from './api-error.ts';
 
 interface RenderApiErrorDependencies {
-  /** Told of what is a bug: its detail is never sent. */
+  /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
 }
 
