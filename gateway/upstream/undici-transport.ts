@@ -7,6 +7,7 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
 import { BufferedResponse, maxBufferedBytes, type UpstreamHeaders } from './buffered-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
+import { countStreamed } from './streamed-garbage.ts';
 import type { Target } from './target.ts';
 import {
   DeadConnectionError,
@@ -196,7 +197,10 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     const more = this.#response.add(chunk);
-    if (this.#response.streaming) this.#streamedBytes += chunk.length;
+    if (this.#response.streaming) {
+      this.#streamedBytes += chunk.length;
+      countStreamed(chunk.length);
+    }
     if (more || this.#res.destroyed) return;
     controller.pause();
     this.#clientReads = false;

@@ -17,7 +17,17 @@ import { startContender, type RunningContender } from './running-contender.ts';
  * compares CPU time, which depends less on the number of cores than request rates do.
  */
 
-const keyCounts = [100, 10_000, 1_000_000];
+/**
+ * Which key a request has, as an index in Lua. As a few customers make most of the requests in practice, the last one
+ * follows Zipf's law: the nth key has a share of 1/n.
+ */
+const distributions = [
+  { keys: 100, title: '100, evenly', index: 'math.random(#keys)' },
+  { keys: 10_000, title: '10,000, evenly', index: 'math.random(#keys)' },
+  { keys: 1_000_000, title: "1,000,000, by Zipf's law", index: 'math.floor((#keys) ^ math.random())' },
+  { keys: 1_000_000, title: '1,000,000, evenly', index: 'math.random(#keys)' },
+] as const;
+const evenly = distributions[0].index;
 const gatewayCounts = [1, 2, 4];
 const keysForGateways = 10_000;
 const rounds = 3;
@@ -58,11 +68,11 @@ async function addKeys(redis: Redis, count: number, file: string): Promise<void>
   await writeFile(file, keys.join('\n'));
 }
 
-const randomKeyScript = (file: string) => `
+const keysScript = (file: string, index: string) => `
 local keys = {}
 for line in io.lines('${file}') do keys[#keys + 1] = 'Bearer ' .. line end
 function request()
-  return wrk.format('GET', '/v1/pets?limit=2', { authorization = keys[math.random(#keys)] })
+  return wrk.format('GET', '/v1/pets?limit=2', { authorization = keys[${index}] })
 end`;
 
 async function residentMiB({ pid }: PinnedProcess): Promise<number> {
@@ -79,7 +89,7 @@ async function redisUsage(redis: Redis): Promise<{ cpuSeconds: number; memoryMiB
   };
 }
 
-async function measure(fixture: Fixture, redis: Redis, gateways: number, file: string): Promise<Cost> {
+async function measure(fixture: Fixture, redis: Redis, gateways: number, script: string): Promise<Cost> {
   await using stack = new AsyncDisposableStack();
   const running: RunningContender[] = [];
   for (let count = 0; count < gateways; count += 1) {
@@ -91,7 +101,7 @@ async function measure(fixture: Fixture, redis: Redis, gateways: number, file: s
         directory: fixture.directory,
         scriptName: `wrk-${index}.lua`,
         url: `http://127.0.0.1:${port}`,
-        script: randomKeyScript(file),
+        script,
         connections: Math.ceil(50 / gateways),
         seconds: duration,
       }),
@@ -126,11 +136,11 @@ async function measure(fixture: Fixture, redis: Redis, gateways: number, file: s
   };
 }
 
-const costTable = (kind: string, rows: readonly (readonly [count: number, cost: Cost])[]) =>
+const costTable = (kind: string, rows: readonly (readonly [title: string, cost: Cost])[]) =>
   markdownTable(
     [kind, 'requests/s', 'gateway, CPU µs', 'Redis, CPU µs', 'gateway memory, MiB', 'Redis memory, MiB'],
-    rows.map(([count, { requestsPerSecond, gatewayMicros, redisMicros, residentMiB, redisMiB }]) => [
-      count.toLocaleString('en'),
+    rows.map(([title, { requestsPerSecond, gatewayMicros, redisMicros, residentMiB, redisMiB }]) => [
+      title,
       Math.round(requestsPerSecond).toLocaleString('en'),
       gatewayMicros.toFixed(0),
       redisMicros.toFixed(1),
@@ -139,27 +149,29 @@ const costTable = (kind: string, rows: readonly (readonly [count: number, cost: 
     ]),
   );
 
-const byKeys: [number, Cost][] = [];
-const byGateways: [number, Cost][] = [];
+const byKeys: [string, Cost][] = [];
+const byGateways: [string, Cost][] = [];
 {
   await using fixture = await setUpBench();
   const redis = (await connectRedis(`redis://127.0.0.1:${fixture.redisPort}`)) as Redis;
-  for (const count of keyCounts) {
-    const file = join(fixture.directory, `keys-${count}`);
-    await addKeys(redis, count, file);
-    byKeys.push([count, await measure(fixture, redis, 1, file)]);
-    process.stderr.write(`${count} keys\n`);
+  const fileOf = (count: number) => join(fixture.directory, `keys-${count}`);
+  for (const count of new Set(distributions.map(({ keys }) => keys))) {
+    await addKeys(redis, count, fileOf(count));
+    for (const { title, index } of distributions.filter(({ keys }) => keys === count)) {
+      byKeys.push([title, await measure(fixture, redis, 1, keysScript(fileOf(count), index))]);
+      process.stderr.write(`keys: ${title}\n`);
+    }
   }
   for (const count of gatewayCounts) {
-    const file = join(fixture.directory, `keys-${keysForGateways}`);
-    byGateways.push([count, await measure(fixture, redis, count, file)]);
-    process.stderr.write(`${count} gateways\n`);
+    const script = keysScript(fileOf(keysForGateways), evenly);
+    byGateways.push([String(count), await measure(fixture, redis, count, script)]);
+    process.stderr.write(`gateways: ${count}\n`);
   }
   redis.disconnect();
 }
 const text = [
   `# Growth\n\n${environmentLine()}; medians of ${rounds} rounds of ${seconds} s. CPU time is per request.`,
-  `### Number of keys, requests spread evenly\n\n${costTable('keys', byKeys)}`,
+  `### Number of keys, and how the requests are spread over them\n\n${costTable('keys', byKeys)}`,
   `### Number of gateway processes on one core with one Redis, ${keysForGateways.toLocaleString('en')} keys\n\n${costTable('gateways', byGateways)}`,
 ].join('\n\n');
 process.stdout.write(`${text}\n`);
