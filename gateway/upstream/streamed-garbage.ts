@@ -1,16 +1,16 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** V8 clears the whole heap after about 45 MB. */
+/** Less than the 45 MB after which V8 clears its whole heap. */
 const bytesPerCollection = 32 * 1024 * 1024;
 
 let collect: NodeJS.GCFunction | undefined;
 let uncollectedBytes = 0;
 
 /**
- * Counts bytes of a response that is streamed. Node reads each part of it into a buffer of its own outside of V8's heap.
- * When many megabytes of such buffers were allocated, V8 clears its whole heap, which takes about 50 ms of CPU time, although they
- * are all new: collecting only what is new takes about 1 ms. So that is done here, before V8 does the other.
+ * Counts bytes of a response that is streamed, and collects the buffers that held them. Node reads each part of a response
+ * into a new buffer outside of V8's heap. After 45 MB of them V8 clears its whole heap, about 50 ms of CPU time. They
+ * are all new, and to collect only what is new takes 1 ms.
  */
 export function countStreamed(bytes: number): void {
   uncollectedBytes += bytes;

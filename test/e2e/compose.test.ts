@@ -197,6 +197,20 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the images', () => {
+  test.each(['gateway', 'pets-service'])(
+    '%s has a new space of its own size in a small container',
+    async (name) => {
+      const command = /^CMD (.+)$/m.exec(await read(`${name}/Dockerfile`))?.[1] ?? '[]';
+      const [program, ...options] = JSON.parse(command) as string[];
+      expect(program).toBe('node');
+      expect(options).toContain('--max-semi-space-size=32');
+      const { status } = spawnSync(process.execPath, [...options.slice(0, -1), '--version']);
+      expect(status).toBe(0);
+      // The command of the image is used.
+      expect(composeService(name).command).toBeUndefined();
+    },
+  );
+
   test('the code in the images imports no development dependency', async () => {
     const { dependencies } = JSON.parse(await read('package.json')) as {
       dependencies: Record<string, string>;
