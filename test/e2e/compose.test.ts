@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { aclCommands } from '../../gateway/operations/redis-acl.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
+import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
@@ -200,8 +201,7 @@ describe('the images', () => {
   test.each(['gateway', 'pets-service'])(
     '%s has a new space of its own size in a small container',
     async (name) => {
-      const command = /^CMD (.+)$/m.exec(await read(`${name}/Dockerfile`))?.[1] ?? '[]';
-      const [program, ...options] = JSON.parse(command) as string[];
+      const [program, ...options] = await imageCommand(join(root, name, 'Dockerfile'));
       expect(program).toBe('node');
       expect(options).toContain('--max-semi-space-size=32');
       const { status } = spawnSync(process.execPath, [...options.slice(0, -1), '--version']);

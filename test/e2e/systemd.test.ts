@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -63,8 +64,10 @@ describe.each(units)('$path', ({ path, config }) => {
 
   test('starts the service itself, and lets it finish its requests', async () => {
     const [command = ''] = await values('ExecStart');
-    const script = command.split(' ').at(-1) ?? '';
-    expect(script).toBe(`${path.split('/')[0]}/server.ts`);
+    const [, ...args] = command.split(' ');
+    const service = path.split('/')[0] ?? '';
+    expect(args.at(-1)).toBe(`${service}/server.ts`);
+    expect(['node', ...args]).toEqual(await imageCommand(join(root, service, 'Dockerfile')));
     const source = await readFile(join(root, config), 'utf8');
     const milliseconds = (setting: string) =>
       Number(new RegExp(`${setting}: .+\\.default\\(([\\d_]+)\\)`).exec(source)?.[1]?.replaceAll('_', ''));

@@ -24,6 +24,14 @@ interface Build {
   target: string;
 }
 
+/** Command that the image of a Dockerfile runs, with its arguments. */
+export async function imageCommand(dockerfile: string): Promise<string[]> {
+  const steps = parseDockerfile(await readFile(dockerfile, 'utf8'));
+  return parseCommand(steps.findLast(({ instruction }) => instruction === 'CMD')?.text ?? '[]');
+}
+
+const parseCommand = (text: string) => JSON.parse(text) as string[];
+
 /**
  * Performs the steps of a Dockerfile without an engine, on the Node of the tests in place of the base image. Knows the
  * instructions that the project's Dockerfiles have, and refuses others.
@@ -60,7 +68,7 @@ export async function buildImage({ context, dockerfile, target }: Build): Promis
         image.user = text;
         break;
       case 'CMD':
-        image.command = JSON.parse(text) as string[];
+        image.command = parseCommand(text);
         break;
       case 'RUN':
         await runCommand(text, join(image.root, image.workdir));
