@@ -1,5 +1,5 @@
 --[[
-Put before add-usage-2.lua, after clock.lua.
+Put before add-usage-1.lua, after clock.lua and keys.lua.
 
 The last refusals of a key are one string with expiry, gw:refusals:{<key hash>}. It has a line for each run of refused
 requests, the one with the latest end first:
@@ -66,7 +66,7 @@ end
 
 -- Adds runs, which are lines as the record has them.
 local function recordRefusals(keyTag, lines)
-  local key = 'gw:refusals:' .. keyTag
+  local key = refusalsOf(keyTag)
   local text = redis.pcall('GET', key)
   if type(text) ~= 'string' then
     -- There are none, or the value was edited into another type and is overwritten.

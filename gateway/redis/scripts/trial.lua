@@ -1,5 +1,5 @@
 --[[
-Put before consume.lua, after clock.lua and bans.lua. Counts what the trial limits of a key would have refused, in a hash
+Put before consume.lua, after clock.lua and keys.lua. Counts what the trial limits of a key would have refused, in a hash
 with expiry, as if they were enforced: a request that they refuse uses neither window. Its fields:
   since                      start of the trial in Unix ms, which identifies it: with another one, all counts start over
   requests                   requests of the trial
@@ -16,19 +16,20 @@ local byMinute, byDay, byNone = 1, 2, 0
 
 -- Parses the limit of the minute window of a request on trial. Returns that limit and the trial.
 local function parseTrial(text)
-  local minuteLimit, trialMinute, trialDay, since, key = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (.+)$')
-  return tonumber(minuteLimit), { minute = tonumber(trialMinute), day = tonumber(trialDay), since = since, key = key }
+  local minuteLimit, trialMinute, trialDay, since = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
+  return tonumber(minuteLimit), { minute = tonumber(trialMinute), day = tonumber(trialDay), since = since }
 end
 
 -- Counts a request of the trial. Returns the window that would have refused it.
-local function countTrial(trial, atMs)
+local function countTrial(keyTag, trial, atMs)
+  local countsKey = trialOf(keyTag)
   local counts = redis.pcall(
-    'HMGET', trial.key,
+    'HMGET', countsKey,
     'since', 'requests', 'refusedMinute', 'refusedDay', 'minuteUsed', 'minuteEndsAt', 'day', 'dayUsed'
   )
   if counts.err then
     -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', trial.key)
+    redis.call('DEL', countsKey)
   end
   if counts.err or counts[1] ~= trial.since then
     counts = {}
@@ -57,7 +58,7 @@ local function countTrial(trial, atMs)
   end
 
   redis.call(
-    'HSET', trial.key,
+    'HSET', countsKey,
     'since', trial.since,
     'requests', wholeNumber(counts[2]) + 1,
     'refusedMinute', refusedMinute,
@@ -68,7 +69,7 @@ local function countTrial(trial, atMs)
     'dayUsed', dayUsed
   )
   if not isSameDay then
-    redis.call('EXPIRE', trial.key, trialKeptSeconds)
+    redis.call('EXPIRE', countsKey, trialKeptSeconds)
   end
   return refusedBy
 end
