@@ -74,10 +74,15 @@ export async function startPinned(options: PinnedOptions): Promise<PinnedProcess
   };
 }
 
+/** A gateway first opens its port for a moment, to see whether it is free, and listens seconds later. */
+const consecutiveConnections = 4;
+
 async function waitUntilListening(port: number, child: ChildProcess, directory: string): Promise<void> {
+  let connections = 0;
   for (let attempt = 0; attempt < 400; attempt += 1) {
     if (child.exitCode !== null) break;
-    if (await canConnect(port)) return;
+    connections = (await canConnect(port)) ? connections + 1 : 0;
+    if (connections === consecutiveConnections) return;
     await sleep(25);
   }
   const output = await readFile(join(directory, `output-${port}.log`), 'utf8');

@@ -68,14 +68,25 @@ interface SpawnOptions {
   input?: string | undefined;
   /** Whether it leads its own process group, as under a shell. */
   ownGroup?: boolean | undefined;
+  /** Further flags of Node. */
+  flags?: readonly string[] | undefined;
 }
 
 function spawnNode(
   args: string[],
   env: Record<string, string>,
-  { ipc = false, openFiles, fileBlocks, log, directory = root, ownGroup = false, input }: SpawnOptions = {},
+  {
+    ipc = false,
+    openFiles,
+    fileBlocks,
+    log,
+    directory = root,
+    ownGroup = false,
+    input,
+    flags = [],
+  }: SpawnOptions = {},
 ): ChildProcess {
-  const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...args];
+  const node = [process.execPath, '--disable-warning=ExperimentalWarning', ...flags, ...args];
   const limits = Object.entries({ n: openFiles, f: fileBlocks })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => `ulimit -${name} ${value}; `);
@@ -181,7 +192,7 @@ async function metricsOf(adminPort: number): Promise<string> {
 /** Starts a gateway as a process on free ports. */
 export function startGateway(
   env: Record<string, string>,
-  options: Pick<SpawnOptions, 'openFiles' | 'ownGroup' | 'directory'> = {},
+  options: Pick<SpawnOptions, 'openFiles' | 'ownGroup' | 'directory' | 'flags'> = {},
 ): Promise<Service> {
   const ports = { GATEWAY_PORT: '0', GATEWAY_ADMIN_PORT: '0' };
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
