@@ -1,9 +1,21 @@
 import type { ServerResponse } from 'node:http';
 import type { ResponseHeaders } from './response-headers.ts';
 
+/** Longer bodies are not copied to be joined with the headers. */
+const maxJoinedBytes = 2048;
+
 /** Sends a complete response. Node omits the body for HEAD. */
 export function sendJson(res: ServerResponse, status: number, headers: ResponseHeaders, json: string): void {
-  res.end(beginJson(res, status, headers, json));
+  endWithBody(res, beginJson(res, status, headers, json));
+}
+
+/**
+ * Sends the whole body. Node joins the headers with a short text, and sends both by write; with a Buffer it would call
+ * writev, and a request would take 2 % more CPU time. As Latin-1, a character is a byte, so that no byte changes.
+ */
+export function endWithBody(res: ServerResponse, body: Buffer): void {
+  if (body.length <= maxJoinedBytes) res.end(body.toString('latin1'), 'latin1');
+  else res.end(body);
 }
 
 /** Sends the headers only. @returns the body, which is still to be sent */

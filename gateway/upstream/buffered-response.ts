@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import { endWithBody } from '../http/send-response.ts';
 import { errorCodeOf, isJsonBody } from './json-body.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
@@ -78,7 +79,7 @@ export class BufferedResponse {
       const code = this.#status < 400 ? undefined : errorCodeOf(body);
       if (code !== undefined) this.#addLink(helpLink(code));
       this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
-      this.#res.end(body);
+      endWithBody(this.#res, body);
     }
   }
 
