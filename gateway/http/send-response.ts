@@ -11,7 +11,7 @@ export function sendJson(res: ServerResponse, status: number, headers: ResponseH
 
 /**
  * Sends the whole body. Node joins the headers with a short text, and sends both by write; with a Buffer it would call
- * writev, and a request would take 2 % more CPU time. As Latin-1, a character is a byte, so that no byte changes.
+ * writev, and a request would take 3 % more CPU time. As Latin-1, a character is a byte, so that no byte changes.
  */
 export function endWithBody(res: ServerResponse, body: Buffer): void {
   if (body.length <= maxJoinedBytes) res.end(body.toString('latin1'), 'latin1');

@@ -34,10 +34,15 @@ local now = nowMs()
 local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
-local function parsePolicy(text)
+local parsedPolicies
+-- Parses the policies when they are first needed, which they are for few requests.
+local function policies()
+  if parsedPolicies then
+    return parsedPolicies
+  end
   local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs, retentionDays =
-    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  return {
+    string.match(ARGV[1], '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  parsedPolicies = {
     strikes = tonumber(strikes),
     perLimit = tonumber(perLimit),
     graceMs = tonumber(graceMs),
@@ -47,6 +52,7 @@ local function parsePolicy(text)
     resetMs = tonumber(resetMs),
     retentionDays = tonumber(retentionDays),
   }
+  return parsedPolicies
 end
 
 -- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
@@ -138,7 +144,7 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
 
   local expiresInMs = redis.call('PTTL', banOf(keyTag))
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(keyTag, expiresInMs, parsePolicy(ARGV[1]))
+    return refuseBanned(keyTag, expiresInMs, policies())
   end
 
   local minuteKey, dayKey = minuteCounter(keyTag), dayCounter(keyTag, today)
@@ -173,12 +179,12 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
     if dayIsOpen then
       redis.call('INCR', dayKey)
     else
-      openDay(keyTag, dayNumber, dayUsed + 1, parsePolicy(ARGV[1]).retentionDays)
+      openDay(keyTag, dayNumber, dayUsed + 1, policies().retentionDays)
     end
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local policy = parsePolicy(ARGV[1])
+  local policy = policies()
   if policy.strikes > 0 then
     -- Requests are refused until the used-up window ends, the later one if both are.
     local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
