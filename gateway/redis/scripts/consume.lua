@@ -34,15 +34,10 @@ local now = nowMs()
 local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
-local parsedPolicies
--- Parses the policies when they are first needed, which they are for few requests.
-local function policies()
-  if parsedPolicies then
-    return parsedPolicies
-  end
+local function parsePolicy(text)
   local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs, retentionDays =
-    string.match(ARGV[1], '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  parsedPolicies = {
+    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
+  return {
     strikes = tonumber(strikes),
     perLimit = tonumber(perLimit),
     graceMs = tonumber(graceMs),
@@ -52,7 +47,6 @@ local function policies()
     resetMs = tonumber(resetMs),
     retentionDays = tonumber(retentionDays),
   }
-  return parsedPolicies
 end
 
 -- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
@@ -144,7 +138,7 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
 
   local expiresInMs = redis.call('PTTL', banOf(keyTag))
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(keyTag, expiresInMs, policies())
+    return refuseBanned(keyTag, expiresInMs, parsePolicy(ARGV[1]))
   end
 
   local minuteKey, dayKey = minuteCounter(keyTag), dayCounter(keyTag, today)
@@ -179,12 +173,12 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
     if dayIsOpen then
       redis.call('INCR', dayKey)
     else
-      openDay(keyTag, dayNumber, dayUsed + 1, policies().retentionDays)
+      openDay(keyTag, dayNumber, dayUsed + 1, parsePolicy(ARGV[1]).retentionDays)
     end
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local policy = policies()
+  local policy = parsePolicy(ARGV[1])
   if policy.strikes > 0 then
     -- Requests are refused until the used-up window ends, the later one if both are.
     local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
