@@ -3,23 +3,23 @@ import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { quotaKeys, redisKeys, type QuotaKeys } from '../redis/redis-keys.ts';
 import { apiKeyState, parseApiKeyRecord, type ApiKeyRecord } from './api-key-record.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
 
-/** Matches every rev: consume.lua and read-usage-1.lua then do not compare it. */
+/** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
 export const anyRev = -1;
 
-/** The caller of a request: the record of a valid API key. */
+/** The caller of a request: the record of a valid API key, and the Redis keys that belong to it. */
 export interface Caller extends ApiKeyRecord {
   /** Hexadecimal SHA-256 of the API key. */
   keyHash: string;
-  /** Redis key of the record. */
-  recordKey: string;
+  /** Made once, when the record is read: five strings for each request are measurable. */
+  quotaKeys: QuotaKeys;
 }
 
 export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
-  return { ...record, keyHash, recordKey: redisKeys.apiKey(keyHash) };
+  return { ...record, keyHash, quotaKeys: quotaKeys(keyHash) };
 }
 
 export type ApiKeyLookup =

@@ -167,7 +167,7 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const endsAt = new Date(now() + durationMs).toISOString();
       const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
       await audit({ action: 'bans.add', target: id, before, after });
-      await redis.setBan(redisKeys.ban(keyHash), reason, durationMs, await readRetentionDays(redis));
+      await redis.setBan(...banKeys(keyHash), reason, durationMs, await readRetentionDays(redis));
       await indexBan(redis, id, now() + durationMs, now());
       const found = await find(keyHash);
       if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
@@ -177,11 +177,15 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const { keyHash, ban } = await describe(id);
       if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
       await audit({ action: 'bans.lift', target: id, before: ban, after: null });
-      await redis.liftBan(redisKeys.ban(keyHash), await readRetentionDays(redis));
+      await redis.liftBan(...banKeys(keyHash), await readRetentionDays(redis));
       await redis.zrem(redisKeys.bans, id);
       return ban;
     },
   };
+}
+
+function banKeys(keyHash: string): [ban: string, violations: string] {
+  return [redisKeys.ban(keyHash), redisKeys.violations(keyHash)];
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

@@ -66,7 +66,7 @@ export async function createUsageReader(session: Session): Promise<UsageReader> 
         }),
         bans.find(keyHash),
       ]);
-      if (usage === undefined) throw new Error('read-usage-1.lua compared a rev despite anyRev');
+      if (usage === undefined) throw new Error('read-usage-5.lua compared a rev despite anyRev');
       const { minute, day, strikes, nowMs } = usage;
       const state = apiKeyState(record, now());
       return {

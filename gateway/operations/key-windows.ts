@@ -27,7 +27,7 @@ export async function readKeyWindows(
 ): Promise<KeyWindows> {
   const limits = { minute: minute.limit ?? maxLimit, day: day.limit ?? maxLimit };
   const usage = await readUsage(redis, { keyHash, rev: anyRev, limits, banPolicy });
-  if (usage === undefined) throw new Error('read-usage-1.lua compared a rev despite anyRev');
+  if (usage === undefined) throw new Error('read-usage-5.lua compared a rev despite anyRev');
   const { banMs, strikes, nowMs } = usage;
   return {
     minute: windowView(usage.minute, minute.limit ?? undefined, nowMs),

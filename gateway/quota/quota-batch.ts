@@ -3,21 +3,21 @@ import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
+import type { QuotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 
 /** Arguments of consume.lua for one request. Numbers are text; the minute limit may have a trial with it. */
-export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string];
+export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string, banPolicy: string];
 
 export interface QuotaBatch {
   /**
    * Runs consume.lua for one request.
-   * @param recordKey Redis key of the record of its API key
    * @param parse converts the reply for that request
    * @param span of the decision; undefined if no traces are exported
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
-    recordKey: string,
+    keys: QuotaKeys,
     args: QuotaArguments,
     parse: (reply: readonly number[]) => Result,
     span?: Span,
@@ -25,7 +25,7 @@ export interface QuotaBatch {
 }
 
 interface WaitingRequest {
-  recordKey: string;
+  keys: QuotaKeys;
   args: QuotaArguments;
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
@@ -46,13 +46,10 @@ const maxInFlight = 4;
 export function createQuotaBatch({
   redis,
   gate,
-  policyArgument,
   spans,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
-  /** Gives both policies as formatScriptArgument returns them. */
-  policyArgument: () => string;
   spans?: RequestSpans | undefined;
 }): QuotaBatch {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
@@ -85,10 +82,10 @@ export function createQuotaBatch({
     inFlight += 1;
     const endSpan = spans?.startQuotaCommand(batch.flatMap(({ span }) => span ?? []));
     try {
-      const keysAndArgs = batch.map(({ recordKey }) => recordKey);
-      keysAndArgs.push(policyArgument());
+      const keysAndArgs: string[] = [];
+      for (const { keys } of batch) keysAndArgs.push(...keys);
       for (const { args } of batch) keysAndArgs.push(...args);
-      const replies = await gate.send(() => redis.consumeQuota(batch.length, ...keysAndArgs));
+      const replies = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
       endSpan?.();
       for (const [index, { resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];
@@ -105,11 +102,11 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (recordKey, args, parse, span) =>
+    run: (keys, args, parse, span) =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({
-          recordKey,
+          keys,
           args,
           resolve(reply) {
             try {

@@ -53,7 +53,8 @@ interface QuotaDependencies {
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
   const { redis, gate, plans, instances, local, usageReports, invalidValues, spans, log } = dependencies;
-  const batch = createQuotaBatch({ redis, gate, policyArgument: createPolicyArgument(dependencies), spans });
+  const batch = createQuotaBatch({ redis, gate, spans });
+  const policyArgument = createPolicyArgument(dependencies);
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
   /** Hashes of keys whose record the script could not read, such as one of the wrong type. */
@@ -80,7 +81,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, caller, limits, trial, span);
+      const decision = await consumeQuota(batch, caller, limits, policyArgument(), trial, span);
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;

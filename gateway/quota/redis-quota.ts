@@ -2,6 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../plans/limits.ts';
 import type { TrialLimits } from '../plans/trial.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { operatorsReason } from './ban-reason.ts';
 import type { QuotaArguments, QuotaBatch } from './quota-batch.ts';
@@ -16,6 +17,7 @@ export interface CountedTrial {
 
 /**
  * Decides in one Redis round trip, and counts an allowed request in both windows.
+ * @param policyArgument both policies as formatScriptArgument returns them
  * @param span of the decision, if traces are exported
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
@@ -23,23 +25,24 @@ export function consumeQuota(
   batch: QuotaBatch,
   caller: Caller,
   limits: Limits,
+  policyArgument: string,
   trial?: CountedTrial,
   span?: Span,
 ): Promise<QuotaDecision> {
-  const { rev, recordKey } = caller;
-  const minute = trial === undefined ? String(limits.minute) : trialArgument(limits, trial.limits);
-  const args: QuotaArguments = [String(rev), minute, String(limits.day)];
+  const { rev, quotaKeys } = caller;
+  const minute = trial === undefined ? String(limits.minute) : trialArgument(caller, limits, trial.limits);
+  const args: QuotaArguments = [String(rev), minute, String(limits.day), policyArgument];
   const parse = (reply: readonly number[]) => {
     const refusedBy = trialWindows[reply[5] ?? 0];
     if (refusedBy !== undefined) trial?.onRefusal(refusedBy);
     return parseReply(reply, limits);
   };
-  return batch.run(recordKey, args, parse, span);
+  return batch.run(quotaKeys, args, parse, span);
 }
 
 /** In place of the minute limit, so that a request of a key without a trial has no further argument. */
-function trialArgument({ minute }: Limits, trial: TrialLimits): string {
-  return `${minute} ${trial.minute} ${trial.day} ${trial.since}`;
+function trialArgument({ keyHash }: Caller, { minute }: Limits, trial: TrialLimits): string {
+  return `${minute} ${trial.minute} ${trial.day} ${trial.since} ${redisKeys.trial(keyHash)}`;
 }
 
 /** By the sixth element of a reply. */

@@ -89,7 +89,7 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     const { retentionDays } = usagePolicy.current();
     const args = [number, dayNumber, served, refused, retentionDays, formatRefusalRuns(refusals)];
     try {
-      await redis.addUsage(redisKeys.dayReport(keyHash, processId), ...args);
+      await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
     } catch (error) {
       if (!isInvalidCounter(error)) throw error;
       log.error(

@@ -1,6 +1,6 @@
 import type { Limits } from '../plans/limits.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
+import { quotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { windowsOf, type WindowState } from './quota-decision.ts';
 
@@ -37,7 +37,7 @@ export async function readUsage(redis: RedisClient, options: ReadUsageOptions): 
   const { keyHash, rev, limits, banPolicy } = options;
   const [outcome, nowMs = 0, minuteUsed = 0, minuteLeftMs = 0, dayUsed = 0, banMs = 0, strikes = 0] =
     await redis.readUsage(
-      redisKeys.apiKey(keyHash),
+      ...quotaKeys(keyHash),
       rev,
       banPolicy.windowSeconds * 1000,
       banPolicy.maxBanSeconds * 1000,

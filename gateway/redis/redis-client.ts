@@ -6,6 +6,7 @@ import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
+import type { QuotaKeys } from './redis-keys.ts';
 import { scriptOutcome } from './script-outcomes.ts';
 
 /** One server, found directly or through Sentinels, or a Redis Cluster. */
@@ -16,28 +17,27 @@ const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
   .map(([name, value]) => `${name} = ${value}`)
   .join(', ')} }\n`;
 /** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
-export const scriptPrelude =
-  outcomeTable + ['clock.lua', 'keys.lua', 'usage.lua', 'bans.lua'].map(script).join('');
+export const scriptPrelude = outcomeTable + ['clock.lua', 'usage.lua', 'bans.lua'].map(script).join('');
 export const withPrelude = (...names: string[]) => scriptPrelude + names.map(script).join('');
 /** consume.lua with everything that it uses. */
 export const consumeScript = withPrelude('trial.lua', 'consume.lua');
 
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    /** consume.lua: the records of all requests, the policies, and three arguments for each request. */
+    /** consume.lua: five keys and four arguments for each request. */
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
-    /** read-usage-1.lua */
-    readUsage(recordKey: string, ...args: (string | number)[]): Result<number[], Context>;
-    /** add-usage-1.lua */
-    addUsage(reportKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** read-usage-5.lua */
+    readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
+    /** add-usage-2.lua */
+    addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-usage-month-1.lua: pairs of field and value. */
     readUsageMonth(monthKey: string): Result<string[], Context>;
     /** add-traffic.lua */
     addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
-    /** set-ban-1.lua */
-    setBan(banKey: string, ...args: (string | number)[]): Result<null, Context>;
-    /** lift-ban-1.lua */
-    liftBan(banKey: string, retentionDays: number): Result<null, Context>;
+    /** set-ban-2.lua */
+    setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
+    /** lift-ban-2.lua */
+    liftBan(banKey: string, violationsKey: string, retentionDays: number): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** write-settings.lua */
@@ -49,12 +49,12 @@ declare module 'ioredis' {
 
 const scripts = {
   consumeQuota: { lua: consumeScript },
-  readUsage: { numberOfKeys: 1, lua: withPrelude('read-usage-1.lua') },
-  addUsage: { numberOfKeys: 1, lua: withPrelude('refusals.lua', 'add-usage-1.lua') },
+  readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
+  addUsage: { numberOfKeys: 2, lua: withPrelude('refusals.lua', 'add-usage-2.lua') },
   readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },
   addTraffic: { lua: script('add-traffic.lua') },
-  setBan: { numberOfKeys: 1, lua: withPrelude('set-ban-1.lua') },
-  liftBan: { numberOfKeys: 1, lua: withPrelude('lift-ban-1.lua') },
+  setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
+  liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   writeSettings: { lua: script('write-settings.lua') },
   changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },

@@ -1,6 +1,6 @@
 /*
  * Names of all Redis keys of the gateway. All keys of one API key share the hash tag {<key hash>}, so that one script can
- * use them together in Redis Cluster; scripts name them as keys.lua does. A key hash is the hexadecimal SHA-256 of the API key.
+ * use them together in Redis Cluster. A key hash is the hexadecimal SHA-256 of the API key.
  */
 
 /** Prefix of the counters of the busiest keys, which share a hash tag of their own. */
@@ -11,7 +11,9 @@ export const redisKeys = {
   apiKey: (keyHash: string) => `gw:key:{${keyHash}}`,
   /** String with expiry: requests of the open minute window. */
   minute: (keyHash: string) => `gw:minute:{${keyHash}}`,
-  /** String with expiry: requests of a UTC day. @param day as YYYYMMDD */
+  /** Prefix of the day counters; the script appends the UTC date: gw:day:{<key hash>}:20261120. */
+  dayPrefix: (keyHash: string) => `gw:day:{${keyHash}}`,
+  /** @param day UTC date as YYYYMMDD */
   day: (keyHash: string, day: string) => `gw:day:{${keyHash}}:${day}`,
   /** String with expiry: present while the key is banned. */
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
@@ -102,4 +104,17 @@ export function parseUsageKey(key: string): UsageKeyName | undefined {
     /^gw:(?:usage|day):\{([\da-f]{64})\}:(\d{4})(\d\d)(\d\d)?$/.exec(key) ?? [];
   if (keyHash === undefined) return undefined;
   return { keyHash, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
+}
+
+/** The keys of consume.lua and read-usage-5.lua, in their order. */
+export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
+
+export function quotaKeys(keyHash: string): QuotaKeys {
+  return [
+    redisKeys.apiKey(keyHash),
+    redisKeys.minute(keyHash),
+    redisKeys.dayPrefix(keyHash),
+    redisKeys.ban(keyHash),
+    redisKeys.violations(keyHash),
+  ];
 }

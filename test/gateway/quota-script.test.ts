@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
 import { createQuotaBatch, type QuotaArguments } from '../../gateway/quota/quota-batch.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { scriptOutcome } from '../../gateway/redis/script-outcomes.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 const keyHashOf = (index: number) => String(index).padStart(64, '0');
-const args = (minute: number, rev = -1): QuotaArguments => [String(rev), String(minute), '1000'];
+const args = (minute: number, rev = -1): QuotaArguments => [
+  String(rev),
+  String(minute),
+  '1000',
+  '60 1 10000 60000 60000 3600000 86400000 400',
+];
 const identity = (reply: readonly number[]) => reply;
 const { limited, allowed, stale } = scriptOutcome;
 
@@ -31,7 +35,7 @@ describe('a batch of requests', () => {
 
   function startScript() {
     gate = { open: true, outages: 0, send: (command) => command() };
-    return createQuotaBatch({ redis, gate, policyArgument: () => formatScriptArgument(defaultBanPolicy) });
+    return createQuotaBatch({ redis, gate });
   }
 
   async function scriptCalls(): Promise<number> {
@@ -45,7 +49,7 @@ describe('a batch of requests', () => {
     const before = await scriptCalls();
     const replies = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
-        script.run(redisKeys.apiKey(keyHashOf(index % 20)), args(2), identity),
+        script.run(quotaKeys(keyHashOf(index % 20)), args(2), identity),
       ),
     );
     // Each of the 20 keys has a limit of 2 requests.
@@ -65,7 +69,7 @@ describe('a batch of requests', () => {
     const script = startScript();
     const keyHash = keyHashOf(100);
     const replies = await Promise.all(
-      Array.from({ length: 450 }, () => script.run(redisKeys.apiKey(keyHash), args(400), identity)),
+      Array.from({ length: 450 }, () => script.run(quotaKeys(keyHash), args(400), identity)),
     );
     const count = (wanted: number) => replies.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: count(allowed), limited: count(limited) }).toEqual({ allowed: 400, limited: 50 });
@@ -77,10 +81,10 @@ describe('a batch of requests', () => {
     await redis.hset(redisKeys.apiKey(keyHashOf(201)), 'rev', 7);
     await redis.set(redisKeys.apiKey(keyHashOf(202)), 'no hash');
     const [first, changed, broken, last] = await Promise.allSettled([
-      script.run(redisKeys.apiKey(keyHashOf(200)), args(5), identity),
-      script.run(redisKeys.apiKey(keyHashOf(201)), args(5, 6), identity),
-      script.run(redisKeys.apiKey(keyHashOf(202)), args(5, 1), identity),
-      script.run(redisKeys.apiKey(keyHashOf(203)), args(5), identity),
+      script.run(quotaKeys(keyHashOf(200)), args(5), identity),
+      script.run(quotaKeys(keyHashOf(201)), args(5, 6), identity),
+      script.run(quotaKeys(keyHashOf(202)), args(5, 1), identity),
+      script.run(quotaKeys(keyHashOf(203)), args(5), identity),
     ]);
     expect([first, last].map((result) => result.status === 'fulfilled' && result.value[0])).toEqual([
       allowed,
@@ -96,12 +100,12 @@ describe('a batch of requests', () => {
     const keyHash = keyHashOf(300);
     const inFlight = [];
     for (let command = 0; command < 4; command += 1) {
-      inFlight.push(script.run(redisKeys.apiKey(keyHash), args(8), identity));
+      inFlight.push(script.run(quotaKeys(keyHash), args(8), identity));
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
     }
-    const waiting = script.run(redisKeys.apiKey(keyHash), args(8), identity);
+    const waiting = script.run(quotaKeys(keyHash), args(8), identity);
     // An outage that is over by the time the replies arrive.
     gate.outages += 1;
     const [decisions] = await Promise.all([
@@ -109,6 +113,6 @@ describe('a batch of requests', () => {
       expect(waiting).rejects.toThrow(RedisUnavailable),
     ]);
     expect(decisions.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
-    expect((await script.run(redisKeys.apiKey(keyHash), args(8), identity))[2]).toBe(5);
+    expect((await script.run(quotaKeys(keyHash), args(8), identity))[2]).toBe(5);
   });
 });

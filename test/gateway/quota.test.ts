@@ -122,8 +122,8 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-    // The command's name, the script's hash, the number of keys, the record, the policies and three arguments.
-    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([8]));
+    // The script's hash, the number of keys, five keys and four arguments.
+    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([12]));
     // All other commands come from timers: settings, heartbeats, reports and the console's address, at any load.
     const others = new Set(
       sent().flatMap(({ args }) =>

@@ -89,10 +89,10 @@ describe('reports of refusals', () => {
       async report(fromMs: number, toMs: number, refused: number, reason: string, process = 'one') {
         number += 1;
         const run = `${nowMs - fromMs} ${nowMs - toMs} ${refused} ${reason}\n`;
-        const report = redisKeys.dayReport(keyHash, process);
+        const keys = [redisKeys.dayReport(keyHash, process), redisKeys.dayPrefix(keyHash)] as const;
         const args = [number, dayNumberOf(nowMs), 0, refused, 400, run];
-        expect(await redis.addUsage(report, ...args)).toBe(1);
-        return () => redis.addUsage(report, ...args);
+        expect(await redis.addUsage(...keys, ...args)).toBe(1);
+        return () => redis.addUsage(...keys, ...args);
       },
       ago: (text: string) => nowMs - Date.parse(text),
     };

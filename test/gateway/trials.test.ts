@@ -5,14 +5,14 @@ import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { formatTrial } from '../../gateway/plans/trial.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { connectRedis, type IssuedKey } from '../support/kits/keys.ts';
-import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
@@ -235,16 +235,16 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const key = await fleet.issue();
     const policy = formatScriptArgument(defaultBanPolicy);
     await fleet.pets(key.key);
-    const record = redisKeys.apiKey(key.keyHash);
+    const keys = quotaKeys(key.keyHash);
     const without = await commandsOf(key, 3);
-    const command = ['evalsha', ['1', record, policy, '1', '60', '1000']];
+    const command = ['evalsha', ['5', ...keys, '1', '60', '1000', policy]];
     expect(without.sent).toEqual([command, command, command]);
 
     const { after } = await createKeyTrials(session()).start(key.id, { minute: 20 });
     await fleet.pets(key.key);
     const on = await commandsOf(key, 3);
-    const trial = `60 20 1000 ${after.trial?.since}`;
-    const onTrial = ['evalsha', ['1', record, policy, '2', trial, '1000']];
+    const trial = `60 20 1000 ${after.trial?.since} ${redisKeys.trial(key.keyHash)}`;
+    const onTrial = ['evalsha', ['5', ...keys, '2', trial, '1000', policy]];
     expect(on.sent).toEqual([onTrial, onTrial, onTrial]);
     // They share the connection and the round trip.
     expect(on.inScript.length).toBe(without.inScript.length + 2 * 3);
@@ -267,7 +267,10 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     await node.redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     await expect.poll(() => node.redis.cluster('INFO')).toContain('cluster_state:ok');
     const redis = await connectRedis(`redis+cluster://127.0.0.1:${node.port}`);
-    const batch = createOpenBatch(redis);
+    const batch = createQuotaBatch({
+      redis,
+      gate: { open: true, outages: 0, send: (command) => command() },
+    });
     const refused: string[] = [];
     const caller = (keyHash: string) =>
       createCaller({ id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: 0 }, keyHash);
@@ -277,6 +280,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
         batch,
         caller(keyHash),
         { minute: 60, day: 1000 },
+        formatScriptArgument(defaultBanPolicy),
         { limits: { minute: 1, day: 1000, since: 7 }, onRefusal: (window) => refused.push(window) },
       );
       expect(decision.outcome).toBe('allowed');

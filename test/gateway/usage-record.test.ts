@@ -24,7 +24,7 @@ describe('the record of the use of a key', () => {
     await server[Symbol.asyncDispose]();
   });
 
-  const counters = (keyHash: string) => redis.keys(redisKeys.day(keyHash, '*'));
+  const counters = (keyHash: string) => redis.keys(`${redisKeys.dayPrefix(keyHash)}:*`);
 
   /** Expiry of a Redis key in Unix seconds; EXPIRETIME is newer than Redis 6. */
   const expiresAt = async (key: string) => Math.round((Date.now() + (await redis.pttl(key))) / 1000);
@@ -154,25 +154,25 @@ describe('the record of the use of a key', () => {
 
   test('bans count with their length, split at midnight; what is lifted or replaced does not count', async () => {
     const key = await createSimulatedKey(redis);
-    const [ban, violations] = [redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash)];
+    const ban = [redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash)] as const;
     const bannedSeconds = async () =>
       (await key.days('2026-11-30', '2026-12-02')).map((day) => day.bannedSeconds);
     await key.at('2026-11-30T23:59:30Z');
-    await redis.setBan(ban, 'flood', 60_000, 400);
+    await redis.setBan(...ban, 'flood', 60_000, 400);
     expect(await bannedSeconds()).toEqual([30, 30, 0]);
-    await redis.setBan(ban, 'flood again', 30_000 + 86_400_000 + 5000, 400);
+    await redis.setBan(...ban, 'flood again', 30_000 + 86_400_000 + 5000, 400);
     // Redis deletes the ban by the real time, so that a few milliseconds of the first one have passed.
     const [first = 0, second = 0, third = 0] = await bannedSeconds();
     expect(first).toBe(30);
     expect(second - 86_400).toBeLessThanOrEqual(1);
     expect(third).toBe(5);
-    await redis.liftBan(ban, 400);
+    await redis.liftBan(...ban, 400);
     expect((await bannedSeconds()).reduce((sum, seconds) => sum + seconds, 0)).toBeLessThanOrEqual(2);
-    expect(await redis.exists(ban, violations)).toBe(0);
+    expect(await redis.exists(...ban)).toBe(0);
     // Set by hand, it was not counted, and so nothing is taken away.
     await redis.hset(redisKeys.usageMonth(key.keyHash, '202611'), 'b30', 100);
-    await redis.set(ban, 'by hand', 'EX', 50);
-    await redis.liftBan(ban, 400);
+    await redis.set(ban[0], 'by hand', 'EX', 50);
+    await redis.liftBan(...ban, 400);
     expect((await bannedSeconds())[0]).toBe(100);
   });
 
@@ -185,7 +185,7 @@ describe('the record of the use of a key', () => {
       for (let day = 1; day <= 31; day += 1) {
         await redis.hset(redisKeys.apiKey(key.keyHash), 'plan', `plan-${day}-${'x'.repeat(100)}`);
         await key.at(`2026-12-${String(day).padStart(2, '0')}T10:00:00Z`);
-        await redis.setBan(redisKeys.ban(key.keyHash), 'x', 1000, 400);
+        await redis.setBan(redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash), 'x', 1000, 400);
         await redis.del(redisKeys.ban(key.keyHash));
         await key.serve(1);
         await key.report({ refused: 123_456_789 });

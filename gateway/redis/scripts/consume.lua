@@ -1,24 +1,26 @@
 --[[
 Decides on a batch of requests, one after another, and counts each: in both quota windows of its API key, or in neither.
 
-One of KEYS for each request: the record of its API key (hash, field rev). The names of the other keys follow from its hash
-tag, so that they are in the same slot (keys.lua):
-  minute      counter of the open minute window (string, expires when the window ends)
-  day         counter of the UTC date of this server, so that the gateways' clocks do not matter (usage.lua)
-  ban         string, expires when the ban ends
-  violations  hash. Besides the fields of bans.lua:
-    refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
-    strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
-    bans, bannedUntil          consecutive bans, and the end of the last one
-ARGV[1]  policies of all requests, eight numbers separated by spaces, which only few requests need: strikes that lead to
-         a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the first
-         refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest ban
-         in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
-Three further ARGV for each request:
+Five KEYS for each request. All have to be named: while a slot of a Redis Cluster moves to another node, a command of which some
+keys are missing is told to try again. With the record alone, it would run where only some of the keys are.
+  1  record of the API key (hash, field rev)
+  2  counter of the open minute window (string, expires when the window ends)
+  3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
+     counter has the hash tag of the other keys, and so their slot. The record of use is derived in the same way (usage.lua)
+  4  ban (string, expires when the ban ends)
+  5  violations (hash). Besides the fields of bans.lua:
+       refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
+       strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
+       bans, bannedUntil          consecutive bans, and the end of the last one
+Four ARGV for each request:
   1  rev of the record that the caller knows, or -1 for any
-  2  limit of the minute window; for a key on trial four numbers, separated by spaces: this limit, the trial limits of the
-     minute and of the day, and the start of the trial in Unix ms (trial.lua)
+  2  limit of the minute window; for a key on trial five words, separated by spaces: this limit, the trial limits of the
+     minute and of the day, the start of the trial in Unix ms, and the key of its counts (trial.lua)
   3  limit of the day
+  4  policies, eight numbers separated by spaces, in one argument because most requests do not need it: strikes that
+     lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
+     first refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest
+     ban in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
   {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
@@ -27,7 +29,7 @@ Returns an array for each request, in their order. Outcomes are those of script-
 For a key on trial a sixth element is added to the reply of a request that was not made during a ban: the window whose trial
 limit would have refused it, 1 for the minute, 2 for the day, or 0.
 
-The table of outcomes, clock.lua, keys.lua, usage.lua, bans.lua and trial.lua are put before this script.
+The table of outcomes, clock.lua, usage.lua, bans.lua and trial.lua are put before this script.
 ]]
 
 local now = nowMs()
@@ -50,30 +52,29 @@ local function parsePolicy(text)
 end
 
 -- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
-local function lastAllowedOf(keyTag, dayUsed)
+local function lastAllowedOf(dayPrefix, dayUsed)
   if dayUsed > 0 then
     return string.format('%s:%.0f', today, dayUsed)
   end
   local yesterday = utcDate(dayNumber - 1)
-  local used = wholeNumber(redis.call('MGET', dayCounter(keyTag, yesterday))[1])
-  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTag, yesterday))
+  local used = wholeNumber(redis.call('MGET', dayPrefix .. ':' .. yesterday)[1])
+  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTagOf(dayPrefix), yesterday))
 end
 
 -- Returns the reply for a request during a ban.
-local function refuseBanned(keyTag, expiresInMs, policy)
-  local leftMs, value, wentOn = readBan(keyTag, expiresInMs, policy.maxBanMs)
+local function refuseBanned(banKey, violationsKey, expiresInMs, policy)
+  local leftMs, value, wentOn = readBan(banKey, violationsKey, expiresInMs, policy.maxBanMs)
   if leftMs ~= expiresInMs then
-    redis.call('PEXPIRE', banOf(keyTag), wholeMs(leftMs))
+    redis.call('PEXPIRE', banKey, wholeMs(leftMs))
   end
   if wentOn then
-    redis.call('HSET', violationsOf(keyTag), 'wentOn', 1)
+    redis.call('HSET', violationsKey, 'wentOn', 1)
   end
   return { outcome.banned, now, leftMs, 0, value }
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil.
-local function recordRefusal(keyTag, lastAllowed, minuteLimit, refusedForMs, policy)
-  local violationsKey = violationsOf(keyTag)
+local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
   local history = redis.pcall(
     'HMGET', violationsKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
@@ -114,8 +115,7 @@ local function recordRefusal(keyTag, lastAllowed, minuteLimit, refusedForMs, pol
     bans = 0
   end
   local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
-  local keptMs = math.max(refusedForMs, banMs + policy.resetMs)
-  setBan(keyTag, string.format('%.0f', bans + 1), banMs, keptMs, policy.retentionDays)
+  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retentionDays)
   redis.call(
     'HSET', violationsKey,
     'strikes', 0,
@@ -125,7 +125,7 @@ local function recordRefusal(keyTag, lastAllowed, minuteLimit, refusedForMs, pol
   return banMs
 end
 
-local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
+local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, rev, minuteLimit, dayLimit, policy)
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
     if type(current) == 'table' then
@@ -136,18 +136,18 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
     end
   end
 
-  local expiresInMs = redis.call('PTTL', banOf(keyTag))
+  local expiresInMs = redis.call('PTTL', banKey)
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(keyTag, expiresInMs, parsePolicy(ARGV[1]))
+    return refuseBanned(banKey, violationsKey, expiresInMs, parsePolicy(policy))
   end
 
-  local minuteKey, dayKey = minuteCounter(keyTag), dayCounter(keyTag, today)
+  local dayKey = dayPrefix .. ':' .. today
   local counters = redis.call('MGET', minuteKey, dayKey)
   local minuteUsed = wholeNumber(counters[1])
   local dayUsed = wholeNumber(counters[2])
   local dayIsOpen = dayUsed > 0
   if not dayIsOpen then
-    dayUsed = rolledUp(keyTag, today)
+    dayUsed = rolledUp(keyTagOf(dayPrefix), today)
   end
   local minuteLeft = 60000
   if minuteUsed ~= 0 then
@@ -173,20 +173,20 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
     if dayIsOpen then
       redis.call('INCR', dayKey)
     else
-      openDay(keyTag, dayNumber, dayUsed + 1, parsePolicy(ARGV[1]).retentionDays)
+      openDay(keyTagOf(dayPrefix), dayNumber, dayUsed + 1, parsePolicy(policy).retentionDays)
     end
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local policy = parsePolicy(ARGV[1])
-  if policy.strikes > 0 then
+  local parsed = parsePolicy(policy)
+  if parsed.strikes > 0 then
     -- Requests are refused until the used-up window ends, the later one if both are.
     local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
     if dayUsed >= dayLimit then
       refusedForMs = math.max(refusedForMs, (dayNumber + 1) * 86400000 - now)
     end
-    local lastAllowed = lastAllowedOf(keyTag, dayUsed)
-    local banMs = recordRefusal(keyTag, lastAllowed, minuteLimit, refusedForMs, policy)
+    local lastAllowed = lastAllowedOf(dayPrefix, dayUsed)
+    local banMs = recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, parsed)
     if banMs then
       return { outcome.banned, now, banMs, 1, '' }
     end
@@ -195,18 +195,20 @@ local function consume(recordKey, keyTag, rev, minuteLimit, dayLimit)
 end
 
 local replies = {}
-for request, recordKey in ipairs(KEYS) do
-  local rev, minute, day = ARGV[3 * request - 1], ARGV[3 * request], ARGV[3 * request + 1]
-  local minuteLimit, trial = tonumber(minute), nil
+for request = 1, #KEYS / 5 do
+  local key, arg = 5 * request - 4, 4 * request - 3
+  local minuteLimit, trial = tonumber(ARGV[arg + 1]), nil
   if not minuteLimit then
-    minuteLimit, trial = parseTrial(minute)
+    minuteLimit, trial = parseTrial(ARGV[arg + 1])
   end
-  local keyTag = keyTagOf(recordKey)
-  local reply = consume(recordKey, keyTag, rev, minuteLimit, tonumber(day))
+  local reply = consume(
+    KEYS[key], KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
+    ARGV[arg], minuteLimit, tonumber(ARGV[arg + 2]), ARGV[arg + 3]
+  )
   -- The request that leads to a ban is not made during it.
   local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
   if trial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
-    reply[6] = countTrial(keyTag, trial, now)
+    reply[6] = countTrial(trial, now)
   end
   replies[request] = reply
 end

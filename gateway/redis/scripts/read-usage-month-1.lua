@@ -5,7 +5,7 @@ KEYS[1]  record of the month (hash, described in usage.lua)
 
 Returns pairs of field and value. A value of the wrong type counts as none.
 
-clock.lua, keys.lua and usage.lua are put before this script.
+clock.lua and usage.lua are put before this script.
 ]]
 
 local keyTag, month = keyTagOf(KEYS[1]), string.sub(KEYS[1], -6)

@@ -1,5 +1,5 @@
 --[[
-Put before add-usage-1.lua, after clock.lua and keys.lua.
+Put before add-usage-2.lua, after clock.lua.
 
 The last refusals of a key are one string with expiry, gw:refusals:{<key hash>}. It has a line for each run of refused
 requests, the one with the latest end first:
@@ -66,7 +66,7 @@ end
 
 -- Adds runs, which are lines as the record has them.
 local function recordRefusals(keyTag, lines)
-  local key = refusalsOf(keyTag)
+  local key = 'gw:refusals:' .. keyTag
   local text = redis.pcall('GET', key)
   if type(text) ~= 'string' then
     -- There are none, or the value was edited into another type and is overwritten.

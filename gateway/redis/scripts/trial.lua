@@ -1,5 +1,5 @@
 --[[
-Put before consume.lua, after clock.lua and keys.lua. Counts what the trial limits of a key would have refused, in a hash
+Put before consume.lua, after clock.lua and bans.lua. Counts what the trial limits of a key would have refused, in a hash
 with expiry, as if they were enforced: a request that they refuse uses neither window. Its fields:
   since                      start of the trial in Unix ms, which identifies it: with another one, all counts start over
   requests                   requests of the trial
@@ -16,20 +16,19 @@ local byMinute, byDay, byNone = 1, 2, 0
 
 -- Parses the limit of the minute window of a request on trial. Returns that limit and the trial.
 local function parseTrial(text)
-  local minuteLimit, trialMinute, trialDay, since = string.match(text, '^(%d+) (%d+) (%d+) (%d+)$')
-  return tonumber(minuteLimit), { minute = tonumber(trialMinute), day = tonumber(trialDay), since = since }
+  local minuteLimit, trialMinute, trialDay, since, key = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (.+)$')
+  return tonumber(minuteLimit), { minute = tonumber(trialMinute), day = tonumber(trialDay), since = since, key = key }
 end
 
 -- Counts a request of the trial. Returns the window that would have refused it.
-local function countTrial(keyTag, trial, atMs)
-  local countsKey = trialOf(keyTag)
+local function countTrial(trial, atMs)
   local counts = redis.pcall(
-    'HMGET', countsKey,
+    'HMGET', trial.key,
     'since', 'requests', 'refusedMinute', 'refusedDay', 'minuteUsed', 'minuteEndsAt', 'day', 'dayUsed'
   )
   if counts.err then
     -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', countsKey)
+    redis.call('DEL', trial.key)
   end
   if counts.err or counts[1] ~= trial.since then
     counts = {}
@@ -58,7 +57,7 @@ local function countTrial(keyTag, trial, atMs)
   end
 
   redis.call(
-    'HSET', countsKey,
+    'HSET', trial.key,
     'since', trial.since,
     'requests', wholeNumber(counts[2]) + 1,
     'refusedMinute', refusedMinute,
@@ -69,7 +68,7 @@ local function countTrial(keyTag, trial, atMs)
     'dayUsed', dayUsed
   )
   if not isSameDay then
-    redis.call('EXPIRE', countsKey, trialKeptSeconds)
+    redis.call('EXPIRE', trial.key, trialKeptSeconds)
   end
   return refusedBy
 end

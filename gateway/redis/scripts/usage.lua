@@ -1,5 +1,5 @@
 --[[
-Put after clock.lua and keys.lua, before the scripts that count, read or record the use of a key.
+Put after clock.lua, before the scripts that count, read or record the use of a key.
 
 The record of a key's use is one hash for each month, gw:usage:{<key hash>}:<YYYYMM>. Its fields, with the day of the month
 as DD:
@@ -16,6 +16,19 @@ Values are short, and at most 129, so that the hash stays a listpack: as a hash 
 
 -- Longer ones would make the hash a hash table (hash-max-listpack-value).
 local maxValueBytes = 64
+
+-- The part of a Redis key that all keys of one API key share: {<key hash>}.
+local function keyTagOf(redisKey)
+  return string.match(redisKey, '{[^}]*}')
+end
+
+local function dayCounter(keyTag, date)
+  return 'gw:day:' .. keyTag .. ':' .. date
+end
+
+local function usageMonth(keyTag, date)
+  return 'gw:usage:' .. keyTag .. ':' .. string.sub(date, 1, 6)
+end
 
 -- Unix seconds at which the use of a day can be deleted. Differs by up to 18 hours from key to key, so that those of all keys
 -- do not expire at once.
@@ -50,7 +63,7 @@ end
 -- another one than before.
 local function describeDay(keyTag, dayNumber, date, retentionDays, plan, open)
   local month, day = usageMonth(keyTag, date), string.sub(date, 7)
-  local record = redis.pcall('HMGET', recordOf(keyTag), 'plan', 'id', 'name')
+  local record = redis.pcall('HMGET', 'gw:key:' .. keyTag, 'plan', 'id', 'name')
   if not record.err and record[1] then
     local current = shortText(record[1])
     if not plan then

@@ -109,16 +109,16 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local header = ngx.var.http_authorization
         if not header then return ngx.exit(401) end
         local keyHash = sha256(header:sub(8))
-        local recordKey = 'gw:key:{' .. keyHash .. '}'
         local rev = ngx.shared.records:get(keyHash)
         if not rev then
-          rev = redis(command('HMGET', recordKey, 'rev'))[1]
+          rev = redis(command('HMGET', 'gw:key:{' .. keyHash .. '}', 'rev'))[1]
           if not rev then return ngx.exit(401) end
           ngx.shared.records:set(keyHash, rev, 10)
         end
+        local tag = '{' .. keyHash .. '}'
         local results = redis(command(
-          'EVALSHA', '${scriptSha}', 1, recordKey, '60 1 10000 60000 60000 3600000 86400000 400',
-          rev, 999999999, 999999999
+          'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
+          'gw:violations:' .. tag, rev, 999999999, 999999999, '60 1 10000 60000 60000 3600000 86400000 400'
         ))
         local result = results[1]
         if result[1] ~= '1' then

@@ -4,7 +4,8 @@ import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
 import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
 import type { Limits } from '../../../gateway/plans/limits.ts';
-import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import type { QuotaDecision, WindowName } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
@@ -13,7 +14,6 @@ import { readUsage } from '../../../gateway/quota/usage.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
-import { createOpenBatch } from '../kits/quota-batch.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 import { TrialModel } from './trial-model.ts';
@@ -281,7 +281,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     if (serverNowMs - checkedAtMs > stallMs) throw new Stalled();
   }
 
-  const batch = createOpenBatch(redis, policy);
+  // No timeout: a busy machine does not count as an outage here.
+  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
 
   const consume = async (rev: number): Promise<Consumed> => {
     const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
@@ -290,7 +291,13 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       limits: trialModel.trial,
       onRefusal: (window: WindowName) => void refused.push(window),
     };
-    const decision = await consumeQuota(batch, createCaller(record, keyHash), limits, trial);
+    const decision = await consumeQuota(
+      batch,
+      createCaller(record, keyHash),
+      limits,
+      formatScriptArgument(policy),
+      trial,
+    );
     return { decision, refused };
   };
 
@@ -354,7 +361,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const nowMs = await serverMs();
     const reportKey = redisKeys.dayReport(keyHash, randomBytes(8).toString('hex'));
     const day = dayNumberOf(nowMs) - daysAgo;
-    const report = () => redis.addUsage(reportKey, 1, day, requests, 0, 400);
+    const report = () => redis.addUsage(reportKey, redisKeys.dayPrefix(keyHash), 1, day, requests, 0, 400);
     if (model.addToDay(modelDay(nowMs) - daysAgo, requests)) {
       expect(await report()).toBe(1);
       // A report is sent again if its reply was lost.
@@ -457,7 +464,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         return;
       case 'ban with a reason':
         await avoidTransitions();
-        await redis.setBan(banKey, 'flood', step.ms, 400);
+        await redis.setBan(banKey, violationsKey, 'flood', step.ms, 400);
         assertNoStall(await serverMs());
         model.banFor(checkedAtMs + aheadMs, step.ms, 'flood');
         return;

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { defaultBanPolicy, formatScriptArgument } from '../../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
-import { createOpenBatch } from './quota-batch.ts';
 
 /** An API key whose requests the scripts count at times that the test sets. */
 export interface SimulatedKey {
@@ -25,7 +26,7 @@ export interface SimulatedKey {
 export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
   const keyHash = randomBytes(32).toString('hex');
   const setClock = scriptClock(redis);
-  const batch = createOpenBatch(redis);
+  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
   const record = { id: 'key_1', name: 'ACME', plan: 'free', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
   const { id, name, plan } = record;
@@ -42,7 +43,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       const outcomes: string[] = [];
       for (let request = 0; request < requests; request += 1) {
         const limits = { minute: 1_000_000, day: dayLimit };
-        const decision = await consumeQuota(batch, caller, limits);
+        const decision = await consumeQuota(batch, caller, limits, formatScriptArgument(defaultBanPolicy));
         outcomes.push(decision.outcome);
       }
       return outcomes;
@@ -52,7 +53,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       const mark = redisKeys.dayReport(keyHash, 'process');
       const day = dayNumberOf(nowMs) - daysAgo;
       const runs = refused === 0 ? '' : `${nowMs} ${nowMs} ${refused} minute\n`;
-      await redis.addUsage(mark, reports, day, served, refused, 400, runs);
+      await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400, runs);
     },
     days: (from, to) =>
       readUsageDays(redis, keyHash, {

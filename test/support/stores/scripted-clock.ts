@@ -17,11 +17,11 @@ export function scriptClock(redis: RedisClient): (nowMs: number) => Promise<void
   };
   defineScripts(redis, {
     consumeQuota: { lua: lua('trial.lua', 'consume.lua') },
-    readUsage: { numberOfKeys: 1, lua: lua('read-usage-1.lua') },
-    addUsage: { numberOfKeys: 1, lua: lua('refusals.lua', 'add-usage-1.lua') },
+    readUsage: { numberOfKeys: 5, lua: lua('read-usage-5.lua') },
+    addUsage: { numberOfKeys: 2, lua: lua('refusals.lua', 'add-usage-2.lua') },
     readUsageMonth: { numberOfKeys: 1, lua: lua('read-usage-month-1.lua') },
-    setBan: { numberOfKeys: 1, lua: lua('set-ban-1.lua') },
-    liftBan: { numberOfKeys: 1, lua: lua('lift-ban-1.lua') },
+    setBan: { numberOfKeys: 2, lua: lua('set-ban-2.lua') },
+    liftBan: { numberOfKeys: 2, lua: lua('lift-ban-2.lua') },
   });
   return async (nowMs) => {
     const micros = (nowMs % 1000) * 1000;

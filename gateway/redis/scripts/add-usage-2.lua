@@ -4,6 +4,7 @@ for each report.
 
 KEYS[1]  mark (string with expiry): number of the last report of this process that was added for the key, so that a report
          that is sent again is not added again
+KEYS[2]  prefix of the day counters, as in consume.lua
 ARGV[1]  number of the report; a later one of the same process and key has a larger one
 ARGV[2]  number of the day since 1970
 ARGV[3]  served requests
@@ -14,13 +15,13 @@ ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua)
 Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
 be added to.
 
-clock.lua, keys.lua, usage.lua and refusals.lua are put before this script.
+clock.lua, usage.lua and refusals.lua are put before this script.
 ]]
 
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
   return 0
 end
-local keyTag = keyTagOf(KEYS[1])
+local keyTag = keyTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local retentionDays = tonumber(ARGV[5])
 
