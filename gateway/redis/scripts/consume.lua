@@ -1,8 +1,8 @@
 --[[
 Decides on a batch of requests, one after another, and counts each: in both quota windows of its API key, or in neither.
 
-Five KEYS for each request. All have to be named: while a slot of a Redis Cluster moves to another node, a command of which some
-keys are missing is told to try again. With the record alone, it would run where only some of the keys are.
+Five KEYS for each request. All have to be named: while a slot of a Redis Cluster moves to another node, a command of which
+some keys are missing is told to try again. With the record alone, it would run where only some of the keys are.
   1  record of the API key (hash, field rev)
   2  counter of the open minute window (string, expires when the window ends)
   3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
