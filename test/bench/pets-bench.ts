@@ -154,7 +154,7 @@ async function compareVersions(
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  return measureCalls(warmUpSeconds.compared, { service, baseline }, calls);
+  return await measureCalls(warmUpSeconds.compared, { service, baseline }, calls);
 }
 
 /** Measures the whole path from a client through the gateway to PostgreSQL. */
@@ -170,7 +170,7 @@ async function measureEndToEnd(fixture: PetsFixture, databaseUrl: string): Promi
     get: { kind: 'get', upTo: many },
     create: { kind: 'create' },
   };
-  return measureCalls(warmUpSeconds.endToEnd, { service, behind }, calls);
+  return await measureCalls(warmUpSeconds.endToEnd, { service, behind }, calls);
 }
 
 /** Uses one connection, so that no two requests share a query. */
