@@ -58,14 +58,33 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   let tick = 0;
   let probing = false;
   let lastReason = '';
+  let closed = false;
+  // Both timers run only while they are needed: each would wake an idle process many times a second.
+  let ticker: NodeJS.Timeout | undefined;
+  let prober: NodeJS.Timeout | undefined;
+  startProbing();
 
-  const ticker = setInterval(() => {
+  function startTicking(): void {
+    ticker ??= setInterval(onTick, tickMs).unref();
+  }
+
+  function onTick(): void {
     tick += 1;
-    setImmediate(expireOverdue);
-  }, tickMs);
-  const prober = setInterval(() => void probe(), probeMs);
-  ticker.unref();
-  prober.unref();
+    const [oldest] = waiting;
+    if (oldest === undefined) {
+      clearInterval(ticker);
+      ticker = undefined;
+    } else if (oldest.dueTick <= tick) setImmediate(expireOverdue);
+  }
+
+  function startProbing(): void {
+    if (!closed) prober ??= setInterval(() => void probe(), probeMs).unref();
+  }
+
+  function stopProbing(): void {
+    clearInterval(prober);
+    prober = undefined;
+  }
 
   function expireOverdue(): void {
     for (const entry of waiting) {
@@ -84,6 +103,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
         expire: () => fail(new RedisUnavailable(`no reply within ${timeoutMs} ms`)),
       };
       waiting.add(entry);
+      startTicking();
       pending.then(
         (reply) => {
           if (waiting.delete(entry)) onSettled?.();
@@ -107,6 +127,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     shutAtMs = performance.now();
     log.error({ err: reason }, 'Redis is unavailable; known keys are limited locally, unknown keys get 503');
     onChange?.(false);
+    startProbing();
   }
 
   async function probe(): Promise<void> {
@@ -119,6 +140,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       lastReason = '';
       if (everOpen) log.warn('Redis is available again; quotas are counted there');
       everOpen = true;
+      stopProbing();
       onChange?.(true);
     } catch (error) {
       // Each reason once, and not at every attempt.
@@ -156,8 +178,8 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       openingSteps.push(step);
     },
     close() {
-      clearInterval(ticker);
-      clearInterval(prober);
+      closed = true;
+      stopProbing();
       for (const entry of waiting) entry.expire();
     },
   };

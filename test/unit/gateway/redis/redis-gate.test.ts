@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createRedisGate, RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
 
 const silent = pino({ level: 'silent' });
@@ -217,10 +217,39 @@ describe('before the gate opens', () => {
   });
 });
 
+test('a gate has timers only while it is shut or a command waits', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'setImmediate'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { gate, redis } = createGate();
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(gate.open).toBe(true);
+  expect(vi.getTimerCount()).toBe(0);
+
+  redis.connected = false;
+  const outcome = gate.send(neverReply).catch((error: unknown) => error);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(await outcome).toBeInstanceOf(RedisUnavailable);
+  // The one that probes is left.
+  expect(gate.open).toBe(false);
+  expect(vi.getTimerCount()).toBe(1);
+});
+
 test('a closed gate sends no PING', async () => {
   const { gate, redis } = createGate();
   gate.close();
   await sleep(250);
   expect(redis.pings).toBe(0);
   expect(gate.open).toBe(false);
+});
+
+test('a gate that shuts after it was closed does not open again', async () => {
+  const { gate, redis, changes } = await createOpenGate();
+  gate.close();
+  await expect(gate.send(neverReply)).rejects.toBeInstanceOf(RedisUnavailable);
+  const { pings } = redis;
+  await sleep(250);
+  expect(redis.pings).toBe(pings);
+  expect(changes).toEqual([true, false]);
 });
