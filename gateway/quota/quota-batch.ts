@@ -84,8 +84,9 @@ export function createQuotaBatch({
     try {
       const keysAndArgs: string[] = [];
       for (const { keys } of batch) keysAndArgs.push(...keys);
+      const numberOfKeys = keysAndArgs.length;
       for (const { args } of batch) keysAndArgs.push(...args);
-      const replies = await gate.send(() => redis.consumeQuota(batch.length * 5, ...keysAndArgs));
+      const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
       endSpan?.();
       for (const [index, { resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];

@@ -8,7 +8,6 @@ import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
 import { createBanCache } from './ban-cache.ts';
 import { indexBan } from './ban-index.ts';
 import type { LiveBanPolicy } from './ban-policy.ts';
@@ -77,7 +76,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
 
   async function decideInRedis(caller: Caller, span: Span | undefined): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
-    const key = redisKeys.apiKey(caller.keyHash);
+    const [key] = caller.quotaKeys;
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);

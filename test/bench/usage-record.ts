@@ -1,10 +1,10 @@
 import { createCaller } from '../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { dayMs } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { connectRedis } from '../support/kits/keys.ts';
+import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { scriptClock } from '../support/stores/scripted-clock.ts';
 import { measureOps } from './measured-command.ts';
@@ -30,7 +30,7 @@ const scriptMicros = (redis: RedisClient) =>
 
 /** Redis' time in the script for one request of each key, in microseconds a request. */
 async function requestMicros(redis: RedisClient, keyHashes: readonly string[]): Promise<number> {
-  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const batch = createOpenBatch(redis);
   const before = await scriptMicros(redis);
   for (let start = 0; start < keyHashes.length; start += batchSize) {
     await Promise.all(

@@ -2,12 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyRev, createCaller } from '../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
-import type { RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { startGateway } from '../support/kits/service.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -23,13 +22,7 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
   test('are allowed up to exactly the smaller limit, through any number of gateways', async () => {
     await using server = await startRedisServer();
     const connections = await Promise.all(Array.from({ length: 4 }, () => connectRedis(server.url)));
-    // No timeout: a busy machine does not count as an outage here.
-    const gate: Pick<RedisGate, 'open' | 'outages' | 'send'> = {
-      open: true,
-      outages: 0,
-      send: (command) => command(),
-    };
-    const batches = connections.map((redis) => createQuotaBatch({ redis, gate }));
+    const batches = connections.map(createOpenBatch);
     let keys = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ gateways, minute, day, requests }) => {

@@ -5,7 +5,6 @@ import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
 import { formatTrial } from '../../gateway/plans/trial.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -13,6 +12,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { connectRedis, type IssuedKey } from '../support/kits/keys.ts';
+import { createOpenBatch } from '../support/kits/quota-batch.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
@@ -267,10 +267,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     await node.redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
     await expect.poll(() => node.redis.cluster('INFO')).toContain('cluster_state:ok');
     const redis = await connectRedis(`redis+cluster://127.0.0.1:${node.port}`);
-    const batch = createQuotaBatch({
-      redis,
-      gate: { open: true, outages: 0, send: (command) => command() },
-    });
+    const batch = createOpenBatch(redis);
     const refused: string[] = [];
     const caller = (keyHash: string) =>
       createCaller({ id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: 0 }, keyHash);

@@ -5,7 +5,6 @@ import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts
 import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
 import type { Limits } from '../../../gateway/plans/limits.ts';
 import { formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import type { QuotaDecision, WindowName } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
@@ -14,6 +13,7 @@ import { readUsage } from '../../../gateway/quota/usage.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
+import { createOpenBatch } from '../kits/quota-batch.ts';
 import { listContent, QuotaModel, type Expected } from './quota-model.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 import { TrialModel } from './trial-model.ts';
@@ -281,8 +281,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     if (serverNowMs - checkedAtMs > stallMs) throw new Stalled();
   }
 
-  // No timeout: a busy machine does not count as an outage here.
-  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const batch = createOpenBatch(redis);
 
   const consume = async (rev: number): Promise<Consumed> => {
     const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy, formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
+import { createOpenBatch } from '../kits/quota-batch.ts';
 import { createSimulatedTime } from './simulated-time.ts';
 
 type Answered = Exclude<QuotaDecision, { outcome: 'stale' }>;
@@ -66,7 +66,7 @@ export async function runClients(redis: RedisClient, options: RunOptions): Promi
   const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
   const time = createSimulatedTime(redis, keyHash);
-  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const batch = createOpenBatch(redis);
   const argument = formatScriptArgument({ ...defaultBanPolicy, ...policy });
   const allLimits = { day: 1_000_000, ...limits };
 

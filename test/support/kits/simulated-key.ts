@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
 import { defaultBanPolicy, formatScriptArgument } from '../../../gateway/quota/ban-policy.ts';
-import { createQuotaBatch } from '../../../gateway/quota/quota-batch.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
+import { createOpenBatch } from './quota-batch.ts';
 
 /** An API key whose requests the scripts count at times that the test sets. */
 export interface SimulatedKey {
@@ -26,7 +26,7 @@ export interface SimulatedKey {
 export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
   const keyHash = randomBytes(32).toString('hex');
   const setClock = scriptClock(redis);
-  const batch = createQuotaBatch({ redis, gate: { open: true, outages: 0, send: (command) => command() } });
+  const batch = createOpenBatch(redis);
   const record = { id: 'key_1', name: 'ACME', plan: 'free', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
   const { id, name, plan } = record;
