@@ -7,7 +7,7 @@ var fs = require('node:fs');
 var path = require('node:path');
 
 var root = path.join(__dirname, '..', '..');
-var requiredMajor = 24;
+var requiredMajor = 26;
 
 /** @returns what is missing and what to do, or undefined */
 function findFault() {

@@ -63,7 +63,7 @@ interface PrimaryDependencies {
  */
 export function createPrimary({ config, privateKey, gateway, log, metrics }: PrimaryDependencies): Service {
   const workers = new Map<number, WorkerState>();
-  const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+  const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' });
   const started = Promise.withResolvers<void>();
   const allExited = Promise.withResolvers<void>();
   const counters = createCounterExchange((id, elsewhere) => {

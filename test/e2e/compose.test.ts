@@ -185,7 +185,7 @@ describe('docker-compose.yml', () => {
     const { devDependencies } = JSON.parse(await read('package.json')) as {
       devDependencies: Record<string, string>;
     };
-    const node = `node:${devDependencies['node']}-bookworm-slim`;
+    const node = `node:${devDependencies['node']}-trixie-slim`;
     for (const name of ['gateway', 'pets-service']) {
       const dockerfile = await read(`${name}/Dockerfile`);
       expect(dockerfile).toContain(`ARG NODE_IMAGE=${node}\n`);

@@ -54,7 +54,7 @@ describe('npm start on an incomplete installation prints one line', () => {
       const { code, stderr } = await start(oldNode ?? '');
       expect(code).toBe(1);
       expect(stderr).toMatch(
-        /^npm start: the project needs Node 24, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 24\n$/,
+        /^npm start: the project needs Node 26, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 26\n$/,
       );
     },
   );

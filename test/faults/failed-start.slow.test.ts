@@ -209,9 +209,9 @@ describe('an invalid key file is reported', () => {
   let directory: TemporaryDirectory;
   beforeAll(async () => {
     directory = await temporaryDirectory();
-    const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
+    const publicPem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' });
     const privatePem = (key: KeyObject, encryption = {}) =>
-      key.export({ type: 'pkcs8', format: 'pem', ...encryption }).toString();
+      key.export({ type: 'pkcs8', format: 'pem', ...encryption });
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -277,7 +277,7 @@ describe('an invalid key file is reported', () => {
       const pair = join(data.path, 'internal-token');
       await mkdir(pair);
       const wrong = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey;
-      const publicPem = wrong.export({ type: 'spki', format: 'pem' }).toString();
+      const publicPem = wrong.export({ type: 'spki', format: 'pem' });
       await copyFile(join(directory.path, 'p256.pem'), join(pair, 'private.pem'));
       await writeFile(join(pair, 'public.pem'), publicPem);
       expect(await failedStart(name, { DATA_DIR: data.path })).toBe(

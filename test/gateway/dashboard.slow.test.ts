@@ -150,7 +150,7 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     const anonymous = 'gateway_plan_limit{plan="anonymous",window="minute"} 1000000';
     await expect.poll(async () => (await scrape(services.gateway.adminUrl)).split('\n')).toContain(anonymous);
     expect(gateway).not.toContain('gateway_plan_limit{plan="anonymous",window="day"}');
-    const build = /_build_info\{version="1\.0\.0",node_version="v24\.\d+\.\d+"\} 1$/m;
+    const build = /_build_info\{version="1\.0\.0",node_version="v26\.\d+\.\d+"\} 1$/m;
     expect(gateway).toMatch(build);
     expect(pets).toMatch(build);
   });

@@ -7,5 +7,5 @@ export const oldNode = (process.env['PATH'] ?? '')
   .map((folder) => join(folder, 'node'))
   .find((node) => {
     const [, major] = /^v(\d+)\./.exec(String(spawnSync(node, ['--version']).stdout)) ?? [];
-    return Number(major) < 24;
+    return Number(major) < 26;
   });

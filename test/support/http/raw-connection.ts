@@ -13,7 +13,7 @@ export interface RawConnection {
 export function openRawConnection(port: number): RawConnection {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
   const chunks: Buffer[] = [];
-  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk));
   const responses = new Promise<Message[]>((resolve, reject) => {
     socket.on('error', reject);
     socket.on('end', () => {
