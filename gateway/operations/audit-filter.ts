@@ -1,4 +1,3 @@
-import type { Change } from '../redis/record-change.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { assertNotApiKey } from './pasted-key.ts';
@@ -20,7 +19,7 @@ export interface AuditFilter {
 
 /** Whether an entry matches. Its time, in its id, is compared as well. */
 export function matchesAudit(
-  entry: Pick<Change, 'action' | 'target'> & { id: string; who: string },
+  entry: { id: string; who: string; action: string; target: string },
   filter: AuditFilter,
 ): boolean {
   const { action = '', who, targets, since, until } = filter;

@@ -4,12 +4,14 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { auditRange, matchesAudit, type AuditFilter } from './audit-filter.ts';
 
-export interface AuditEntry extends Change {
+/** An entry as it is stored, perhaps by hand. */
+export interface AuditEntry extends Omit<Change, 'action'> {
   /** Id in the stream. Later entries have larger ones. */
   id: string;
   /** ISO 8601 in UTC, by Redis' clock. */
   at: string;
   who: string;
+  action: string;
 }
 
 const [minPage, maxPage] = [50, 500];

@@ -1,4 +1,5 @@
 import { anonymousPlan, builtInLimits, defaultPlans, planOfKey } from '../plans/plans.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -18,7 +19,7 @@ export interface FileSetting {
   /** The plan, if API keys may be on it. */
   plan?: string;
   /** Action and target in the audit log. */
-  action: string;
+  action: AuditAction;
   target: string;
 }
 

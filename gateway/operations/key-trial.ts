@@ -9,6 +9,7 @@ import {
   type SomeLimits,
   type TrialLimits,
 } from '../plans/trial.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
@@ -73,7 +74,7 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
 
   async function change(
     id: string,
-    action: string,
+    action: AuditAction,
     edit: (record: ApiKeyRecord, own: StoredTrial) => ApiKeyRecord,
   ): Promise<KeyTrialChange> {
     const { keyHash } = await show(id);

@@ -1,6 +1,7 @@
 import { parseLimit, type Limits } from '../plans/limits.ts';
 import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
 import { formatTrial, parseTrial, trialFields, type SomeLimits, type Trial } from '../plans/trial.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -61,7 +62,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   /** @param edit returns the plan as it should be */
   async function change(
     name: string,
-    action: string,
+    action: AuditAction,
     approve: ApproveTrialChange | undefined,
     edit: (plan: PlanOnTrial, fields: Record<string, string>) => PlanOnTrial,
   ): Promise<PlanTrialChange> {

@@ -5,9 +5,11 @@ import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readAuditPage, type AuditEntry } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { readPlanNames } from './plan-names.ts';
 import { parsePlanRow, readPlanLimits, type PlanChange, type PlanRow } from './plan-store.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
+import { unknownPlan } from './unknown-plan.ts';
 
 /** The last change of a plan's limits. */
 export interface LastPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
@@ -42,36 +44,60 @@ export async function findLastPlanChange(
   return undefined;
 }
 
+export interface PlanUndo extends PlanChange {
+  undone: LastPlanChange;
+}
+
 /**
  * Writes the limits back that the plan had before its last change, if nobody has changed them since. That is a change
- * which can be undone as well.
+ * which can be undone as well. A plan whose last change was its removal exists again.
  * @param approve called before the change with the one that is undone; refuses it by throwing
- * @throws InvalidOperation if there is no such change, or it cannot be undone
+ * @throws InvalidOperation as `previewPlanUndo` does
  */
 export async function undoPlanChange(
   session: Session,
   name: string,
-  approve: (undone: LastPlanChange) => void,
-): Promise<PlanChange> {
+  approve?: (undone: LastPlanChange) => void,
+): Promise<PlanUndo> {
   const { redis, audit } = session;
-  let change: PlanChange | undefined;
+  let undo: PlanUndo | undefined;
   await changeSettings(redis, redisKeys.plan(name), async (fields) => {
-    const last = await findLastPlanChange(session, name);
-    if (last === undefined) {
-      throw new InvalidOperation(`the audit log has no change of the limits of ${name}`);
-    }
-    approve(last);
+    const undone = await requireLastPlanChange(session, name);
+    approve?.(undone);
     // The fields that this change is decided on, and not those that were read with the entry.
-    const before = parsePlanRow(name, [fields['minute'], fields['day']]);
-    const obstacle = findObstacle(name, last, before);
-    if (obstacle !== undefined) throw new InvalidOperation(obstacle);
-    change = { before, after: { name, ...last.before } };
-    await audit({ action: 'plans.undo', target: name, ...change });
-    const { minute, day } = last.before;
+    undo = decide(undone, parsePlanRow(name, [fields['minute'], fields['day']]));
+    const { before, after } = undo;
+    await audit({ action: 'plans.undo', target: name, before, after });
+    const { minute, day } = after;
     return textFields({ minute, ...(day === null ? {} : { day }) });
   });
-  if (change === undefined) throw new Error('the undo has decided nothing');
-  return change;
+  if (undo === undefined) throw new Error('the undo has decided nothing');
+  if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
+  return undo;
+}
+
+/**
+ * Returns what `undoPlanChange` would change, and changes nothing.
+ * @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does; if the audit log has
+ * no change of its limits; if that cannot be undone
+ */
+export async function previewPlanUndo(session: Pick<Session, 'redis'>, name: string): Promise<PlanUndo> {
+  const undone = await requireLastPlanChange(session, name);
+  return decide(undone, parsePlanRow(name, await readPlanLimits(session.redis, name)));
+}
+
+async function requireLastPlanChange(session: Pick<Session, 'redis'>, name: string): Promise<LastPlanChange> {
+  const last = await findLastPlanChange(session, name);
+  if (last !== undefined) return last;
+  const names = [...(await readPlanNames(session.redis)), anonymousPlan];
+  if (!names.includes(name)) throw unknownPlan(name, names);
+  throw new InvalidOperation(`the audit log has no change of the limits of ${name}`);
+}
+
+function decide(undone: LastPlanChange, before: PlanRow): PlanUndo {
+  const obstacle = findObstacle(before.name, undone, before);
+  if (obstacle !== undefined) throw new InvalidOperation(obstacle);
+  return { before, after: { ...before, ...undone.before }, undone };
 }
 
 type SomeRow = LastPlanChange['before'];

@@ -5,6 +5,7 @@ import {
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -31,7 +32,7 @@ export interface StoredKeys {
    */
   update(
     id: string,
-    action: string,
+    action: AuditAction,
     edit: (record: ApiKeyRecord) => Promise<ApiKeyRecord>,
   ): Promise<ApiKeyRecord>;
 }
@@ -102,7 +103,7 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
 
   async function update(
     id: string,
-    action: string,
+    action: AuditAction,
     edit: (record: ApiKeyRecord) => Promise<ApiKeyRecord>,
   ): Promise<ApiKeyRecord> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {

@@ -1,8 +1,10 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { changedFields } from '../operations/audit-changes.ts';
 import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
 import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
+import { nearestName } from '../operations/nearest-name.ts';
 import type { Session } from '../operations/session.ts';
+import { auditActions } from '../redis/audit-actions.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import {
   csvHeader,
@@ -35,7 +37,7 @@ export function auditCommand(): Command {
   const [output, json] = listOptions();
   return new Command('audit')
     .description('changes by operators, oldest first; with several conditions, those that meet all of them')
-    .option('--action <name>', 'action or its beginning, such as keys or plans.set', nameArgument)
+    .option('--action <action>', 'action or its beginning, such as keys or plans.set', actionArgument)
     .option('--who <who>', 'name of the person', nameArgument)
     .option('--target <target>', 'id of a key, with the bulk issue that it is from, or name of a plan')
     .option('--since <time>', 'not before a time, ISO 8601, or a duration ago such as 2h', timeAgoArgument)
@@ -62,6 +64,16 @@ export function auditCommand(): Command {
         else await printList(format, layout, pages);
       });
     });
+}
+
+/** Refuses what no entry can have, since an empty list would be taken for the answer that nobody did it. */
+function actionArgument(text: string): string {
+  const beginning = nameArgument(text);
+  if (auditActions.some((action) => action.startsWith(beginning))) return beginning;
+  const groups = new Set(auditActions.map((action) => action.replace(/\..+/, '')));
+  const near = nearestName(beginning, [...groups, ...auditActions]);
+  const hint = near === undefined ? `They begin with ${[...groups].join(', ')}.` : `(Did you mean ${near}?)`;
+  throw new InvalidArgumentError(`There is no such action. ${hint}`);
 }
 
 async function readFilter({ target, ...rest }: AuditOptions, session: Session): Promise<AuditFilter> {

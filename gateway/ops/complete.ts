@@ -3,6 +3,7 @@ import { keyIdsStartingWith } from '../operations/key-ids.ts';
 import { readPlanNames } from '../operations/plan-names.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plans.ts';
+import { auditActions } from '../redis/audit-actions.ts';
 import { completeWords, type Candidate, type Completion } from './complete-words.ts';
 import { print, printable } from './output.ts';
 import { withRedis } from './redis-session.ts';
@@ -51,10 +52,16 @@ function lineOf({ value, description }: Candidate): string {
   return `${value}\t${printable(description).slice(0, 80)}\n`;
 }
 
+/** Values that do not depend on what is stored. */
+const knownValues: Partial<Record<ValueKind, readonly string[]>> = {
+  boolean: ['true', 'false'],
+  'audit-action': auditActions,
+};
+
 async function readValues(kind: ValueKind, { prefix }: Completion): Promise<Candidate[] | 'files'> {
   if (kind === 'file') return 'files';
-  const values =
-    kind === 'boolean' ? plain(['true', 'false']) : await withRedis((session) => readFrom(session));
+  const known = knownValues[kind];
+  const values = known === undefined ? await withRedis((session) => readFrom(session)) : plain(known);
   return values.filter(({ value }) => value.startsWith(prefix));
 
   async function readFrom({ redis }: Session): Promise<Candidate[]> {

@@ -1,24 +1,23 @@
 import { Command } from 'commander';
 import { dayBelowMinute } from '../operations/day-below-minute.ts';
-import { noImpact, planImpacts, type PlanImpact } from '../operations/plan-impact.ts';
 import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
-import type { Session } from '../operations/session.ts';
 import { confirm } from './confirm.ts';
-import { warnOfMissingKeys } from './missing-keys-warning.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
-import { print, printJson, printWarning } from './output.ts';
+import { printWarning } from './output.ts';
+import { impactOf, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
 import { plansListCommand } from './plans-list.ts';
 import { plansRemoveCommand } from './plans-remove.ts';
 import { plansTrialCommand } from './plans-trial.ts';
+import { plansUndoCommand } from './plans-undo.ts';
 import { withChanges, withRedis } from './redis-session.ts';
-import { formatFields, type ChangedField } from './setting-changes.ts';
 
 export function plansCommand(): Command {
   return new Command('plans')
     .description('limits of the plans; changes are in force on all gateways within a second')
     .addCommand(plansListCommand())
     .addCommand(setCommand())
+    .addCommand(plansUndoCommand())
     .addCommand(plansRemoveCommand())
     .addCommand(plansTrialCommand())
     .addCommand(plansExportCommand())
@@ -54,7 +53,7 @@ function setCommand(): Command {
         });
         const question = questionOf(change);
         if (question !== undefined) printWarning(question);
-        return printChange(change, impact, json);
+        return printPlanChange(change, json, { impact });
       }
       const change = await withChanges(as, (session) =>
         createPlanStore(session).set(name, limits, create, async (wanted) => {
@@ -62,35 +61,10 @@ function setCommand(): Command {
           if (question !== undefined) await confirm(`${question}. Set it all the same?`, yes);
         }),
       );
-      await printChange(change, undefined, json);
+      await printPlanChange(change, json);
     });
 }
 
 function questionOf({ after: { name, minute, day } }: PlanChange): string | undefined {
   return minute === null || day === null ? undefined : dayBelowMinute(name, { minute, day });
-}
-
-/** No API key is on anonymous. */
-async function impactOf(session: Session, { after: { name, minute, day } }: PlanChange): Promise<PlanImpact> {
-  if (minute === null || day === null) return noImpact;
-  const impacts = await planImpacts(session, new Map([[name, { minute, day }]]));
-  await warnOfMissingKeys(session);
-  return impacts.get(name) ?? noImpact;
-}
-
-async function printChange(
-  { before, after }: PlanChange,
-  impact: PlanImpact | undefined,
-  json: true | undefined,
-): Promise<void> {
-  const isNew = before.minute === null && before.day === null;
-  const previous = isNew ? null : { minute: before.minute, day: before.day };
-  if (json) return printJson({ ...after, before: previous, ...impact });
-  const fields: ChangedField[] = [
-    ['name', after.name, after.name],
-    ['minute', before.minute, after.minute],
-    ['day', before.day, after.day],
-    ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
-  ];
-  return print(`${formatFields(fields).join('\n')}\n`);
 }

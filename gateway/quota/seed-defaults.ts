@@ -11,7 +11,7 @@ import { defaultUsagePolicy } from './usage-policy.ts';
 const otherHeartbeatMs = 750;
 
 const defaults: DefaultSetting[] = [
-  ...Object.entries(builtInLimits).map(([name, limits]) => ({
+  ...Object.entries(builtInLimits).map(([name, limits]): DefaultSetting => ({
     key: redisKeys.plan(name),
     fields: textFields(limits),
     action: 'plans.seed',

@@ -1,10 +1,10 @@
+import type { AuditAction } from './audit-actions.ts';
 import type { RedisClient } from './redis-client.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** A change of a record or a setting. Never contains an API key, since records have none. */
 export interface Change {
-  /** Name of the operation, such as keys.revoke. */
-  action: string;
+  action: AuditAction;
   /** Id of an API key, or name of a plan. */
   target: string;
   /** Null if there was nothing before. */

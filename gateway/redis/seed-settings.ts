@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditAction } from './audit-actions.ts';
 import { findUnenforced } from './enforced-settings.ts';
 import { createAuditLog } from './record-change.ts';
 import type { RedisClient } from './redis-client.ts';
@@ -8,8 +9,8 @@ import { redisKeys } from './redis-keys.ts';
 export interface DefaultSetting {
   key: string;
   fields: Record<string, string>;
-  /** Operation and target for the audit log. */
-  action: string;
+  /** Action and target in the audit log. */
+  action: AuditAction;
   target: string;
 }
 

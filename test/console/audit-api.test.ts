@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuditAction } from '../../gateway/redis/audit-actions.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
@@ -21,7 +22,7 @@ describe('the API of the audit log', () => {
   afterAll(() => started[Symbol.asyncDispose]());
 
   const get = async (query: string) => (await ada.send('GET', `/api/audit?${query}`)).body as Page;
-  const record = (who: string, action: string, target: string, before: unknown, after: unknown) =>
+  const record = (who: string, action: AuditAction, target: string, before: unknown, after: unknown) =>
     createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });
   const targets = ({ items }: Page) => items.map(({ target }) => target);
 

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { AuditAction } from '../../gateway/redis/audit-actions.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -13,7 +14,7 @@ describe('the page of the audit log', { tags: ['chromium'], timeout: 90_000 }, (
 
   afterAll(() => started[Symbol.asyncDispose]());
 
-  const record = (who: string, action: string, target: string, before: unknown, after: unknown) =>
+  const record = (who: string, action: AuditAction, target: string, before: unknown, after: unknown) =>
     createAuditLog({ redis: started.kit.redis, who })({ action, target, before, after });
   const rows = (page: Page) => page.getByRole('region', { name: 'Audit log' }).getByRole('row');
   const firstRow = (page: Page) => rows(page).nth(1).innerText();

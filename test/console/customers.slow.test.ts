@@ -83,6 +83,26 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     ]);
   });
 
+  test('a key is not issued before its plan can be seen', async () => {
+    const { page } = await kit.open(list);
+    const read = Promise.withResolvers<void>();
+    await page.route('**/api/key-plans', async (route) => {
+      await read.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    const plan = page.locator('issue-dialog select');
+    await page.getByLabel('Name of the customer').fill('Early Customer');
+    await page.keyboard.press('Enter');
+    expect(await plan.evaluate((select) => select.matches(':invalid'))).toBe(true);
+    expect(await plan.locator('option').allInnerTexts()).toEqual(['Loading…']);
+    read.resolve();
+    await expect.poll(() => plan.inputValue()).toBe('free');
+    expect(await page.locator('issue-dialog [role=alert]').count()).toBe(0);
+    await page.getByLabel('Name of the customer').press('Enter');
+    await page.getByLabel('API key', { exact: true }).waitFor();
+  });
+
   test('a refused issue says why and keeps the form', async () => {
     const { page } = await kit.open(list);
     await page.getByRole('button', { name: 'Issue a key' }).click();

@@ -164,6 +164,13 @@ describe('what operators search', { timeout: 60_000 }, () => {
         '--since is not before --until',
       );
       expect(await refused('audit', '--follow', '--until', '1h')).toContain('--follow has no end');
+      expect(await refused('audit', '--action', 'kyes')).toContain('(Did you mean keys?)');
+      expect(await refused('audit', '--follow', '--action', 'plans.sett')).toContain(
+        '(Did you mean plans.set?)',
+      );
+      expect(await refused('audit', '--action', 'everything')).toContain(
+        'They begin with bans, console, keys,',
+      );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
     });
 
@@ -176,12 +183,12 @@ describe('what operators search', { timeout: 60_000 }, () => {
           'who',
           index % 400 === 0 ? 'rare' : 'often',
           'action',
-          'test.fill',
+          'keys.reindex',
         );
       }
       await pipeline.exec();
-      expect(await entries('--since', '1h', '--action', 'test.fill')).toHaveLength(1200);
-      expect(await entries('--action', 'test.fill')).toHaveLength(50);
+      expect(await entries('--since', '1h', '--action', 'keys.reindex')).toHaveLength(1200);
+      expect(await entries('--action', 'keys.reindex')).toHaveLength(50);
       expect(await entries('--who', 'rare')).toHaveLength(3);
       const { stdout } = await kit.run('audit', '--action', 'plans.set', '--output', 'csv');
       const [header, line = ''] = stdout.split('\n');

@@ -13,6 +13,7 @@ const actions = [
   ['policy', 'Ban policy'],
   ['usage', 'Usage retention'],
   ['console', 'Console sessions'],
+  ['tokens', 'Internal tokens'],
 ];
 
 /** Filter of the audit log. Its state is in the address. */

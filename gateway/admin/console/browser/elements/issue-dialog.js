@@ -2,7 +2,6 @@ import { html } from 'lit';
 import { api } from '../api.js';
 import { formText } from '../form-text.js';
 import { NewKeyDialog } from './new-key-dialog.js';
-import { inlineFailure } from './page-state.js';
 
 /** @typedef {{ name: string, needsOwnLimits: boolean, minute: number | null, day: number | null }} Plan */
 
@@ -57,16 +56,20 @@ export class IssueDialog extends NewKeyDialog {
         >Plan
         <select
           name="plan"
+          required
           @change=${(/** @type {Event} */ { target }) => {
             if (target instanceof HTMLSelectElement) this.plan = target.value;
           }}
         >
-          ${this.plans.map(
-            ({ name }) => html`<option value=${name} ?selected=${name === this.plan}>${name}</option>`,
-          )}
+          ${
+            this.plans.length === 0
+              ? html`<option value="">${this.failure === undefined ? 'Loading…' : 'Not loaded'}</option>`
+              : this.plans.map(
+                  ({ name }) => html`<option value=${name} ?selected=${name === this.plan}>${name}</option>`,
+                )
+          }
         </select></label
       >
-      ${this.plans.length === 0 ? inlineFailure(this.failure) : undefined}
       <div class="fields">
         <label
           >Own limit a minute
