@@ -5,7 +5,7 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
 
-describe('a Redis master with two replicas and three Sentinels', { tags: ['redis-server'] }, () => {
+describe('a Redis master with two replicas and three Sentinels', { tags: ['redis-server'], timeout: 90_000 }, () => {
   let redis: RedisSentinelServers;
   let fleet: GatewayFleet;
 
