@@ -5,105 +5,111 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
 
-describe('a Redis master with two replicas and three Sentinels', { tags: ['redis-server'], timeout: 90_000 }, () => {
-  let redis: RedisSentinelServers;
-  let fleet: GatewayFleet;
+describe(
+  'a Redis master with two replicas and three Sentinels',
+  { tags: ['redis-server'], timeout: 90_000 },
+  () => {
+    let redis: RedisSentinelServers;
+    let fleet: GatewayFleet;
 
-  beforeAll(async () => {
-    redis = await startRedisSentinels();
-    fleet = await startGatewayFleet(redis.url, 3);
-  });
-  afterAll(async () => {
-    await fleet[Symbol.asyncDispose]();
-    await redis[Symbol.asyncDispose]();
-  });
-
-  const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
-
-  async function expectExactQuota(): Promise<void> {
-    const { key, keyHash } = await fleet.issue({ minute: 20 });
-    const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => pets(key, index)));
-    expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
-    expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
-    expect(await dayUsage(fleet.redis, keyHash)).toBe(20);
-  }
-
-  test('quotas are exact across three gateways', expectExactQuota);
-
-  test('the ops command accepts the same REDIS_URL', async () => {
-    const { id } = await fleet.issue({ name: 'Behind Sentinels' });
-    const { code, stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], {
-      REDIS_URL: redis.url,
+    beforeAll(async () => {
+      redis = await startRedisSentinels();
+      fleet = await startGatewayFleet(redis.url, 3);
     });
-    expect(code).toBe(0);
-    expect(stdout).toContain('Behind Sentinels');
-  });
+    afterAll(async () => {
+      await fleet[Symbol.asyncDispose]();
+      await redis[Symbol.asyncDispose]();
+    });
 
-  test.each([
-    ['dies', 'SIGKILL'],
-    ['hangs', 'SIGSTOP'],
-  ] as const)(
-    'when the master %s, known keys are served and the new master continues the counters',
-    async (_failure, signal) => {
-      const keys = await Promise.all(Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 60 })));
-      const load = startKeyLoad(
-        fleet.gateways.map(({ url }) => url),
-        keys.map(({ key }) => key),
-      );
-      await load.more(150);
-      const oldMaster = await redis.master();
-      if (signal === 'SIGKILL') await oldMaster.kill();
-      else oldMaster.signal(signal);
-      await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
-      await expect.poll(fleet.redisStates, { timeout: 30_000 }).toEqual(['ok', 'ok', 'ok']);
-      expect(await redis.master()).not.toBe(oldMaster);
-      await load.more(600);
-      await load.stop();
-      // The test's own connection finds the new master separately, maybe later.
-      await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
+    const pets: GatewayFleet['pets'] = (key, index) => fleet.pets(key, index);
 
-      expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
-      for (const { key, keyHash } of keys) {
-        const served = load.count(key, 200);
-        expect(served).toBeGreaterThanOrEqual(60);
-        // During the outage each of the three instances may admit a third of the limit.
-        expect(served).toBeLessThanOrEqual(120);
-        // A replica may lack the master's last writes.
-        expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
-      }
-      await expectExactQuota();
-      for (const gateway of fleet.gateways) {
-        const lines = gateway.output().trim().split('\n');
-        const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason ?? '');
-        // It is the master that cannot be reached.
-        expect(reasons.filter((reason) => /sentinel/i.test(reason))).toEqual([]);
-        const refusals = reasons.filter((reason) =>
-          reason.includes(`ECONNREFUSED 127.0.0.1:${oldMaster.port}`),
+    async function expectExactQuota(): Promise<void> {
+      const { key, keyHash } = await fleet.issue({ minute: 20 });
+      const responses = await Promise.all(Array.from({ length: 60 }, (_, index) => pets(key, index)));
+      expect(responses.filter(({ status }) => status === 200)).toHaveLength(20);
+      expect(responses.filter(({ status }) => status === 429)).toHaveLength(40);
+      expect(await dayUsage(fleet.redis, keyHash)).toBe(20);
+    }
+
+    test('quotas are exact across three gateways', expectExactQuota);
+
+    test('the ops command accepts the same REDIS_URL', async () => {
+      const { id } = await fleet.issue({ name: 'Behind Sentinels' });
+      const { code, stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], {
+        REDIS_URL: redis.url,
+      });
+      expect(code).toBe(0);
+      expect(stdout).toContain('Behind Sentinels');
+    });
+
+    test.each([
+      ['dies', 'SIGKILL'],
+      ['hangs', 'SIGSTOP'],
+    ] as const)(
+      'when the master %s, known keys are served and the new master continues the counters',
+      async (_failure, signal) => {
+        const keys = await Promise.all(
+          Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: 60 })),
         );
-        expect(refusals).toHaveLength(signal === 'SIGKILL' ? 1 : 0);
-      }
+        const load = startKeyLoad(
+          fleet.gateways.map(({ url }) => url),
+          keys.map(({ key }) => key),
+        );
+        await load.more(150);
+        const oldMaster = await redis.master();
+        if (signal === 'SIGKILL') await oldMaster.kill();
+        else oldMaster.signal(signal);
+        await expect.poll(fleet.redisStates, { timeout: 5000 }).toContain('unavailable');
+        await expect.poll(fleet.redisStates, { timeout: 30_000 }).toEqual(['ok', 'ok', 'ok']);
+        expect(await redis.master()).not.toBe(oldMaster);
+        await load.more(600);
+        await load.stop();
+        // The test's own connection finds the new master separately, maybe later.
+        await expect.poll(() => fleet.redis.status, { timeout: 30_000 }).toBe('ready');
 
-      if (signal === 'SIGKILL') await oldMaster.restart();
-      else oldMaster.signal('SIGCONT');
-      // The old master comes back as a replica.
-      await expect
-        .poll(() => oldMaster.redis.info('replication'), { timeout: 30_000 })
-        .toMatch(/role:slave[^]*master_link_status:up/);
-      await expectExactQuota();
-    },
-  );
+        expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200, 429]));
+        for (const { key, keyHash } of keys) {
+          const served = load.count(key, 200);
+          expect(served).toBeGreaterThanOrEqual(60);
+          // During the outage each of the three instances may admit a third of the limit.
+          expect(served).toBeLessThanOrEqual(120);
+          // A replica may lack the master's last writes.
+          expect(await dayUsage(fleet.redis, keyHash)).toBeGreaterThanOrEqual(served - 3);
+        }
+        await expectExactQuota();
+        for (const gateway of fleet.gateways) {
+          const lines = gateway.output().trim().split('\n');
+          const reasons = lines.map((line) => (JSON.parse(line) as { reason?: string }).reason ?? '');
+          // It is the master that cannot be reached.
+          expect(reasons.filter((reason) => /sentinel/i.test(reason))).toEqual([]);
+          const refusals = reasons.filter((reason) =>
+            reason.includes(`ECONNREFUSED 127.0.0.1:${oldMaster.port}`),
+          );
+          expect(refusals).toHaveLength(signal === 'SIGKILL' ? 1 : 0);
+        }
 
-  test('quotas stay exact while all Sentinels are down', async () => {
-    await Promise.all(redis.sentinels.map((sentinel) => sentinel.kill()));
-    await expectExactQuota();
-    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
-      REDIS_URL: redis.url,
-    });
-    expect(code).toBe(1);
-    expect(stderr).toMatch(
-      /^ops: .+ cannot be reached: no Sentinel names the master: failed to connect to sentinel 127\.0\.0\.1:\d+ because .+\n$/,
+        if (signal === 'SIGKILL') await oldMaster.restart();
+        else oldMaster.signal('SIGCONT');
+        // The old master comes back as a replica.
+        await expect
+          .poll(() => oldMaster.redis.info('replication'), { timeout: 30_000 })
+          .toMatch(/role:slave[^]*master_link_status:up/);
+        await expectExactQuota();
+      },
     );
-    await Promise.all(redis.sentinels.map((sentinel) => sentinel.restart()));
-    expect(await fleet.redisStates()).toEqual(['ok', 'ok', 'ok']);
-  });
-});
+
+    test('quotas stay exact while all Sentinels are down', async () => {
+      await Promise.all(redis.sentinels.map((sentinel) => sentinel.kill()));
+      await expectExactQuota();
+      const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
+        REDIS_URL: redis.url,
+      });
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^ops: .+ cannot be reached: no Sentinel names the master: failed to connect to sentinel 127\.0\.0\.1:\d+ because .+\n$/,
+      );
+      await Promise.all(redis.sentinels.map((sentinel) => sentinel.restart()));
+      expect(await fleet.redisStates()).toEqual(['ok', 'ok', 'ok']);
+    });
+  },
+);
