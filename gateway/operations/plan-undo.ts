@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { maxLimit, type Limits } from '../plans/limits.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readAuditPage, type AuditEntry } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -11,11 +12,14 @@ import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
-/** The last change of a plan's limits. */
-export interface LastPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
+/** A change of a plan's limits that an entry of the audit log tells of. */
+export interface RecordedPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
   before: Pick<PlanRow, 'minute' | 'day'>;
   after: Pick<PlanRow, 'minute' | 'day'>;
-  /** Why it cannot be undone; undefined if it can. */
+}
+
+/** The last change of a plan's limits, with the reason why it cannot be undone if there is one. */
+export interface LastPlanChange extends RecordedPlanChange {
   obstacle: string | undefined;
 }
 
@@ -31,21 +35,26 @@ export async function findLastPlanChange(
   { redis }: Pick<Session, 'redis'>,
   name: string,
 ): Promise<LastPlanChange | undefined> {
+  const last = await findRecorded(redis, name);
+  if (last === undefined) return undefined;
+  return { ...last, obstacle: findObstacle(last, parsePlanRow(name, await readPlanLimits(redis, name))) };
+}
+
+async function findRecorded(redis: RedisClient, name: string): Promise<RecordedPlanChange | undefined> {
   const filter = { action: 'plans.', targets: [name] };
-  let before: string | undefined;
+  let next: string | undefined;
   for (let scanned = 0; scanned < maxScanned; scanned += pageSize) {
-    const page = await readAuditPage(redis, { filter, count: pageSize, before, maxScanned });
-    const changes = page.entries.map((entry) => ({ entry, ...limitsOf(entry) }));
-    const found = changes.find((change) => !isSame(change.before, change.after));
-    if (found !== undefined) return describeLast(found, await readPlanLimits(redis, name));
+    const page = await readAuditPage(redis, { filter, count: pageSize, before: next, maxScanned });
+    const found = page.entries.map(describeEntry).find(({ before, after }) => !isSame(before, after));
+    if (found !== undefined) return found;
     if (page.next === undefined || page.entries.length < pageSize) return undefined;
-    before = page.next;
+    next = page.next;
   }
   return undefined;
 }
 
 export interface PlanUndo extends PlanChange {
-  undone: LastPlanChange;
+  undone: RecordedPlanChange;
 }
 
 /**
@@ -57,14 +66,13 @@ export interface PlanUndo extends PlanChange {
 export async function undoPlanChange(
   session: Session,
   name: string,
-  approve?: (undone: LastPlanChange) => void,
+  approve?: (undone: RecordedPlanChange) => void,
 ): Promise<PlanUndo> {
   const { redis, audit } = session;
   let undo: PlanUndo | undefined;
   await changeSettings(redis, redisKeys.plan(name), async (fields) => {
-    const undone = await requireLastPlanChange(session, name);
+    const undone = await requireRecorded(redis, name);
     approve?.(undone);
-    // The fields that this change is decided on, and not those that were read with the entry.
     undo = decide(undone, parsePlanRow(name, [fields['minute'], fields['day']]));
     const { before, after } = undo;
     await audit({ action: 'plans.undo', target: name, before, after });
@@ -81,41 +89,31 @@ export async function undoPlanChange(
  * @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does; if the audit log has
  * no change of its limits; if that cannot be undone
  */
-export async function previewPlanUndo(session: Pick<Session, 'redis'>, name: string): Promise<PlanUndo> {
-  const undone = await requireLastPlanChange(session, name);
-  return decide(undone, parsePlanRow(name, await readPlanLimits(session.redis, name)));
+export async function previewPlanUndo({ redis }: Pick<Session, 'redis'>, name: string): Promise<PlanUndo> {
+  const undone = await requireRecorded(redis, name);
+  return decide(undone, parsePlanRow(name, await readPlanLimits(redis, name)));
 }
 
-async function requireLastPlanChange(session: Pick<Session, 'redis'>, name: string): Promise<LastPlanChange> {
-  const last = await findLastPlanChange(session, name);
+async function requireRecorded(redis: RedisClient, name: string): Promise<RecordedPlanChange> {
+  const last = await findRecorded(redis, name);
   if (last !== undefined) return last;
-  const names = [...(await readPlanNames(session.redis)), anonymousPlan];
+  const names = [...(await readPlanNames(redis)), anonymousPlan];
   if (!names.includes(name)) throw unknownPlan(name, names);
   throw new InvalidOperation(`the audit log has no change of the limits of ${name}`);
 }
 
-function decide(undone: LastPlanChange, before: PlanRow): PlanUndo {
-  const obstacle = findObstacle(before.name, undone, before);
+function decide(undone: RecordedPlanChange, before: PlanRow): PlanUndo {
+  const obstacle = findObstacle(undone, before);
   if (obstacle !== undefined) throw new InvalidOperation(obstacle);
   return { before, after: { ...before, ...undone.before }, undone };
 }
 
-type SomeRow = LastPlanChange['before'];
-
-function describeLast(
-  { entry, before, after }: { entry: AuditEntry; before: SomeRow; after: SomeRow },
-  [minute, day]: (string | null)[],
-): LastPlanChange {
-  const { id, at, who, action, target } = entry;
-  const obstacle = findObstacle(target, { before, after }, parsePlanRow(target, [minute, day]));
-  return { id, at, who, action, before, after, obstacle };
-}
+type SomeRow = RecordedPlanChange['before'];
 
 /** @returns why the change cannot be undone */
 function findObstacle(
-  name: string,
-  { before, after }: { before: SomeRow; after: SomeRow },
-  stored: SomeRow,
+  { before, after }: RecordedPlanChange,
+  { name, ...stored }: PlanRow,
 ): string | undefined {
   if (isSame(before, { minute: null, day: null }))
     return `there is nothing before the first limits of ${name}`;
@@ -132,9 +130,9 @@ function findObstacle(
 const limit = z.int().min(1).max(maxLimit).nullable().catch(null);
 const limits = z.object({ minute: limit, day: limit }).catch({ minute: null, day: null });
 
-/** An entry may have been added by hand: what is no limit counts as none. */
-function limitsOf({ before, after }: AuditEntry): { before: SomeRow; after: SomeRow } {
-  return { before: limits.parse(before), after: limits.parse(after) };
+/** Describes an entry. It may have been added by hand: what is no limit counts as none. */
+function describeEntry({ id, at, who, action, before, after }: AuditEntry): RecordedPlanChange {
+  return { id, at, who, action, before: limits.parse(before), after: limits.parse(after) };
 }
 
 function isSame(one: SomeRow, other: SomeRow): boolean {

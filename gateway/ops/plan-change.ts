@@ -1,6 +1,6 @@
 import { noImpact, planImpacts, type PlanImpact } from '../operations/plan-impact.ts';
 import type { PlanChange } from '../operations/plan-store.ts';
-import type { LastPlanChange } from '../operations/plan-undo.ts';
+import type { PlanUndo } from '../operations/plan-undo.ts';
 import type { Session } from '../operations/session.ts';
 import { warnOfMissingKeys } from './missing-keys-warning.ts';
 import { print, printJson } from './output.ts';
@@ -17,16 +17,11 @@ export async function impactOf(
   return impacts.get(name) ?? noImpact;
 }
 
-interface AboutChange {
-  /** The change that this one undoes. */
-  undone?: LastPlanChange;
-  impact?: PlanImpact | undefined;
-}
-
+/** Prints a change of a plan's limits, or an undo together with the change that it undoes. */
 export async function printPlanChange(
-  { before, after }: PlanChange,
+  { before, after, undone }: PlanChange & Partial<Pick<PlanUndo, 'undone'>>,
   json: true | undefined,
-  { undone, impact }: AboutChange = {},
+  impact?: PlanImpact,
 ): Promise<void> {
   const isNew = before.minute === null && before.day === null;
   const previous = isNew ? null : { minute: before.minute, day: before.day };

@@ -12,7 +12,7 @@ interface UndoOptions extends ChangeOptions {
 export function plansUndoCommand(): Command {
   return new Command('undo')
     .description(
-      'set the limits back that a plan had before its last change, whoever made it; again redoes it',
+      'set the limits back that a plan had before its last change, also one of another operator; again redoes it',
     )
     .argument('<name>')
     .option('--dry-run', 'change nothing; show the number of keys that are over those limits now')
@@ -20,13 +20,12 @@ export function plansUndoCommand(): Command {
     .addOption(jsonOption())
     .action(async (name: string, { dryRun, as, json }: UndoOptions) => {
       if (dryRun) {
-        const { preview, impact } = await withRedis(async (session) => {
-          const undo = await previewPlanUndo(session, name);
-          return { preview: undo, impact: await impactOf(session, undo) };
+        const { undo, impact } = await withRedis(async (session) => {
+          const preview = await previewPlanUndo(session, name);
+          return { undo: preview, impact: await impactOf(session, preview) };
         });
-        return printPlanChange(preview, json, { undone: preview.undone, impact });
+        return printPlanChange(undo, json, impact);
       }
-      const change = await withChanges(as, (session) => undoPlanChange(session, name));
-      await printPlanChange(change, json, { undone: change.undone });
+      await printPlanChange(await withChanges(as, (session) => undoPlanChange(session, name)), json);
     });
 }

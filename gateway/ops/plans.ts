@@ -53,7 +53,7 @@ function setCommand(): Command {
         });
         const question = questionOf(change);
         if (question !== undefined) printWarning(question);
-        return printPlanChange(change, json, { impact });
+        return printPlanChange(change, json, impact);
       }
       const change = await withChanges(as, (session) =>
         createPlanStore(session).set(name, limits, create, async (wanted) => {

@@ -103,6 +103,22 @@ describe('the customers in the console', { tags: ['chromium'] }, () => {
     await page.getByLabel('API key', { exact: true }).waitFor();
   });
 
+  test('only a request for a key without a response may have made one', async () => {
+    const { page } = await kit.open(list);
+    await page.route('**/api/key-plans', (route) => route.abort());
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.locator('issue-dialog [role=alert]').waitFor();
+    expect(await page.getByText('may have been made').count()).toBe(0);
+    await page.unroute('**/api/key-plans');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.route('**/api/keys', (route) => route.abort());
+    await page.getByRole('button', { name: 'Issue a key' }).click();
+    await page.getByLabel('Name of the customer').fill('Perhaps');
+    await expect.poll(() => page.locator('issue-dialog select').inputValue()).toBe('free');
+    await page.getByRole('button', { name: 'Issue the key' }).click();
+    await page.getByText('A key may have been made all the same').waitFor();
+  });
+
   test('a refused issue says why and keeps the form', async () => {
     const { page } = await kit.open(list);
     await page.getByRole('button', { name: 'Issue a key' }).click();

@@ -20,6 +20,7 @@ export class NewKeyDialog extends LightElement {
     open: { state: true },
     busy: { state: true },
     failure: { state: true },
+    mayExist: { state: true },
     issued: { state: true },
     reminded: { state: true },
   };
@@ -30,6 +31,8 @@ export class NewKeyDialog extends LightElement {
     this.busy = false;
     /** @type {unknown} */
     this.failure = undefined;
+    /** Whether the request for a key got no response. */
+    this.mayExist = false;
     /** @type {IssuedKey | undefined} */
     this.issued = undefined;
     /** Whether somebody tried to close the dialog without having confirmed. */
@@ -38,6 +41,7 @@ export class NewKeyDialog extends LightElement {
 
   show() {
     this.failure = undefined;
+    this.mayExist = false;
     this.issued = undefined;
     this.reminded = false;
     this.open = true;
@@ -77,6 +81,7 @@ export class NewKeyDialog extends LightElement {
     if (this.busy || !(event.target instanceof HTMLFormElement)) return;
     this.busy = true;
     this.failure = undefined;
+    this.mayExist = false;
     try {
       this.issued = await this.create(new FormData(event.target));
       addEventListener('beforeunload', keepTab);
@@ -85,6 +90,7 @@ export class NewKeyDialog extends LightElement {
       if (field instanceof CopyField) await field.focusButton();
     } catch (error) {
       this.failure = error;
+      this.mayExist = error instanceof ApiFailure && error.code === 'unreachable';
     } finally {
       this.busy = false;
     }
@@ -129,7 +135,7 @@ export class NewKeyDialog extends LightElement {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
       ${
-        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
+        this.mayExist
           ? html`<p>
               A key may have been made all the same, which nobody has: look under Changes or Customers.
             </p>`
