@@ -31,7 +31,7 @@ const gatewayCounts = [1, 2, 4];
 const keysForGateways = 10_000;
 const rounds = 3;
 const seconds = 4;
-/** V8 compiles on the only core. */
+/** For each gateway: V8 compiles on the one core that all gateways share. */
 const warmUpSeconds = 20;
 const batchSize = 1000;
 const idLength = 18;
@@ -112,7 +112,7 @@ async function measure(fixture: Fixture, redis: Redis, gateways: number, script:
     const all = await Promise.all(running.map(({ process }) => process.cpuSeconds()));
     return all.reduce((sum, part) => sum + part, 0);
   };
-  await load(warmUpSeconds);
+  await load(warmUpSeconds * gateways);
   const samples: Omit<Cost, 'residentMiB' | 'redisMiB'>[] = [];
   for (let round = 0; round < rounds; round += 1) {
     const [cpuBefore, redisBefore] = [await gatewayCpu(), await redisUsage(redis)];
