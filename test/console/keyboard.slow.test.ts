@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { focused, tabTo } from '../support/checks/keyboard.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
@@ -10,7 +11,7 @@ async function pressButton(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-describe('the life of a key, with the keyboard alone', { tags: ['chromium'], timeout: 90_000 }, () => {
+describe('with the keyboard alone', { tags: ['chromium'], timeout: 90_000 }, () => {
   let kit: ConsoleKit;
 
   beforeAll(async () => {
@@ -22,7 +23,7 @@ describe('the life of a key, with the keyboard alone', { tags: ['chromium'], tim
   const pets = async (key: string) => (await send(`${kit.kit.gateway.url}/v1/pets`, { key })).status;
   const lastAction = async () => (await readAudit(kit.kit.redis, 1, {}))[0]?.action;
 
-  test('it is issued, banned, served again, rotated and revoked', async () => {
+  test('a key is issued, banned, served again, rotated and revoked', async () => {
     const { page } = await kit.open('/console/customers', { name: 'Anna' });
     const shownKey = page.getByLabel('API key', { exact: true });
     await page.getByRole('button', { name: 'Issue a key' }).waitFor();
@@ -72,5 +73,56 @@ describe('the life of a key, with the keyboard alone', { tags: ['chromium'], tim
     await page.keyboard.press('Enter');
     await page.getByText('refused for good').waitFor();
     expect([await pets(fresh), await lastAction()]).toEqual([401, 'keys.revoke']);
+  });
+
+  test('the limits of a plan are changed and undone, its trial is ended or applied, and it is removed', async () => {
+    const ada = await kit.signIn();
+    await ada.send('PUT', '/api/plans/typed', { minute: 50, day: 500 });
+    const { page } = await kit.open('/console/plans/typed', { name: 'Anna' });
+    const stored = () => kit.kit.redis.hgetall(redisKeys.plan('typed'));
+    const typeMinuteLimit = async (limit: string) => {
+      await tabTo(page, 'minute');
+      await page.keyboard.press('Control+A');
+      await page.keyboard.type(limit);
+    };
+    /** Presses a button of the page, and the one of the dialog that it opens. */
+    const confirm = async (text: string, answer: string) => {
+      await pressButton(page, text);
+      await page.getByRole('button', { name: 'Cancel' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.locator('wa-dialog').waitFor({ state: 'detached' });
+      expect(await page.evaluate(focused)).toBe(text);
+      await page.keyboard.press('Enter');
+      await page.getByRole('button', { name: 'Cancel' }).waitFor();
+      await pressButton(page, answer);
+      await page.locator('wa-dialog').waitFor({ state: 'detached' });
+    };
+    await page.getByLabel('Requests a minute').waitFor();
+
+    await typeMinuteLimit('45');
+    await page.keyboard.press('Enter');
+    await expect.poll(stored).toEqual({ minute: '45', day: '500' });
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await confirm('Undo', 'Undo');
+    expect([await stored(), await lastAction()]).toEqual([{ minute: '50', day: '500' }, 'plans.undo']);
+
+    await typeMinuteLimit('40');
+    await pressButton(page, 'Try without refusing');
+    await page.getByText('on trial since').waitFor();
+    await confirm('End the trial', 'End the trial');
+    expect([await stored(), await lastAction()]).toEqual([{ minute: '50', day: '500' }, 'plans.trial-stop']);
+
+    await typeMinuteLimit('30');
+    await pressButton(page, 'Try without refusing');
+    await page.getByText('on trial since').waitFor();
+    await confirm('Make these the limits', 'Set the limits');
+    expect([await stored(), await lastAction()]).toEqual([{ minute: '30', day: '500' }, 'plans.trial-apply']);
+
+    await pressButton(page, 'Remove this plan');
+    await page.getByLabel('to confirm').waitFor();
+    await page.keyboard.type('typed');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => page.url()).toBe(`${kit.origin}/console/plans`);
+    expect([await stored(), await lastAction()]).toEqual([{}, 'plans.remove']);
   });
 });

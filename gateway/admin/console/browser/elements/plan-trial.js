@@ -39,6 +39,20 @@ class PlanTrial extends LightElement {
     );
   }
 
+  /**
+   * Forgets a trial that has been replaced, or the limits of the earlier one would be shown and confirmed.
+   *
+   * @param {import('lit').PropertyValues<PlanTrial>} changed
+   * @override
+   */
+  willUpdate(changed) {
+    const since = this.plan?.trial?.since;
+    if (!changed.has('plan') || changed.get('plan')?.trial?.since === since || this.trial?.since === since)
+      return;
+    this.trial = undefined;
+    void this.refresher.now();
+  }
+
   async load() {
     if (this.plan === undefined) return;
     try {
