@@ -31,7 +31,7 @@ const gatewayCounts = [1, 2, 4];
 const keysForGateways = 10_000;
 const rounds = 3;
 const seconds = 4;
-/** For each gateway: V8 compiles on the one core that all gateways share. */
+/** Warm-up for each gateway: V8 compiles on the one core that all of them share. */
 const warmUpSeconds = 20;
 const batchSize = 1000;
 const idLength = 18;

@@ -39,20 +39,6 @@ class PlanTrial extends LightElement {
     );
   }
 
-  /**
-   * Forgets a trial that has been replaced, or the limits of the earlier one would be shown and confirmed.
-   *
-   * @param {import('lit').PropertyValues<PlanTrial>} changed
-   * @override
-   */
-  willUpdate(changed) {
-    const since = this.plan?.trial?.since;
-    if (!changed.has('plan') || changed.get('plan')?.trial?.since === since || this.trial?.since === since)
-      return;
-    this.trial = undefined;
-    void this.refresher.now();
-  }
-
   async load() {
     if (this.plan === undefined) return;
     try {
@@ -81,7 +67,7 @@ class PlanTrial extends LightElement {
 
   render() {
     const { plan, trial } = this;
-    if (plan === undefined || plan.trial === null) return nothing;
+    if (plan === undefined) return nothing;
     if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
     const path = `/api/plans/${plan.name}/trial`;
     const expected = { since: trial.since };

@@ -2,6 +2,7 @@ import '../elements/confirm-dialog.js';
 import '../elements/plan-limits-form.js';
 import '../elements/plan-trial.js';
 import { html, nothing } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
 import { api } from '../api.js';
 import { changeList } from '../elements/change-list.js';
 import { ConfirmDialog } from '../elements/confirm-dialog.js';
@@ -78,6 +79,10 @@ class PagePlan extends LightElement {
     }
   }
 
+  reload() {
+    void this.refresher.now();
+  }
+
   /** @param {string} name */
   ask(name) {
     const dialog = this.querySelector(`confirm-dialog.${name}`);
@@ -101,19 +106,17 @@ class PagePlan extends LightElement {
     const { plan } = this;
     if (plan === undefined) {
       return html`<h1>${this.item}</h1>
-        ${this.failure === undefined ? loading() : loadFailure(this.failure, () => void this.refresher.now())}`;
+        ${this.failure === undefined ? loading() : loadFailure(this.failure, () => this.reload())}`;
     }
-    const reload = () => void this.refresher.now();
     return html`<p><a href="/console/plans">All plans</a></p>
       <h1>${plan.name}</h1>
       ${viewerNote()} ${inlineFailure(this.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
       ${
         plan.kind === 'plan'
           ? html`<h2>Limits of each key</h2>
-              <plan-limits-form .plan=${plan} @changed=${reload}></plan-limits-form>
-              ${plan.trial === null ? nothing : html`<h2>On trial</h2>`}
-              <plan-trial .plan=${plan} @changed=${reload}></plan-trial>
-              ${this.lastChanges(plan)} ${this.removal(plan)}`
+              <plan-limits-form .plan=${plan} @changed=${this.reload}></plan-limits-form>
+              ${plan.trial === null ? nothing : this.trial(plan, plan.trial)} ${this.lastChanges(plan)}
+              ${this.removal(plan)}`
           : html`<p>
               The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
               of <a href="/console/customers">customers</a>.
@@ -150,6 +153,17 @@ class PagePlan extends LightElement {
         </div>
       </dl>
       <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>`;
+  }
+
+  /**
+   * Shows each trial in an element of its own, or the next one would begin with the limits of the one before.
+   *
+   * @param {PlanDetail} plan
+   * @param {import('../plan-text.js').Trial} trial
+   */
+  trial(plan, { since }) {
+    return html`<h2>On trial</h2>
+      ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
 
   /** @param {PlanDetail} plan */
