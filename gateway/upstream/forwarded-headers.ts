@@ -141,13 +141,14 @@ const noNames: ReadonlySet<string> = new Set();
 
 /** Names in Connection, without Content-Length: if that were dropped, both ends would disagree about the body. */
 function namedInConnection(rawHeaders: readonly string[]): ReadonlySet<string> {
-  let named = noNames;
+  let named: Set<string> | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     if (rawHeaders[index]?.toLowerCase() !== 'connection') continue;
-    named = new Set([...named, ...tokens(rawHeaders[index + 1] ?? '')]);
+    named ??= new Set();
+    for (const name of tokens(rawHeaders[index + 1] ?? '')) named.add(name);
   }
-  if (!named.has('content-length')) return named;
-  return new Set([...named].filter((name) => name !== 'content-length'));
+  named?.delete('content-length');
+  return named ?? noNames;
 }
 
 function tokens(value: string): string[] {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   upstreamRequestHeaders,
   type ForwardedRequest,
@@ -82,6 +82,14 @@ describe('a request to the upstream', () => {
       'x-kept': ['3'],
       ...asLists(gatewayHeaders),
     });
+  });
+
+  test('costs each name in Connection once, in however many fields', () => {
+    const fields = 200;
+    const rawHeaders = Array.from({ length: fields }, (_, index) => ['Connection', `a-${index}`]).flat();
+    using add = vi.spyOn(Set.prototype, 'add');
+    sentHeaders(rawHeaders);
+    expect(add).toHaveBeenCalledTimes(fields);
   });
 
   test.each([
