@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { PetsError } from './errors.ts';
 import { countHeader } from './http/count-header.ts';
-import type { TrustedKey, TrustedKeys } from './trusted-keys.ts';
+import { maxLifetimeSeconds, type TrustedKey, type TrustedKeys } from './trusted-keys.ts';
 
 /** In whose name a request is made. */
 export interface TokenCaller {
@@ -32,6 +32,8 @@ export class TokenRefused extends Error {
 export type VerifyToken = (token: string) => TokenCaller;
 
 const audience = 'pets-service';
+/** Far longer than a token has to be. With it, the cached tokens take at most 40 MB. */
+const maxHeaderLength = 4096;
 const maxCachedTokens = 10_000;
 /** Tolerance for the clocks of issuers at the expiry. */
 const clockToleranceSeconds = 5;
@@ -41,7 +43,12 @@ const issuedAheadSeconds = 60;
 /** Message of jsonwebtoken. */
 const invalidSignature = 'invalid signature';
 
-const claims = z.object({ iss: z.string(), sub: z.string().min(1), iat: z.number(), exp: z.number() });
+const claims = z.object({
+  iss: z.string(),
+  sub: z.string().min(1).max(255),
+  iat: z.number(),
+  exp: z.number(),
+});
 
 interface VerifyTokenDependencies {
   trustedKeys: TrustedKeys;
@@ -92,8 +99,7 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
     throw refusal ?? new TokenRefused('signed with a key that is not among the public keys');
   }
 
-  function verifyWith(key: TrustedKey, token: string): z.infer<typeof claims> {
-    const { publicKey, issuers, maxLifetimeSeconds = Infinity } = key;
+  function verifyWith({ publicKey, issuers }: TrustedKey, token: string): z.infer<typeof claims> {
     // The algorithm is fixed: what the token says of itself decides nothing (RFC 8725 section 3.1).
     const payload = jwt.verify(token, publicKey, {
       algorithms: ['ES256'],
@@ -104,9 +110,10 @@ export function createVerifyToken({ trustedKeys, now }: VerifyTokenDependencies)
     });
     const parsed = claims.parse(payload);
     const lifetimeSeconds = parsed.exp - parsed.iat;
-    if (lifetimeSeconds > maxLifetimeSeconds) {
+    const maxSeconds = maxLifetimeSeconds(parsed.iss);
+    if (lifetimeSeconds > maxSeconds) {
       throw new TokenRefused(
-        `valid for ${lifetimeSeconds} s; a service may issue at most ${maxLifetimeSeconds} s`,
+        `valid for ${lifetimeSeconds} s; a token of this issuer may be valid for ${maxSeconds} s`,
       );
     }
     return parsed;
@@ -129,7 +136,9 @@ function describeRefusal(error: unknown, nowMs: number): string {
   }
   // The library's messages name what was expected, and nothing of the token.
   if (error instanceof jwt.JsonWebTokenError) return error.message;
-  return error instanceof z.ZodError ? 'claims are missing or have a wrong type' : 'not a valid token';
+  return error instanceof z.ZodError
+    ? 'claims are missing, too long or of a wrong type'
+    : 'not a valid token';
 }
 
 /** Refuses every request without a valid token. */
@@ -139,6 +148,9 @@ export function requireInternalToken(verifyToken: VerifyToken): RequestHandler {
     const { authorization: header = '' } = countHeader('authorization', req) === 1 ? req.headers : {};
     const [, token] = /^bearer +(\S+)$/i.exec(header) ?? [];
     try {
+      if (header.length > maxHeaderLength) {
+        throw new TokenRefused(`Authorization has more than ${maxHeaderLength} characters`);
+      }
       if (token === undefined)
         throw new TokenRefused('not exactly one Authorization header with a Bearer token');
       res.locals.tokenCaller = verifyToken(token);

@@ -5,8 +5,6 @@ export interface TrustedKey {
   publicKey: KeyObject;
   /** Values of `iss`. */
   issuers: [string, ...string[]];
-  /** Maximum of `exp` minus `iat`; undefined: whatever the signer chose. */
-  maxLifetimeSeconds: number | undefined;
 }
 
 /** An internal service that signs its own tokens. */
@@ -27,8 +25,11 @@ export interface TrustedKeys {
 /** The gateway's key signs for both: the ops command uses it, too. */
 export const gatewayIssuers: [string, string] = ['gateway', 'ops'];
 
-/** A token of a service should live for minutes. One that lives for years would be a password. */
-const maxCallerLifetimeSeconds = 3600;
+/**
+ * Maximum of `exp` minus `iat`. A token should live for minutes: one that lives for years would be a password. Those of the
+ * gateway live for 5 minutes; a person can ask the ops command for one that lives for a day.
+ */
+export const maxLifetimeSeconds = (issuer: string): number => (issuer === 'ops' ? 86_400 : 3600);
 
 /** @throws Error that names both if two callers, or a caller and the gateway, have the same key */
 export function createTrustedKeys(
@@ -37,7 +38,7 @@ export function createTrustedKeys(
 ): TrustedKeys {
   const byId = new Map<string, TrustedKey>();
   for (const publicKey of gatewayKeys) {
-    byId.set(keyId(publicKey), { publicKey, issuers: gatewayIssuers, maxLifetimeSeconds: undefined });
+    byId.set(keyId(publicKey), { publicKey, issuers: gatewayIssuers });
   }
   const byName = new Map<string, TrustedKey[]>();
   for (const { name, publicKey } of callerKeys) {
@@ -47,7 +48,7 @@ export function createTrustedKeys(
         `PETS_SERVICE_CALLER_KEYS: a key of ${name} is also a key of ${owner}: each key belongs to one name, and is listed once`,
       );
     }
-    const key: TrustedKey = { publicKey, issuers: [name], maxLifetimeSeconds: maxCallerLifetimeSeconds };
+    const key: TrustedKey = { publicKey, issuers: [name] };
     byId.set(keyId(publicKey), key);
     byName.set(name, [...(byName.get(name) ?? []), key]);
   }

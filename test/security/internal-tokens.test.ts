@@ -96,6 +96,7 @@ describe('internal token verification of the pets service', () => {
     ['as the gateway signs it', () => valid],
     ['signed again with the same key', () => withClaims({})],
     ['issued by a clock 50 s ahead', () => withClaims({ iat: nowSeconds + 50 })],
+    ['with a subject of 255 characters', () => withClaims({ sub: 'x'.repeat(255) })],
   ])('a token %s is accepted', async (_name, token) => {
     expect((await requestPets(`Bearer ${token()}`)).status).toBe(200);
   });
@@ -187,6 +188,8 @@ describe('internal token verification of the pets service', () => {
     ['the token twice', `Bearer ${valid} ${valid}`],
     ['the token twice, as a list', `Bearer ${valid}, Bearer ${valid}`],
     ['an API key', `Bearer pets_0123456789ABCDEFGHIJKLMNOPQRSTUV44pYd6`],
+    ['a valid token of more than 4 KiB', `Bearer ${withClaims({ x: 'x'.repeat(3000) })}`],
+    ['a valid token after 4 KiB of spaces', `Bearer ${' '.repeat(4096)}${valid}`],
     ['a token of 12 kB', `Bearer ${head}.${'A'.repeat(12_000)}.${signature}`],
   ])('%s in Authorization is refused', async (_name, authorization) => {
     await expectRefused(authorization);

@@ -98,7 +98,7 @@ test('a service token names its internal service until it expires', () => {
 
 describe('a token is refused with a reason for the log', () => {
   const unknownKey = 'signed with a key that is not among the public keys';
-  const badClaims = 'claims are missing or have a wrong type';
+  const badClaims = 'claims are missing, too long or of a wrong type';
 
   test.each([
     ['for another audience', { aud: 'orders-service' }, 'jwt audience invalid. expected: pets-service'],
@@ -107,6 +107,17 @@ describe('a token is refused with a reason for the log', () => {
     ['of no issuer', { iss: undefined }, 'jwt issuer invalid. expected: gateway,ops'],
     ['without a subject', { sub: undefined }, badClaims],
     ['with an empty subject', { sub: '' }, badClaims],
+    ['with a subject of 256 characters', { sub: 'x'.repeat(256) }, badClaims],
+    [
+      'of the gateway that is valid for more than an hour',
+      { exp: (claims.iat ?? 0) + 3601 },
+      'valid for 3601 s; a token of this issuer may be valid for 3600 s',
+    ],
+    [
+      'of the ops command that is valid for more than a day',
+      { iss: 'ops', exp: (claims.iat ?? 0) + 86_401 },
+      'valid for 86401 s; a token of this issuer may be valid for 86400 s',
+    ],
     ['that never expires', { exp: undefined }, badClaims],
     ['that is not valid yet', { nbf: Math.floor(Date.now() / 1000) + 60 }, 'jwt not active'],
   ])('%s', (_name, changes, reason) => {
@@ -332,7 +343,7 @@ describe('a token that an internal service signs with its own key', () => {
     const iat = Math.floor(Date.now() / 1000);
     expect(verifyCallers(sign({ claims: { iat, exp: iat + 3600 } }))).toEqual(fromBilling);
     expect(verifyCallers(sign({ claims: { iat, exp: iat + 3601 } }))).toBe(
-      'valid for 3601 s; a service may issue at most 3600 s',
+      'valid for 3601 s; a token of this issuer may be valid for 3600 s',
     );
     expect(verifyCallers(sign({ claims: { iat: iat - 86_400, exp: iat + 60 } }))).toMatch(
       /^valid for 86460 s/,
@@ -341,9 +352,9 @@ describe('a token that an internal service signs with its own key', () => {
 
   test.each([
     ['another audience', { aud: 'gateway' }, 'jwt audience invalid. expected: pets-service'],
-    ['no subject', { sub: undefined }, 'claims are missing or have a wrong type'],
-    ['no time of issue', { iat: undefined }, 'claims are missing or have a wrong type'],
-    ['no expiry', { exp: undefined }, 'claims are missing or have a wrong type'],
+    ['no subject', { sub: undefined }, 'claims are missing, too long or of a wrong type'],
+    ['no time of issue', { iat: undefined }, 'claims are missing, too long or of a wrong type'],
+    ['no expiry', { exp: undefined }, 'claims are missing, too long or of a wrong type'],
     ['an expiry in the past', { iat: 1, exp: 2 }, /^expired \d+ s ago/],
   ])('is refused with %s', (_name, changes, reason) => {
     expect(verifyCallers(sign({ claims: changes }))).toMatch(reason);
