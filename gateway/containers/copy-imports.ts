@@ -36,8 +36,8 @@ export async function traceImports(programs: readonly string[]): Promise<string[
   return [...new Set(['package.json', ...others, ...fileList, ...browser.flat()])].toSorted();
 }
 
-const isProgram = (path: string) => path.endsWith('.ts');
-const isBrowserModule = (path: string) => path.endsWith('/main.js');
+const isBrowserModule = (path: string) => path.endsWith('/browser/main.ts');
+const isProgram = (path: string) => path.endsWith('.ts') && !isBrowserModule(path);
 
 /**
  * Finds what a browser loads of the console: its own files, the modules of packages that they import, and styles.
@@ -64,6 +64,7 @@ export async function traceBrowserImports(entry: string): Promise<string[]> {
 
   const { fileList } = await nodeFileTrace([entry], {
     resolve: (name, importer) => Promise.resolve(resolveInBrowser(name, importer)),
+    readFile: readSource,
   });
   const own = await filesBelow(dirname(entry));
   const styles = await filesBelow(join(browserPackages.webawesome.files, 'styles'));

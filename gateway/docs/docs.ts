@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import type { ApiDescription, ApiRoute } from '../api-description.ts';
 import { readApiDocument } from './api-document.ts';
 import { renderPage, type Page } from './layout.ts';
@@ -56,13 +57,13 @@ const otherVersionHeaders = { ...assetHeaders, 'Cache-Control': 'no-cache' };
 const contentTypes = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
-  '.js': 'text/javascript; charset=utf-8',
+  '.ts': 'text/javascript; charset=utf-8',
 };
 
 const allow = ['GET', 'HEAD', 'OPTIONS'];
 const indexRoute: ApiRoute = { pattern: '/', allow };
 const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
-const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|js|svg))$/;
+const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|svg|ts))$/;
 
 /** Builds the public documentation: its pages from the description and from Markdown, and the files that they load. */
 export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'basePath'>): Docs {
@@ -73,7 +74,7 @@ export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'base
   const site = { name, supportUrl, asset: (file: string) => `/docs/assets/${version}/${file}` };
   const pages = new Map(
     [
-      markdownPage('/docs', 'Guide', read('guide.md'), ['guide.js']),
+      markdownPage('/docs', 'Guide', read('guide.md'), ['guide.ts']),
       referencePage(document),
       usagePage(basePath),
       markdownPage('/docs/changelog', 'Changelog', read('../CHANGELOG.md'), []),
@@ -103,14 +104,20 @@ export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'base
   };
 }
 
-/** Files of browser/ by their names. */
+/** Files of browser/ by their names, modules without their types. */
 function loadAssets(): Map<string, { text: string; contentType: string }> {
   const names = readdirSync(new URL('browser/', import.meta.url)).toSorted();
   return new Map(
     Object.entries(contentTypes).flatMap(([extension, contentType]) =>
       names
         .filter((name) => name.endsWith(extension))
-        .map((name) => [name, { contentType, text: read(`browser/${name}`) }] as const),
+        .map((name) => {
+          const text = read(`browser/${name}`);
+          return [
+            name,
+            { contentType, text: extension === '.ts' ? stripTypeScriptTypes(text) : text },
+          ] as const;
+        }),
     ),
   );
 }

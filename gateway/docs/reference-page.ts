@@ -31,7 +31,7 @@ export function referencePage({ title, version, description, operations, schemas
     ...operations.map(({ operationId, summary }) => ({ id: operationId, text: summary })),
     { id: 'schemas', text: 'Schemas' },
   ];
-  return { path: '/docs/reference', title: 'Reference', contents, body, scripts: ['reference.js'] };
+  return { path: '/docs/reference', title: 'Reference', contents, body, scripts: ['reference.ts'] };
 }
 
 /** The properties of an object; for any other schema, its type. */

@@ -13,5 +13,5 @@ export function usagePage(basePath: string): Page {
       <code>GET ${basePath}/usage</code> returns the same as JSON: see the
       <a href="/docs/reference#getUsage">reference</a>.
     </p>`;
-  return { path: '/docs/usage', title: 'Your usage', contents: [], body, scripts: ['usage.js'] };
+  return { path: '/docs/usage', title: 'Your usage', contents: [], body, scripts: ['usage.ts'] };
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { stripTypeScriptTypes } from 'node:module';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import compression from 'compression';
 import express, { Router } from 'express';
@@ -27,7 +28,8 @@ const pagePolicy = (importMapHash: string) =>
 
 /** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
 export function consolePages(): Router {
-  const base = `/console/assets/${hashOfSources()}`;
+  const files = loadFiles();
+  const base = `/console/assets/${hashOf(files)}`;
   const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
@@ -41,7 +43,13 @@ export function consolePages(): Router {
   for (const [name, { files }] of Object.entries(browserPackages)) {
     router.use(`${base}/${name}`, express.static(files, caching));
   }
-  router.use(`${base}/console`, express.static(browserFolder, caching));
+  router.get(`${base}/console/*path`, (req, res, next) => {
+    const name = [req.params.path].flat().join('/');
+    const text = files.get(name);
+    if (text === undefined) return next();
+    res.set('Cache-Control', 'public, max-age=31536000, immutable');
+    return res.type(name.endsWith('.ts') ? 'js' : extname(name)).send(text);
+  });
   // A page of another version asks for its files, as after an upgrade: it has to be loaded again.
   router.use('/console/assets', (_req, res) => {
     res.sendStatus(404);
@@ -64,12 +72,23 @@ export function consolePages(): Router {
   return router;
 }
 
-/** Changes with every file that the browser loads: own sources, and versions of packages. */
-function hashOfSources(): string {
+/** The console's own files by their names: styles as they are, and modules without their types. */
+function loadFiles(): Map<string, string> {
+  const names = readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted();
+  return new Map(
+    names
+      .filter((name) => /\.(?:ts|css|svg)$/.test(name))
+      .map((name) => {
+        const text = readFileSync(join(browserFolder, name), 'utf8');
+        return [name, name.endsWith('.ts') ? stripTypeScriptTypes(text) : text];
+      }),
+  );
+}
+
+/** Changes with every file that the browser loads: own files, and versions of packages. */
+function hashOf(files: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
-  for (const name of readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted()) {
-    if (/\.(?:js|css|svg)$/.test(name)) hash.update(name).update(readFileSync(join(browserFolder, name)));
-  }
+  for (const [name, text] of files) hash.update(name).update(text);
   for (const { folder } of Object.values(browserPackages))
     hash.update(readFileSync(join(folder, 'package.json')));
   return hash.digest('base64url').slice(0, 16);

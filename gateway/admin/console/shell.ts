@@ -22,9 +22,9 @@ export function renderShell({ base, importMap, styles }: Shell): string {
     <link rel="stylesheet" href="${base}/uplot/uPlot.min.css" />
     <link rel="stylesheet" href="${own}/console.css" />
     ${styles.map((name) => `<link rel="stylesheet" href="${own}/styles/${name}" />`).join('\n    ')}
-    <script src="${own}/theme.js"></script>
+    <script src="${own}/theme.ts"></script>
     <script type="importmap">${importMap}</script>
-    <script type="module" src="${own}/main.js"></script>
+    <script type="module" src="${own}/main.ts"></script>
   </head>
   <body>
     <noscript><p class="no-script">The console needs JavaScript. The command does the same: npm run ops -- --help</p></noscript>

@@ -85,7 +85,7 @@ test.each(paths)('%s contains no script, style or handler that its policy would 
 });
 
 test('every import of a browser module leads to a module that is served', () => {
-  const script = addressesOf(textAt('/docs/reference')).find((address) => address.endsWith('.js')) ?? '';
+  const script = addressesOf(textAt('/docs/reference')).find((address) => address.endsWith('.ts')) ?? '';
   const imported = new Set([script]);
   for (const address of imported) {
     for (const [, name = ''] of textAt(address).matchAll(/from '\.\/([^']+)'/g)) {
@@ -110,7 +110,7 @@ test.each([
   '/Docs',
   '/docs/guide.md',
   '/docs/assets/x/tsconfig.json',
-  '/docs/assets/x/nothing.js',
+  '/docs/assets/x/nothing.ts',
   '/docs/assets/x/../docs.css',
   '/docs/assets//docs.css',
 ])('%s is neither a page nor a route', (path) => {

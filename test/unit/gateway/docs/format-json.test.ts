@@ -1,10 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-
-/** A browser module: not a part of the program that TypeScript checks here. */
-const { formatJson } = (await import(
-  new URL('../../../../gateway/docs/browser/format-json.js', import.meta.url).href
-)) as { formatJson: (text: string) => string };
+import { formatJson } from '../../../../gateway/docs/browser/format-json.ts';
 
 test('a 64-bit integer keeps all its digits', () => {
   expect(formatJson('{"id":9007199254740993,"tags":[],"of":{}}')).toBe(

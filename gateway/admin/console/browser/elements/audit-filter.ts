@@ -1,0 +1,113 @@
+import { html, nothing } from 'lit';
+import { formText } from '../form-text.ts';
+import { pastedKey } from '../pasted-key.ts';
+import { router } from '../router.ts';
+import { LightElement } from './light-element.ts';
+
+/** Actions by what they concern: each is the beginning of some. */
+const actions = [
+  ['', 'Everything'],
+  ['keys', 'Keys'],
+  ['plans', 'Plans'],
+  ['bans', 'Bans'],
+  ['policy', 'Ban policy'],
+  ['usage', 'Usage retention'],
+  ['console', 'Console sessions'],
+  ['tokens', 'Internal tokens'],
+];
+
+/** Filter of the audit log. Its state is in the address. */
+class AuditFilter extends LightElement {
+  static properties = { failure: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {string | undefined} */
+    this.failure = undefined;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.unsubscribe = router.subscribe(() => this.requestUpdate());
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.unsubscribe?.();
+  }
+
+  /** @param {SubmitEvent} event */
+  submit(event) {
+    event.preventDefault();
+    if (!(event.target instanceof HTMLFormElement)) return;
+    const data = new FormData(event.target);
+    const text = (/** @type {string} */ name) => formText(data, name);
+    const target = text('target');
+    this.failure = undefined;
+    if (pastedKey(target) !== undefined) {
+      const field = event.target.elements.namedItem('target');
+      if (field instanceof HTMLInputElement) field.value = '';
+      this.failure = 'That is an API key itself. Find its id under Customers.';
+      return;
+    }
+    const since = isoTime(text('since'));
+    const until = isoTime(text('until'));
+    if (since !== '' && until !== '' && since >= until) {
+      this.failure = 'The beginning has to be before the end.';
+      return;
+    }
+    router.setQuery({ action: text('action'), who: text('who'), target, since, until }, { replace: false });
+  }
+
+  render() {
+    const { query } = router.location;
+    const value = (/** @type {string} */ name) => query.get(name) ?? '';
+    const action = value('action');
+    const known = actions.some(([name]) => name === action);
+    const isFiltered = ['action', 'who', 'target', 'since', 'until'].some((name) => query.has(name));
+    return html`<form class="filter" role="search" @submit=${this.submit}>
+        <label
+          >What
+          <select name="action" .value=${action}>
+            ${(known ? actions : [...actions, [action, action]]).map(
+              ([name = '', label]) =>
+                html`<option value=${name} ?selected=${name === action}>${label}</option>`,
+            )}
+          </select>
+        </label>
+        <label>Who <input name="who" maxlength="100" autocomplete="off" .value=${value('who')} /></label>
+        <label
+          >Key id or plan
+          <input
+            name="target"
+            maxlength="100"
+            autocomplete="off"
+            spellcheck="false"
+            .value=${value('target')}
+        /></label>
+        <label>From <input name="since" type="datetime-local" .value=${localTime(value('since'))} /></label>
+        <label>To <input name="until" type="datetime-local" .value=${localTime(value('until'))} /></label>
+        <div class="actions">
+          <button class="wa-brand">Filter</button>
+          ${isFiltered ? html`<a href="/console/audit">Show everything</a>` : nothing}
+        </div>
+      </form>
+      ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">${this.failure}</p>`}`;
+  }
+}
+
+/** @param {string} local value of a datetime-local field, in the viewer's zone */
+function isoTime(local) {
+  const date = new Date(local);
+  return local === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
+}
+
+/** @param {string} iso */
+function localTime(iso) {
+  const date = new Date(iso);
+  if (iso === '' || Number.isNaN(date.getTime())) return '';
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return shifted.toISOString().slice(0, 16);
+}
+
+customElements.define('audit-filter', AuditFilter);

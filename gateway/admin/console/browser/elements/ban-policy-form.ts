@@ -1,0 +1,209 @@
+import './confirm-dialog.ts';
+import { html } from 'lit';
+import { api, ApiFailure } from '../api.ts';
+import { formatDuration, formatNumber } from '../format.ts';
+import { policyFields, policySentences } from '../policy-text.ts';
+import { Refresher } from '../refresher.ts';
+import { session } from '../session.ts';
+import { ConfirmDialog } from './confirm-dialog.ts';
+import { LightElement } from './light-element.ts';
+import { notify } from './notice.ts';
+import { inlineFailure, loadFailure, loading } from './page-state.ts';
+import { saveActions } from './save-actions.ts';
+import { settingState } from './setting-state.ts';
+
+/** @typedef {import('../policy-text.ts').BanPolicy} BanPolicy */
+
+/** @typedef {import('../policy-text.ts').NumberField} NumberField */
+
+/**
+ * @typedef {import('./setting-state.ts').SettingState<BanPolicy> & {
+ *   defaults: BanPolicy,
+ *   bounds: Record<NumberField, { min: number, max: number }>,
+ * }} PolicyState
+ */
+
+const path = '/api/settings/ban-policy';
+
+/** The ban policy: all of its fields, what they mean, and what the policy does, before it is saved. */
+class BanPolicyForm extends LightElement {
+  static properties = {
+    state: { state: true },
+    plans: { state: true },
+    typed: { state: true },
+    failure: { state: true },
+    loadError: { state: true },
+    busy: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {PolicyState | undefined} */
+    this.state = undefined;
+    /** @type {{ name: string, minute: number | null }[]} */
+    this.plans = [];
+    /** What was typed, and the policy at which that began. @type {{ policy: BanPolicy, seen: BanPolicy | null } | undefined} */
+    this.typed = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    /** @type {unknown} */
+    this.loadError = undefined;
+    this.busy = false;
+    this.refresher = new Refresher(
+      this,
+      () => this.load(),
+      () => 5000,
+    );
+  }
+
+  async load() {
+    try {
+      const [state, { items }] = await Promise.all([api.get(path), api.get('/api/key-plans')]);
+      this.state = state;
+      this.plans = items.filter((/** @type {{ needsOwnLimits: boolean }} */ plan) => !plan.needsOwnLimits);
+      this.loadError = undefined;
+    } catch (error) {
+      this.loadError = error;
+    }
+  }
+
+  /** What the form shows. @param {PolicyState} state */
+  shown({ stored, enforced, defaults }) {
+    return this.typed?.policy ?? stored ?? enforced[0]?.value ?? defaults;
+  }
+
+  /** @param {Event} event */
+  type(event) {
+    if (!(event.currentTarget instanceof HTMLFormElement) || this.state === undefined) return;
+    const data = new FormData(event.currentTarget);
+    const numbers = policyFields.map(({ name }) => [name, Number(data.get(name))]);
+    const policy = {
+      ...this.state.defaults,
+      ...Object.fromEntries(numbers),
+      enabled: data.get('enabled') !== null,
+    };
+    this.typed = { policy, seen: this.typed === undefined ? this.state.stored : this.typed.seen };
+    this.failure = undefined;
+  }
+
+  discard() {
+    this.typed = undefined;
+    this.failure = undefined;
+  }
+
+  /** @param {SubmitEvent} event */
+  async save(event) {
+    event.preventDefault();
+    const { state } = this;
+    if (state === undefined || this.busy) return;
+    const typed = this.typed ?? { policy: this.shown(state), seen: state.stored };
+    this.busy = true;
+    this.failure = undefined;
+    try {
+      const { warnings } = await api.put(path, { policy: typed.policy, expected: typed.seen });
+      notify('The ban policy was saved. In force within a second.', warnings);
+      this.typed = undefined;
+    } catch (error) {
+      this.failure = error;
+    } finally {
+      this.busy = false;
+    }
+    await this.refresher.now();
+    // What was typed stays, and can be saved over what is there now.
+    const isConflict = this.failure instanceof ApiFailure && this.failure.code === 'conflict';
+    if (isConflict && this.typed !== undefined)
+      this.typed = { ...this.typed, seen: this.state?.stored ?? null };
+  }
+
+  async reset() {
+    const { warnings } = await api.post(`${path}/reset`, { expected: this.state?.stored ?? null });
+    notify('The ban policy is the default one again. In force within a second.', warnings);
+    this.discard();
+    await this.refresher.now();
+  }
+
+  askToReset() {
+    const dialog = this.querySelector('confirm-dialog');
+    if (dialog instanceof ConfirmDialog) dialog.show();
+  }
+
+  render() {
+    const { state } = this;
+    if (state === undefined) {
+      return this.loadError === undefined
+        ? loading()
+        : loadFailure(this.loadError, () => void this.refresher.now());
+    }
+    const policy = this.shown(state);
+    const isValid = policyFields.every(({ name }) => isWithin(policy[name], state.bounds[name]));
+    return html`${inlineFailure(this.loadError)} ${settingState(state, describePolicy)}
+      <form @submit=${this.save} @input=${this.type}>
+        <fieldset ?disabled=${!session.isOperator}>
+          <label class="check"
+            ><input type="checkbox" name="enabled" .checked=${policy.enabled} /> Ban keys that go on after
+            429</label
+          >
+          <div class="fields policy">${policyFields.map((field) => this.field(field, policy, state))}</div>
+          <div class="panel" aria-live="polite">
+            ${isValid ? policySentences(policy, this.plans).map((sentence) => html`<p>${sentence}</p>`) : html`<p class="quiet">Some numbers are out of range.</p>`}
+          </div>
+          ${inlineFailure(this.failure)}
+          ${saveActions({
+            busy: this.busy,
+            canSave: this.typed !== undefined || state.stored === null,
+            canDiscard: this.typed !== undefined,
+            discard: () => this.discard(),
+            more: html`<button type="button" @click=${this.askToReset}>Reset to defaults</button>`,
+          })}
+        </fieldset>
+      </form>
+      <confirm-dialog
+        heading="Reset the ban policy?"
+        action="Reset"
+        .message=${html`<p>All fields get their defaults, in force on all gateways within a second:</p>
+          ${policySentences(state.defaults, this.plans).map((sentence) => html`<p>${sentence}</p>`)}`}
+        .run=${() => this.reset()}
+      ></confirm-dialog>`;
+  }
+
+  /**
+   * @param {(typeof policyFields)[number]} field
+   * @param {BanPolicy} policy
+   * @param {PolicyState} state
+   */
+  field({ name, label, unit, meaning }, policy, { bounds, defaults }) {
+    const { min, max } = bounds[name];
+    const value = policy[name];
+    const duration = unit === 'seconds' && value >= 60 ? ` (${formatDuration(value)})` : '';
+    return html`<div>
+      <label
+        >${label}, ${unit}${duration}
+        <input
+          name=${name}
+          type="number"
+          required
+          min=${min}
+          max=${max}
+          step=${name === 'strikesPerLimit' ? '0.001' : '1'}
+          aria-describedby=${`about-${name}`}
+          .value=${String(value)}
+        />
+      </label>
+      <p class="hint" id=${`about-${name}`}>${meaning} Default ${formatNumber(defaults[name])}.</p>
+    </div>`;
+  }
+}
+
+/**
+ * @param {number} value
+ * @param {{ min: number, max: number }} bounds
+ */
+const isWithin = (value, { min, max }) => value >= min && value <= max;
+
+/** @param {BanPolicy} policy */
+const describePolicy = (policy) =>
+  Object.entries(policy)
+    .map(([field, value]) => `${field} ${value}`)
+    .join(', ');
+
+customElements.define('ban-policy-form', BanPolicyForm);

@@ -1,0 +1,108 @@
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatNumber, formatShare } from '../format.ts';
+import { banTable } from './ban-table.ts';
+import { LightElement } from './light-element.ts';
+import { inlineFailure } from './page-state.ts';
+
+/** @typedef {import('./ban-table.ts').Ban} Ban */
+
+/** Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. */
+class BanScan extends LightElement {
+  static properties = {
+    lift: { attribute: false },
+    found: { state: true },
+    progress: { state: true },
+    failure: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {((ban: Ban) => void) | undefined} */
+    this.lift = undefined;
+    /** Undefined before the first scan. @type {Ban[] | undefined} */
+    this.found = undefined;
+    /** Of the scan that is under way. @type {{ scanned: number, total: number } | undefined} */
+    this.progress = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    /** @type {AbortController | undefined} */
+    this.running = undefined;
+    this.addEventListener('lifted', (event) => {
+      if (!(event instanceof CustomEvent)) return;
+      this.found = this.found?.filter(({ id }) => id !== event.detail);
+    });
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.stop();
+  }
+
+  stop() {
+    this.running?.abort();
+    this.progress = undefined;
+  }
+
+  async scan() {
+    this.stop();
+    const running = new AbortController();
+    this.running = running;
+    this.failure = undefined;
+    this.found = [];
+    this.progress = { scanned: 0, total: 0 };
+    try {
+      for (let next = ''; ;) {
+        const part = await api.get(`/api/bans/scan${next === '' ? '' : `?after=${next}`}`, running.signal);
+        if (running.signal.aborted) return;
+        this.add(part.items);
+        const scanned = Math.min(part.total, this.progress.scanned + part.scanned);
+        this.progress = { scanned, total: part.total };
+        if (part.next === null) break;
+        next = encodeURIComponent(part.next);
+      }
+    } catch (error) {
+      if (running.signal.aborted) return;
+      this.failure = error;
+    }
+    this.progress = undefined;
+  }
+
+  /** A key of Redis may come twice. @param {Ban[]} bans */
+  add(bans) {
+    const found = this.found ?? [];
+    const known = new Set(found.map(({ id }) => id));
+    this.found = [...found, ...bans.filter(({ id }) => !known.has(id))];
+  }
+
+  render() {
+    const { found, progress, lift } = this;
+    return html`<p class="quiet">
+        A ban that was made with <code>redis-cli</code> is in no list until its key sends a request. To find
+        it, all of Redis is read, some thousand keys at a time.
+      </p>
+      <div class="actions">
+        ${
+          progress === undefined
+            ? html`<button type="button" @click=${this.scan}>Look for bans set by hand</button>`
+            : html`<button type="button" @click=${this.stop}>Stop</button>`
+        }
+      </div>
+      <div aria-live="polite">
+        ${progress === undefined ? nothing : progressView(progress)} ${inlineFailure(this.failure)}
+        ${found !== undefined && found.length === 0 && progress === undefined && this.failure === undefined ? html`<p>There are none.</p>` : nothing}
+      </div>
+      ${found === undefined || found.length === 0 ? nothing : banTable('Bans set by hand', found, lift)}`;
+  }
+}
+
+/** @param {{ scanned: number, total: number }} progress */
+function progressView({ scanned, total }) {
+  const share = total === 0 ? 0 : scanned / total;
+  return html`<label class="progress"
+    >${formatNumber(scanned)} of ${formatNumber(total)} keys of Redis (${formatShare(share)})
+    <progress max="1" .value=${share}></progress>
+  </label>`;
+}
+
+customElements.define('ban-scan', BanScan);

@@ -1,0 +1,49 @@
+import { html, nothing } from 'lit';
+import { formatRelative } from '../format.ts';
+import { table } from './table.ts';
+
+/** @typedef {{ id: string, name: string, plan: string, reason: string, endsAt: string | null }} Ban */
+
+/**
+ * @param {string} label
+ * @param {Ban[]} bans
+ * @param {((ban: Ban) => void) | undefined} lift undefined for a viewer
+ */
+export const banTable = (label, bans, lift) =>
+  table({
+    label,
+    region: 'wide',
+    headings: [
+      'Key',
+      'Plan',
+      'Ends',
+      'Reason',
+      ...(lift === undefined
+        ? []
+        : [html`<th scope="col"><span class="wa-visually-hidden">Action</span></th>`]),
+    ],
+    rows: bans.map((ban) => row(ban, lift)),
+  });
+
+/**
+ * @param {Ban} ban
+ * @param {((ban: Ban) => void) | undefined} lift
+ */
+function row(ban, lift) {
+  const { id, name, plan, reason, endsAt } = ban;
+  return html`<tr>
+    <th scope="row"><a href=${`/console/customers/${encodeURIComponent(id)}`}>${name}</a></th>
+    <td><a href=${`/console/plans/${encodeURIComponent(plan)}`}>${plan}</a></td>
+    <td>${endsAt === null ? 'with its next requests' : formatRelative(endsAt)}</td>
+    <td>${reason}</td>
+    ${
+      lift === undefined
+        ? nothing
+        : html`<td>
+            <button type="button" aria-label=${`Lift the ban of ${name}`} @click=${() => lift(ban)}>
+              Lift
+            </button>
+          </td>`
+    }
+  </tr>`;
+}

@@ -1,0 +1,113 @@
+import 'webawesome/components/dialog/dialog.js';
+import { html, nothing } from 'lit';
+import { LightElement } from './light-element.ts';
+import { inlineFailure } from './page-state.ts';
+
+/**
+ * Asks before a change that cannot be taken back, or that hits many. Stays open with the error if the change fails.
+ *
+ *     <confirm-dialog heading="Revoke Acme?" action="Revoke" danger .typed=${'Acme'} .run=${() => …}> text </confirm-dialog>
+ *
+ * `show()` opens it.
+ */
+export class ConfirmDialog extends LightElement {
+  static properties = {
+    heading: {},
+    action: {},
+    danger: { type: Boolean },
+    typed: {},
+    message: { attribute: false },
+    run: { attribute: false },
+    busy: { state: true },
+    open: { state: true },
+    entered: { state: true },
+    failure: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.heading = '';
+    this.action = 'OK';
+    this.danger = false;
+    /** Text that has to be typed to confirm. Empty for none. */
+    this.typed = '';
+    /** What the change does, a text or a template. @type {unknown} */
+    this.message = nothing;
+    /** Makes the change. @type {() => Promise<unknown>} */
+    this.run = () => Promise.resolve();
+    this.busy = false;
+    this.open = false;
+    this.entered = '';
+    /** @type {unknown} */
+    this.failure = undefined;
+  }
+
+  show() {
+    this.entered = '';
+    this.failure = undefined;
+    this.open = true;
+  }
+
+  /** @param {Event} event */
+  async submit(event) {
+    event.preventDefault();
+    if (this.busy || !this.isConfirmed) return;
+    this.busy = true;
+    this.failure = undefined;
+    try {
+      await this.run();
+      this.open = false;
+    } catch (error) {
+      this.failure = error;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  get isConfirmed() {
+    return this.typed === '' || this.entered.trim() === this.typed.trim();
+  }
+
+  /** @param {Event} event */
+  hidden_(event) {
+    if (event.target === event.currentTarget) this.open = false;
+  }
+
+  render() {
+    if (!this.open) return nothing;
+    const form = `confirm-${this.action.toLowerCase().replaceAll(/\W+/g, '-')}`;
+    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.hidden_}>
+      <form id=${form} @submit=${this.submit}>
+        <div>${this.message}</div>
+        ${
+          this.typed === ''
+            ? nothing
+            : html`<label>
+                Type <strong>${this.typed}</strong> to confirm
+                <input
+                  autofocus
+                  autocomplete="off"
+                  .value=${this.entered}
+                  @input=${(/** @type {InputEvent} */ event) => {
+                    if (event.target instanceof HTMLInputElement) this.entered = event.target.value;
+                  }}
+                />
+              </label>`
+        }
+        ${inlineFailure(this.failure)}
+        <div class="dialog-actions">
+          <button type="button" class="wa-plain" @click=${() => (this.open = false)}>Cancel</button>
+          <button
+            type="submit"
+            class=${this.danger ? 'wa-danger' : 'wa-brand'}
+            ?disabled=${this.busy || !this.isConfirmed}
+          >
+            ${this.busy ? 'Working…' : this.action}
+          </button>
+        </div>
+      </form>
+    </wa-dialog>`;
+  }
+}
+
+customElements.define('confirm-dialog', ConfirmDialog);

@@ -1,0 +1,213 @@
+import './connection-state.ts';
+import './session-menu.ts';
+import './session-warning.ts';
+import './sign-in-dialog.ts';
+import './sign-in.ts';
+import { html, nothing } from 'lit';
+import { hasLinkCode, takeLinkCode } from '../link-code.ts';
+import { router } from '../router.ts';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+import { notify } from './notice.ts';
+import { failureText, loadFailure, loading } from './page-state.ts';
+
+/**
+ * Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element.
+ * @type {{ path: RegExp, element: string, title: string, load: () => Promise<unknown> }[]}
+ */
+const routes = [
+  { path: /^\/console$/, element: 'page-now', title: 'Now', load: () => import('../pages/now.ts') },
+  {
+    path: /^\/console\/customers$/,
+    element: 'page-customers',
+    title: 'Customers',
+    load: () => import('../pages/customers.ts'),
+  },
+  {
+    path: /^\/console\/customers\/(?<id>[^/]+)$/,
+    element: 'page-customer',
+    title: 'Customer',
+    load: () => import('../pages/customer.ts'),
+  },
+  {
+    path: /^\/console\/plans$/,
+    element: 'page-plans',
+    title: 'Plans',
+    load: () => import('../pages/plans.ts'),
+  },
+  {
+    path: /^\/console\/plans\/(?<id>[^/]+)$/,
+    element: 'page-plan',
+    title: 'Plan',
+    load: () => import('../pages/plan.ts'),
+  },
+  { path: /^\/console\/bans$/, element: 'page-bans', title: 'Bans', load: () => import('../pages/bans.ts') },
+  {
+    path: /^\/console\/audit$/,
+    element: 'page-audit',
+    title: 'Audit',
+    load: () => import('../pages/audit.ts'),
+  },
+  {
+    path: /^\/console\/settings$/,
+    element: 'page-settings',
+    title: 'Settings',
+    load: () => import('../pages/settings.ts'),
+  },
+];
+
+const navigation = [
+  ['/console', 'Now'],
+  ['/console/customers', 'Customers'],
+  ['/console/plans', 'Plans'],
+  ['/console/bans', 'Bans'],
+  ['/console/audit', 'Audit'],
+  ['/console/settings', 'Settings'],
+];
+
+const product = 'Animal store gateway';
+
+/** The frame of all pages: navigation, session, and the page of the current path. */
+class ConsoleApp extends LightElement {
+  static properties = { state: { state: true }, page: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {'loading' | 'signed out' | 'signed in' | { error: unknown }} */
+    this.state = 'loading';
+    /** @type {unknown} */
+    this.page = loading();
+    /** Code of the link that the console was opened with. @type {string | undefined} */
+    this.code = undefined;
+    /** Path of the page that is shown. */
+    this.shownPath = '';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    router.subscribe(() => void this.showPage());
+    session.subscribe(() => {
+      if (session.current !== undefined && this.state !== 'signed in') void this.signedIn();
+      this.requestUpdate();
+    });
+    // A link that is pasted into the address bar of this page does not load it again.
+    addEventListener('hashchange', () => {
+      if (hasLinkCode()) void this.openLink();
+    });
+    void this.begin();
+  }
+
+  async openLink() {
+    if (this.state !== 'signed in') return this.begin();
+    const code = takeLinkCode();
+    if (code === undefined) return;
+    await session.signIn(code).then(
+      () => notify('You are signed in with the new link.'),
+      (error) => notify(failureText(error)),
+    );
+  }
+
+  async begin() {
+    this.state = 'loading';
+    await this.updateComplete;
+    try {
+      // A link of `ops console` holds a new code, which counts even if there is a session.
+      this.code = takeLinkCode();
+      if (this.code === undefined && (await session.load())) return;
+      this.state = 'signed out';
+    } catch (error) {
+      this.state = { error };
+    }
+  }
+
+  async signedIn() {
+    this.state = 'signed in';
+    await this.showPage();
+  }
+
+  /** Shows the page of the current path. A page that is shown already follows the query itself. */
+  async showPage() {
+    const { path } = router.location;
+    if (this.state !== 'signed in' || path === this.shownPath) return;
+    const isFirst = this.shownPath === '';
+    this.shownPath = path;
+    const route = routes.find((route) => route.path.test(path));
+    if (route === undefined) {
+      this.page = notFound();
+      return this.announce('Not found', isFirst);
+    }
+    try {
+      await route.load();
+    } catch (error) {
+      this.page = loadFailure(error, () => location.reload());
+      return;
+    }
+    // Another page may have been asked for meanwhile.
+    if (router.location.path !== path) return;
+    const element = document.createElement(route.element);
+    const id = route.path.exec(path)?.groups?.['id'];
+    if (id !== undefined) element.setAttribute('item', decodeURIComponent(id));
+    this.page = element;
+    this.announce(route.title, isFirst);
+  }
+
+  /**
+   * Names the page in the title, and moves the focus to it, as a browser does for a page that it loads.
+   * @param {string} title
+   * @param {boolean} isFirst whether the browser itself has loaded it
+   */
+  announce(title, isFirst) {
+    document.title = `${title} – ${product}`;
+    if (isFirst) return;
+    void this.updateComplete.then(() => {
+      scrollTo(0, 0);
+      this.querySelector('main')?.focus({ preventScroll: true });
+    });
+  }
+
+  render() {
+    if (typeof this.state === 'object') {
+      return html`<main class="alone">${loadFailure(this.state.error, () => void this.begin())}</main>`;
+    }
+    if (this.state === 'loading') return html`<main class="alone">${loading()}</main>`;
+    if (this.state === 'signed out')
+      return html`<main class="alone"><sign-in .code=${this.code}></sign-in></main>`;
+    const { path } = router.location;
+    return html`
+      <a class="skip" href="#main">Skip to the content</a>
+      <header>
+        <a class="name" href="/console">${product}</a>
+        <nav aria-label="Console">
+          <ul>
+            ${navigation.map(
+              ([href = '', label]) =>
+                html`<li>
+                  <a href=${href} aria-current=${isCurrent(href, path) ? 'page' : nothing}>${label}</a>
+                </li>`,
+            )}
+          </ul>
+        </nav>
+        <connection-state></connection-state>
+        <session-menu></session-menu>
+      </header>
+      <session-warning></session-warning>
+      <main id="main" tabindex="-1">${this.page}</main>
+      <notice-region></notice-region>
+      ${session.isAsking ? html`<sign-in-dialog></sign-in-dialog>` : nothing}
+    `;
+  }
+}
+
+/**
+ * @param {string} href
+ * @param {string} path
+ */
+function isCurrent(href, path) {
+  return href === '/console' ? path === href : path === href || path.startsWith(`${href}/`);
+}
+
+const notFound = () =>
+  html`<h1>Not found</h1>
+    <p>There is no page at this address. <a href="/console">Go to Now</a></p>`;
+
+customElements.define('console-app', ConsoleApp);

@@ -1,0 +1,54 @@
+import { html } from 'lit';
+import { LightElement } from './light-element.ts';
+
+const confirmedMs = 2000;
+
+/** A text to copy, such as a new API key. */
+export class CopyField extends LightElement {
+  static properties = { text: {}, label: {}, copied: { state: true } };
+
+  constructor() {
+    super();
+    this.text = '';
+    this.label = '';
+    /** @type {'' | 'copied' | 'failed'} */
+    this.copied = '';
+  }
+
+  async focusButton() {
+    await this.updateComplete;
+    this.querySelector('button')?.focus();
+  }
+
+  async copy() {
+    try {
+      await navigator.clipboard.writeText(this.text);
+      this.copied = 'copied';
+      setTimeout(() => (this.copied = ''), confirmedMs);
+    } catch {
+      // Not permitted outside a secure context, such as on another host without TLS.
+      this.copied = 'failed';
+      this.querySelector('input')?.select();
+    }
+  }
+
+  render() {
+    return html`<div class="copy-field">
+        <input
+          readonly
+          aria-label=${this.label}
+          .value=${this.text}
+          @focus=${(/** @type {FocusEvent} */ { target }) => {
+            if (target instanceof HTMLInputElement) target.select();
+          }}
+        />
+        <button type="button" class="wa-brand" @click=${this.copy}>Copy</button>
+      </div>
+      <p class="quiet" role="status">
+        ${this.copied === 'copied' ? 'Copied.' : ''}
+        ${this.copied === 'failed' ? 'The browser does not permit that: copy the selected text.' : ''}
+      </p>`;
+  }
+}
+
+customElements.define('copy-field', CopyField);

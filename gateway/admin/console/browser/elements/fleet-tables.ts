@@ -1,0 +1,165 @@
+import { html, nothing } from 'lit';
+import {
+  formatDuration,
+  formatMegabytes,
+  formatNumber,
+  formatRelative,
+  formatShare,
+  formatTime,
+  plural,
+} from '../format.ts';
+import { numeric, table } from './table.ts';
+
+/** @type {Record<string, [tone: string, text: string]>} */
+const states = {
+  ok: ['good', 'ok'],
+  starting: ['caution', 'starting'],
+  draining: ['caution', 'draining'],
+  incomplete: ['caution', 'workers missing'],
+  not_seen: ['bad', 'not seen'],
+  ready: ['good', 'ready'],
+  unknown: ['', 'unknown yet'],
+  not_ready: ['caution', 'not ready'],
+  down: ['bad', 'down'],
+};
+
+/** @param {string} state */
+function stateTag(state) {
+  const [tone, text] = states[state] ?? ['', state];
+  return html`<span class="tag ${tone}">${text}</span>`;
+}
+
+/** @param {any} state live state */
+export function gatewayTable({ gateways, withoutStatus, at }) {
+  const nowMs = Date.parse(at);
+  return table({
+    label: 'Gateways and workers',
+    className: 'gateways',
+    headings: [
+      'Gateway',
+      'State',
+      'Version',
+      'Started',
+      numeric('Connections'),
+      numeric('Busy'),
+      numeric('Memory'),
+      'Without Redis',
+    ],
+    rows: html`${gateways.map((/** @type {any} */ gateway) => gatewayRows(gateway, nowMs))}
+    ${
+      withoutStatus === 0
+        ? nothing
+        : html`<tr>
+            <th scope="row">${plural(withoutStatus, 'process', 'processes')}</th>
+            <td colspan="7">No status (older version)</td>
+          </tr>`
+    }`,
+  });
+}
+
+/**
+ * @param {any} gateway
+ * @param {number} nowMs
+ */
+function gatewayRows(gateway, nowMs) {
+  const { host, adminAddress, state, version, startedAt, workers, processes } = gateway;
+  const name = html`${host}
+  ${adminAddress === undefined ? nothing : html`<span class="quiet">${adminAddress}</span>`}`;
+  const [only] = processes;
+  if (workers === 1 && only !== undefined) {
+    return html`<tr>
+      <th scope="row">${name} <span class="quiet">pid ${only.pid}</span></th>
+      ${processCells(state, only, version, nowMs)}
+    </tr>`;
+  }
+  return html`<tr>
+      <th scope="row">${name}</th>
+      <td>${stateTag(state)}</td>
+      <td>${version}</td>
+      <td>${formatRelative(startedAt, nowMs)}</td>
+      <td colspan="4" class="quiet">${workers} workers</td>
+    </tr>
+    ${processes.map(
+      (/** @type {any} */ process) =>
+        html`<tr class="worker">
+          <th scope="row">Worker ${process.worker} <span class="quiet">pid ${process.pid}</span></th>
+          ${processCells(process.state, process, process.version, nowMs)}
+        </tr>`,
+    )}`;
+}
+
+/**
+ * @param {string} state
+ * @param {any} process
+ * @param {string} version
+ * @param {number} nowMs
+ */
+function processCells(state, process, version, nowMs) {
+  const { startedAt, seenAt, connections, busy, rssBytes, localMode } = process;
+  const isSeen = state !== 'not_seen';
+  return html`<td>
+      ${stateTag(state)}
+      ${isSeen ? nothing : html`<span class="quiet">for ${formatDuration((nowMs - Date.parse(seenAt)) / 1000)}</span>`}
+    </td>
+    <td>${version}</td>
+    <td>${formatRelative(startedAt, nowMs)}</td>
+    <td class="number">${isSeen ? formatNumber(connections) : '–'}</td>
+    <td class="number">${isSeen ? formatShare(busy) : '–'}</td>
+    <td class="number">${isSeen ? formatMegabytes(rssBytes) : '–'}</td>
+    <td>${localModeText(localMode)}</td>`;
+}
+
+/** @param {{ from: string, to: string | null } | null} localMode */
+function localModeText(localMode) {
+  if (localMode === null) return html`<span class="quiet">never</span>`;
+  const { from, to } = localMode;
+  if (to === null) return html`<span class="tag bad">since ${formatTime(from, { dateStyle: 'time' })}</span>`;
+  return html`${formatDuration((Date.parse(to) - Date.parse(from)) / 1000)} until ${formatTime(to)}`;
+}
+
+/** @param {any} state live state */
+export const upstreamTable = ({ upstreams }) =>
+  table({
+    label: 'Upstreams',
+    headings: ['Upstream', 'State', 'As gateway processes see it'],
+    rows: upstreams.map(
+      (/** @type {any} */ { upstream, state, seenAs }) =>
+        html`<tr>
+          <th scope="row">${upstream}</th>
+          <td>${stateTag(state)}</td>
+          <td>
+            ${Object.entries(seenAs)
+              .map(([seen, count]) => `${count} ${states[seen]?.[1] ?? seen}`)
+              .join(', ')}
+          </td>
+        </tr>`,
+    ),
+  });
+
+/** @param {any} state live state */
+export function busiestTable({ busiestKeys }) {
+  if (busiestKeys === null) {
+    return html`<p class="quiet">
+      They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
+    </p>`;
+  }
+  if (busiestKeys.length === 0) {
+    return html`<p class="quiet">No API key had requests in the last minute.</p>`;
+  }
+  return table({
+    label: 'Busiest keys',
+    headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
+    rows: busiestKeys.map(
+      (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
+        html`<tr>
+          <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
+          <td>${plan}</td>
+          <td class="number">${formatNumber(requests)}</td>
+          <td class="number">
+            ${refused === 0 ? '–' : `${formatNumber(refused)} (${formatShare(refused / requests)})`}
+          </td>
+          <td><span class="tag ${state === 'valid' ? 'good' : 'bad'}">${state}</span></td>
+        </tr>`,
+    ),
+  });
+}

@@ -1,0 +1,118 @@
+import { html } from 'lit';
+import { api } from '../api.ts';
+import { formText } from '../form-text.ts';
+import { NewKeyDialog } from './new-key-dialog.ts';
+
+/** @typedef {{ name: string, needsOwnLimits: boolean, minute: number | null, day: number | null }} Plan */
+
+/** Issues a key. */
+export class IssueDialog extends NewKeyDialog {
+  static properties = { ...NewKeyDialog.properties, plans: { state: true }, plan: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {Plan[]} */
+    this.plans = [];
+    this.plan = 'free';
+  }
+
+  show() {
+    super.show();
+    void this.loadPlans();
+  }
+
+  async loadPlans() {
+    try {
+      this.plans = (await api.get('/api/key-plans')).items;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  get heading() {
+    return 'Issue a key';
+  }
+
+  get action() {
+    return 'Issue the key';
+  }
+
+  /** @param {FormData} form */
+  create(form) {
+    return api.post('/api/keys', {
+      name: formText(form, 'name'),
+      plan: formText(form, 'plan'),
+      expiresAt: formText(form, 'expires') || null,
+      minute: ownLimit(form, 'minute'),
+      day: ownLimit(form, 'day'),
+    });
+  }
+
+  fields() {
+    const chosen = this.plans.find(({ name }) => name === this.plan);
+    const needsLimits = chosen?.needsOwnLimits === true;
+    return html`<label>Name of the customer <input name="name" required maxlength="100" autofocus /></label>
+      <label
+        >Plan
+        <select
+          name="plan"
+          required
+          @change=${(/** @type {Event} */ { target }) => {
+            if (target instanceof HTMLSelectElement) this.plan = target.value;
+          }}
+        >
+          ${
+            this.plans.length === 0
+              ? html`<option value="">${this.failure === undefined ? 'Loading…' : 'Not loaded'}</option>`
+              : this.plans.map(
+                  ({ name }) => html`<option value=${name} ?selected=${name === this.plan}>${name}</option>`,
+                )
+          }
+        </select></label
+      >
+      <div class="fields">
+        <label
+          >Own limit a minute
+          <input
+            name="minute"
+            type="number"
+            min="1"
+            max="1000000000"
+            placeholder=${likePlan(chosen?.minute)}
+            ?required=${needsLimits}
+        /></label>
+        <label
+          >Own limit a day
+          <input
+            name="day"
+            type="number"
+            min="1"
+            max="1000000000"
+            placeholder=${likePlan(chosen?.day)}
+            ?required=${needsLimits}
+        /></label>
+        <label>Expires at the beginning of (UTC) <input name="expires" type="date" /></label>
+      </div>
+      <p class="quiet">
+        ${
+          needsLimits
+            ? `Keys on ${this.plan} need both limits of their own.`
+            : 'Empty limits are those of the plan. Without a date the key does not expire.'
+        }
+      </p>`;
+  }
+}
+
+/**
+ * @param {FormData} form
+ * @param {string} name
+ */
+function ownLimit(form, name) {
+  const text = formText(form, name);
+  return text === '' ? null : Number(text);
+}
+
+/** @param {number | null | undefined} limit of the plan */
+const likePlan = (limit) => (limit === null || limit === undefined ? '' : `${limit}, as its plan`);
+
+customElements.define('issue-dialog', IssueDialog);

@@ -1,0 +1,158 @@
+import './time-chart.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatDuration, formatNumber, formatTime } from '../format.ts';
+import { Refresher } from '../refresher.ts';
+import { changeList } from './change-list.ts';
+import { LightElement } from './light-element.ts';
+import { loadFailure } from './page-state.ts';
+import { numeric, table } from './table.ts';
+
+/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} Day */
+/** @typedef {{ from: string, to: string, refused: number, reason: 'minute' | 'day' | 'ban' }} Refusals */
+/** @typedef {import('./change-list.ts').AuditEntry} Entry */
+
+const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
+const auditEntries = 10;
+const refreshMs = 10_000;
+
+/** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
+export class KeyHistory extends LightElement {
+  static properties = {
+    item: {},
+    days: { state: true },
+    refusals: { state: true },
+    entries: { state: true },
+    failure: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** Id of the key. */
+    this.item = '';
+    /** @type {Day[] | undefined} */
+    this.days = undefined;
+    /** @type {Refusals[] | undefined} */
+    this.refusals = undefined;
+    /** @type {Entry[] | undefined} */
+    this.entries = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.refresher = new Refresher(
+      this,
+      () => this.read(),
+      () => refreshMs,
+    );
+  }
+
+  /** Reads again, as after a change. */
+  async load() {
+    await this.refresher.now();
+  }
+
+  async read() {
+    const key = encodeURIComponent(this.item);
+    try {
+      const [usage, refusals, audit] = await Promise.all([
+        api.get(`/api/keys/${key}/usage?days=30`),
+        api.get(`/api/keys/${key}/refusals`),
+        api.get(`/api/audit?target=${key}&limit=${auditEntries}`),
+      ]);
+      this.days = usage.items;
+      this.refusals = refusals.items;
+      this.entries = audit.items;
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  render() {
+    if (this.failure !== undefined) return loadFailure(this.failure, () => void this.load());
+    const { days, refusals, entries } = this;
+    if (days === undefined || refusals === undefined || entries === undefined) return nothing;
+    return html`
+      <h2>Last 30 days</h2>
+      ${renderDays(days)}
+      <h2>Last refusals</h2>
+      ${renderRefusals(refusals)}
+      <h2>Changes</h2>
+      ${renderEntries(entries)}
+      <p><a href="/console/audit?target=${encodeURIComponent(this.item)}">All changes of this key</a></p>
+    `;
+  }
+}
+
+/** @param {Day[]} days oldest first */
+function renderDays(days) {
+  const sum = (/** @type {'served' | 'refused' | 'bannedSeconds'} */ field) =>
+    days.reduce((total, day) => total + day[field], 0);
+  const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
+  if (served + refused + bannedSeconds === 0) {
+    return html`<p class="quiet">The key was not used in the last ${days.length} days.</p>`;
+  }
+  const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
+  const summary = html`<p>
+    ${formatNumber(served)} served, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
+  </p>`;
+  if (served + refused === 0) return summary;
+  return html`<time-chart
+      heading="Requests a day"
+      kind="bars"
+      utc-days
+      .times=${days.map(({ date }) => Date.parse(date) / 1000)}
+      .series=${[
+        { label: 'served', tone: 'good', values: days.map((day) => day.served) },
+        { label: 'refused', tone: 'caution', values: days.map((day) => day.refused) },
+      ]}
+    ></time-chart>
+    ${summary}`;
+}
+
+/** Plans of the days on which the key was used. @param {Day[]} days */
+function describePlans(days) {
+  const used = days.filter(({ plan }) => plan !== null);
+  const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
+  if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
+  return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
+}
+
+/** @param {Refusals[]} refusals */
+function renderRefusals(refusals) {
+  if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
+  return table({
+    label: 'Last refusals',
+    region: 'wide',
+    headings: ['From', 'To', numeric('Refused'), 'Reason'],
+    rows: refusals.map(
+      ({ from, to, refused, reason }) =>
+        html`<tr>
+          <td>${formatTime(from)}</td>
+          <td>${formatTime(to)}</td>
+          <td class="number">${formatNumber(refused)}</td>
+          <td>${reasons[reason]}</td>
+        </tr>`,
+    ),
+  });
+}
+
+/** @param {Entry[]} entries newest first */
+function renderEntries(entries) {
+  if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
+  return table({
+    label: 'Changes',
+    region: 'wide',
+    headings: ['When', 'Who', 'Action', 'Change'],
+    rows: entries.map(
+      ({ at, who, action, changes }) =>
+        html`<tr>
+          <td>${formatTime(at)}</td>
+          <td>${who}</td>
+          <td><code>${action}</code></td>
+          <td>${changeList(changes)}</td>
+        </tr>`,
+    ),
+  });
+}
+
+customElements.define('key-history', KeyHistory);

@@ -1,0 +1,125 @@
+import { html, nothing } from 'lit';
+import { formatDuration, formatRelative, formatTime } from '../format.ts';
+import { stateTag, usedOf } from '../key.ts';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+
+/** @typedef {import('../key.ts').Key} Key */
+
+/**
+ * What the next request of a key gets, in words, and the action that helps if it is refused. Dispatches `help` with the
+ * name of that action.
+ */
+class KeyStatus extends LightElement {
+  static properties = { key: { attribute: false } };
+
+  constructor() {
+    super();
+    /** @type {Key | undefined} */
+    this.key = undefined;
+  }
+
+  render() {
+    const { key } = this;
+    if (key === undefined) return nothing;
+    const { headline, detail, help } = describe(key);
+    return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
+      <p>${stateTag(shownState(key))}</p>
+      <p class="headline">${headline}</p>
+      <p>${detail}</p>
+      ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
+      ${
+        help === undefined || !session.isOperator
+          ? nothing
+          : html`<p>
+              <button
+                type="button"
+                class="wa-brand"
+                @click=${() => this.dispatchEvent(new CustomEvent('help', { detail: help.action }))}
+              >
+                ${help.label}
+              </button>
+            </p>`
+      }
+    </section>`;
+  }
+}
+
+/**
+ * @param {Key} key
+ * @returns {{ headline: unknown, detail: unknown, help?: { action: string, label: string } }}
+ */
+function describe(key) {
+  const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
+  if (next.served || windows === null) {
+    if (next.served) {
+      return {
+        headline: 'Its requests are served',
+        detail:
+          windows === null ? nothing : `${usedOf(windows.minute)} this minute, ${usedOf(windows.day)} today.`,
+      };
+    }
+    const help = next.reason === 'unusable' ? { action: 'revoke', label: 'Revoke it' } : undefined;
+    return { headline: 'Its requests are refused', detail: sentence(next.why), ...(help && { help }) };
+  }
+  const left = (/** @type {string} */ iso) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
+  switch (next.reason) {
+    case 'minute':
+      return {
+        headline: `Over its minute limit: ${usedOf(windows.minute)}, resets in ${left(windows.minute.resetsAt)}`,
+        detail: html`Requests are refused with 429 until
+        ${formatTime(windows.minute.resetsAt, { dateStyle: 'time' })}.`,
+        help: { action: 'minute', label: 'Raise its limit' },
+      };
+    case 'day':
+      return {
+        headline: `Over its day limit: ${usedOf(windows.day)}, resets in ${left(windows.day.resetsAt)}`,
+        detail: html`Requests are refused with 429 until ${formatTime(windows.day.resetsAt)}, when the UTC day
+        ends.`,
+        help: { action: 'day', label: 'Raise its limit' },
+      };
+    case 'ban':
+      return {
+        headline: ban === null || ban.until === '' ? 'Banned' : `Banned for another ${left(ban.until)}`,
+        detail: ban === null ? nothing : describeBan(ban),
+        help: { action: 'lift', label: 'Lift the ban' },
+      };
+    case 'expired':
+      return {
+        headline: 'Its requests are refused: the key has expired',
+        detail: html`It expired ${expiresAt === null ? '' : formatRelative(expiresAt)}. Clients get 401.`,
+        help: { action: 'expires', label: 'Give it more time' },
+      };
+    case 'revoked':
+      return {
+        headline: 'Its requests are refused for good: the key is revoked',
+        detail: html`It was revoked ${revokedAt === null ? '' : formatRelative(revokedAt)}. Clients get 401. A
+        revoked key cannot be restored: issue a new one.`,
+      };
+    default:
+      return {
+        headline: 'Its requests are refused: no limit is known for it',
+        detail: html`The plan <a href="/console/plans/${plan}">${plan}</a> has no valid limits in Redis, and
+          no gateway that runs knows any.`,
+        help: { action: 'plan', label: 'Move it to another plan' },
+      };
+  }
+}
+
+/** A valid key may be refused all the same. @param {Key} key */
+function shownState({ state, next }) {
+  if (state !== 'valid' || next.served) return state;
+  return next.reason === 'no_limits' ? 'no_limits' : 'limited';
+}
+
+/** @param {import('../key.ts').KeyBan} ban */
+function describeBan({ reason, since, until, who }) {
+  const by = who === 'gateway' ? 'by the gateway' : who === null ? '' : `by ${who}`;
+  return html`${since === null ? 'Set by hand in Redis' : html`Since ${formatTime(since)} ${by}`},
+  ${until === '' ? 'without an end' : html`until ${formatTime(until)}`}. Reason: ${reason}`;
+}
+
+/** @param {string} text */
+const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+
+customElements.define('key-status', KeyStatus);

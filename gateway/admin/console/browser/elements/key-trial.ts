@@ -1,0 +1,96 @@
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+import { notify } from './notice.ts';
+import { inlineFailure } from './page-state.ts';
+
+/** @typedef {import('../key.ts').Key} Key */
+
+/** Limits on trial of a key: what they would have refused so far. Dispatches `changed` with the key as it is then. */
+class KeyTrialPanel extends LightElement {
+  static properties = { key: { attribute: false }, failure: { state: true }, busy: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {Key | undefined} */
+    this.key = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.busy = false;
+  }
+
+  /**
+   * @param {() => Promise<Key & { warnings: string[] }>} make
+   * @param {string} done
+   */
+  async change(make, done) {
+    if (this.busy) return;
+    this.busy = true;
+    this.failure = undefined;
+    try {
+      const key = await make();
+      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
+      notify(done, key.warnings);
+    } catch (error) {
+      this.failure = error;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  render() {
+    const trial = this.key?.trial;
+    if (this.key === undefined || trial === null || trial === undefined) return nothing;
+    const { id, plan } = this.key;
+    const { from, minute, day, since, requests, refusedMinute, refusedDay } = trial;
+    const refused = refusedMinute + refusedDay;
+    const share = requests === 0 ? nothing : html` (${formatShare(refused / requests)})`;
+    return html`<h2>Limits on trial</h2>
+      <div class="panel">
+        <p>
+          ${formatNumber(minute)} a minute and ${formatNumber(day)} a day have been on trial since
+          ${formatTime(since)}. They would have refused ${formatNumber(refused)} of
+          ${plural(requests, 'request')}${share}: ${formatNumber(refusedMinute)} for the minute,
+          ${formatNumber(refusedDay)} for the day.
+        </p>
+        ${
+          from === 'plan'
+            ? html`<p class="quiet">
+                This is the trial of its plan <a href="/console/plans/${plan}">${plan}</a>.
+              </p>`
+            : nothing
+        }
+        ${inlineFailure(this.failure)}
+        ${
+          from === 'key' && session.isOperator
+            ? html`<div class="actions">
+                <button
+                  type="button"
+                  class="wa-brand"
+                  ?disabled=${this.busy}
+                  @click=${() =>
+                    void this.change(
+                      () => api.post(`/api/keys/${id}/trial/apply`),
+                      'The limits on trial are enforced now',
+                    )}
+                >
+                  Enforce them
+                </button>
+                <button
+                  type="button"
+                  ?disabled=${this.busy}
+                  @click=${() =>
+                    void this.change(() => api.delete(`/api/keys/${id}/trial`), 'The trial has ended')}
+                >
+                  End the trial
+                </button>
+              </div>`
+            : nothing
+        }
+      </div>`;
+  }
+}
+
+customElements.define('key-trial', KeyTrialPanel);

@@ -1,0 +1,76 @@
+import { html } from 'lit';
+import { formatDuration, formatNumber, formatTime } from '../format.ts';
+import { usedOf } from '../key.ts';
+import { LightElement } from './light-element.ts';
+
+/** @typedef {import('../key.ts').KeyWindow} KeyWindow */
+/** @typedef {import('../key.ts').LimitInForce} LimitInForce */
+
+/** Share of a limit from which on it is nearly used up. */
+const nearShare = 0.8;
+
+/** One window of a key: a meter with its figures, where the limit comes from, and when the window ends. */
+export class LimitMeter extends LightElement {
+  static properties = {
+    heading: {},
+    window: { attribute: false },
+    source: { attribute: false },
+    plan: {},
+    now: {},
+  };
+
+  constructor() {
+    super();
+    this.heading = '';
+    this.plan = '';
+    /** Time at which the window was read, ISO 8601. */
+    this.now = '';
+    /** @type {KeyWindow | undefined} */
+    this.window = undefined;
+    /** @type {LimitInForce | undefined} */
+    this.source = undefined;
+  }
+
+  render() {
+    if (this.window === undefined || this.source === undefined) return;
+    const { used, limit, remaining, resetsAt } = this.window;
+    const max = limit ?? Math.max(used, 1);
+    return html`<section class="panel limit-meter">
+      <h3>${this.heading}</h3>
+      <p class="figure">${usedOf(this.window)}</p>
+      <meter
+        min="0"
+        max=${max}
+        low=${max * nearShare}
+        high=${max - 0.5}
+        optimum="0"
+        .value=${Math.min(used, max)}
+        aria-label=${`${this.heading}: ${usedOf(this.window)}`}
+      ></meter>
+      <p class="quiet">
+        ${remaining === null ? 'The limit is not known.' : `${formatNumber(remaining)} left.`} Resets in
+        ${formatDuration((Date.parse(resetsAt) - Date.parse(this.now)) / 1000)}, at
+        ${formatTime(resetsAt, { dateStyle: 'time' })}.
+      </p>
+      <p class="quiet">${this.describeSource(this.source)}</p>
+    </section>`;
+  }
+
+  /** @param {LimitInForce} source */
+  describeSource({ from, plan }) {
+    const ofPlan = plan === null ? 'no limit' : formatNumber(plan);
+    switch (from) {
+      case 'key':
+        return html`Own limit of this key. Its plan ${this.plan} has ${ofPlan}.`;
+      case 'plan':
+        return html`Limit of its plan <a href="/console/plans/${this.plan}">${this.plan}</a>.`;
+      case 'gateways':
+        return html`Redis has no valid limit of the plan
+          <a href="/console/plans/${this.plan}">${this.plan}</a>: gateways keep the last valid one.`;
+      default:
+        return html`Neither the key nor its plan ${this.plan} has a valid limit.`;
+    }
+  }
+}
+
+customElements.define('limit-meter', LimitMeter);

@@ -1,0 +1,29 @@
+import { html } from 'lit';
+import { formatNumber, formatRate } from '../format.ts';
+
+/** Figures on top of the page. @param {any} state live state */
+export function liveFigures({ traffic, activeBans }) {
+  const { requests = 0, byStatus = {}, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
+  const byClass = Object.entries(byStatus)
+    .filter(([, rate]) => rate > 0)
+    .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
+  const { p50, p99 } = latencyMs?.served ?? {};
+  return html`<dl class="figures-now">
+    ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
+    ${figure('Refusals a second', formatRate((refusals?.minute ?? 0) + (refusals?.day ?? 0)), `${formatRate(bannedRequests)} more during bans`)}
+    ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
+    ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
+    ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}
+  </dl>`;
+}
+
+/**
+ * @param {string} name
+ * @param {string} value
+ * @param {unknown} detail
+ */
+const figure = (name, value, detail) =>
+  html`<div class="panel">
+    <dt>${name}</dt>
+    <dd><strong>${value}</strong> <span class="quiet">${detail}</span></dd>
+  </div>`;

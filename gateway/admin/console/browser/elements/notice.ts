@@ -1,0 +1,62 @@
+import { html } from 'lit';
+import { LightElement } from './light-element.ts';
+
+/** @typedef {{ id: number, text: string, warnings: string[] }} Notice */
+
+const shownMs = 8000;
+let lastId = 0;
+
+/** Says what a change did, for some seconds, also to screen readers. Errors are shown next to what failed instead. */
+export class NoticeRegion extends LightElement {
+  static properties = { notices: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {Notice[]} */
+    this.notices = [];
+  }
+
+  /**
+   * @param {string} text
+   * @param {string[]} warnings stay until they are closed
+   */
+  add(text, warnings) {
+    lastId += 1;
+    const id = lastId;
+    this.notices = [...this.notices, { id, text, warnings }];
+    if (warnings.length === 0) setTimeout(() => this.remove_(id), shownMs);
+  }
+
+  /** @param {number} id */
+  remove_(id) {
+    this.notices = this.notices.filter((notice) => notice.id !== id);
+  }
+
+  render() {
+    return html`<div class="notices" role="status" aria-live="polite">
+      ${this.notices.map(
+        ({ id, text, warnings }) =>
+          html`<div class="notices-item">
+            <div>
+              <p>${text}</p>
+              ${warnings.map((warning) => html`<p class="failure-text">${warning}</p>`)}
+            </div>
+            <button type="button" class="wa-plain" aria-label="Close" @click=${() => this.remove_(id)}>
+              ✕
+            </button>
+          </div>`,
+      )}
+    </div>`;
+  }
+}
+
+customElements.define('notice-region', NoticeRegion);
+
+/**
+ * @param {string} text what was done, in the past tense
+ * @param {string[]} [warnings] of the API
+ */
+export function notify(text, warnings = []) {
+  const region = document.querySelector('notice-region');
+  if (region instanceof NoticeRegion) region.add(text, warnings);
+}

@@ -1,0 +1,86 @@
+import { html, nothing } from 'lit';
+import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
+
+/** @typedef {{ id: string, name: string, requests: number, refusedMinute: number, refusedDay: number }} HitKey */
+
+/**
+ * @typedef {{
+ *   keys: number,
+ *   activeKeys: number,
+ *   refusedKeys: number,
+ *   requests: number,
+ *   refused: number,
+ *   refusedShare: number,
+ *   refusedMinute: number,
+ *   refusedDay: number,
+ *   hardestHit: HitKey[],
+ * }} TrialReport
+ */
+
+/**
+ * @typedef {import('../plan-text.ts').Trial & {
+ *   report: TrialReport | null,
+ *   asOf: string | null,
+ *   counting: import('../plan-text.ts').Counting | null,
+ * }} ReportedTrial
+ */
+
+/**
+ * @typedef {{
+ *   question: string | null,
+ *   now: { keys: number, overMinute: number, overDay: number, over: number } | null,
+ *   asOf: string | null,
+ *   counting: import('../plan-text.ts').Counting | null,
+ *   trial: ReportedTrial | null,
+ * }} Effect
+ */
+
+/** What limits would do if they were saved now. @param {Effect} effect */
+export const effectText = ({ now, asOf, counting, trial }) =>
+  html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
+  ${
+    counting === null
+      ? nothing
+      : html`<p class="quiet">
+          ${now === null ? 'Counting the keys' : 'Counting again'}: ${formatNumber(counting.read)} of
+          ${formatNumber(counting.total)}…
+        </p>`
+  }
+  ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
+
+/** @param {NonNullable<Effect['now']>} now */
+function nowText({ keys, overMinute, overDay, over }) {
+  if (keys === 0) return 'No key is on this plan, so nobody would notice.';
+  const all =
+    keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
+  if (over === 0) {
+    return keys === 1
+      ? `${all} has not used up these limits.`
+      : `${all} has used up these limits: the next request of each would be served.`;
+  }
+  const windows = [
+    overMinute === 0 ? [] : [`${formatNumber(overMinute)} by the minute limit`],
+    overDay === 0 ? [] : [`${formatNumber(overDay)} by the day limit`],
+  ];
+  return html`<strong class="failure-text"
+      >${formatNumber(over)} of ${plural(keys, 'key')} on this plan</strong
+    >
+    would be refused at once: ${windows.flat().join(', ')}.`;
+}
+
+/** @param {string | null} asOf */
+const asOfText = (asOf) =>
+  asOf === null ? nothing : html`<span class="quiet">(at ${formatTime(asOf, { dateStyle: 'time' })})</span>`;
+
+/** What a trial of the same limits has found. @param {ReportedTrial} trial */
+function trialText({ since, report }) {
+  if (report === null) return 'These limits are on trial; its requests are being counted.';
+  return html`These limits have been on trial since ${formatRelative(since)}: ${refusedText(report)}`;
+}
+
+/** @param {TrialReport} report */
+export function refusedText({ requests, refused, refusedShare, refusedKeys }) {
+  if (requests === 0) return 'no requests yet.';
+  if (refused === 0) return `none of ${plural(requests, 'request')} would have been refused.`;
+  return `${formatNumber(refused)} of ${plural(requests, 'request')} (${formatShare(refusedShare)}) of ${plural(refusedKeys, 'key')} would have been refused.`;
+}

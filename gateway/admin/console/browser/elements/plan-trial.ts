@@ -1,0 +1,152 @@
+import './confirm-dialog.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatNumber, formatRelative, plural } from '../format.ts';
+import { countedText, limitsText } from '../plan-text.ts';
+import { Refresher } from '../refresher.ts';
+import { session } from '../session.ts';
+import { ConfirmDialog } from './confirm-dialog.ts';
+import { LightElement } from './light-element.ts';
+import { notify } from './notice.ts';
+import { inlineFailure, loading } from './page-state.ts';
+import { refusedText } from './plan-effect-text.ts';
+import { numeric, table } from './table.ts';
+
+/** @typedef {import('../plan-text.ts').Plan} Plan */
+
+/** @typedef {import('./plan-effect-text.ts').ReportedTrial} ReportedTrial */
+
+/** The trial of a plan that runs, what it has found, and its end. Fires `changed` when it was ended. */
+class PlanTrial extends LightElement {
+  static properties = {
+    plan: { attribute: false },
+    trial: { state: true },
+    failure: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {Plan | undefined} */
+    this.plan = undefined;
+    /** @type {ReportedTrial | null | undefined} */
+    this.trial = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.refresher = new Refresher(
+      this,
+      () => this.load(),
+      () => (this.trial?.counting ? 1000 : 5000),
+    );
+  }
+
+  async load() {
+    if (this.plan === undefined) return;
+    try {
+      this.trial = (await api.get(`/api/plans/${this.plan.name}/trial`)).trial;
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  /** @param {string} name */
+  ask(name) {
+    const dialog = this.querySelector(`confirm-dialog.${name}`);
+    if (dialog instanceof ConfirmDialog) dialog.show();
+  }
+
+  /**
+   * @param {() => Promise<{ warnings: string[] }>} change
+   * @param {string} done
+   */
+  async end(change, done) {
+    const { warnings } = await change();
+    notify(done, warnings);
+    this.dispatchEvent(new CustomEvent('changed'));
+  }
+
+  render() {
+    const { plan, trial } = this;
+    if (plan === undefined) return nothing;
+    if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
+    const path = `/api/plans/${plan.name}/trial`;
+    const expected = { since: trial.since };
+    const limits = {
+      minute: trial.minute ?? plan.minute,
+      day: trial.day ?? plan.day,
+    };
+    return html`<div class="panel">
+      <p>
+        <strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is
+        refused for it.
+      </p>
+      ${this.reportView(trial)} ${inlineFailure(this.failure)}
+      ${
+        session.isOperator
+          ? html`<div class="actions">
+              <button type="button" class="wa-brand" @click=${() => this.ask('apply')}>
+                Make these the limits
+              </button>
+              <button type="button" @click=${() => this.ask('stop')}>End the trial</button>
+            </div>`
+          : nothing
+      }
+      <confirm-dialog
+        class="apply"
+        heading=${`Make these the limits of ${plan.name}?`}
+        action="Set the limits"
+        .message=${html`<p>
+            ${limitsText(plan)} → <strong>${limitsText(limits)}</strong>, in force on all gateways within a
+            second. The trial ends.
+          </p>
+          ${trial.report === null ? nothing : html`<p>In the trial, ${refusedText(trial.report)}</p>`}`}
+        .run=${() =>
+          this.end(
+            () => api.post(`${path}/apply`, { expected }),
+            `The limits of ${plan.name} are ${limitsText(limits)} now.`,
+          )}
+      ></confirm-dialog>
+      <confirm-dialog
+        class="stop"
+        heading="End the trial?"
+        action="End the trial"
+        .message=${html`<p>The limits stay as they are: ${limitsText(plan)}. The counts of the trial are not kept.</p>`}
+        .run=${() => this.end(() => api.delete(path, { expected }), `The trial of ${plan.name} has ended.`)}
+      ></confirm-dialog>
+    </div>`;
+  }
+
+  /** @param {ReportedTrial} trial */
+  reportView({ report, asOf, counting }) {
+    if (report === null) return html`<p class="quiet">${countedText(asOf, counting)}</p>`;
+    return html`<p>
+        ${plural(report.keys, 'key')} on trial, ${formatNumber(report.activeKeys)} with requests:
+        ${refusedText(report)}
+      </p>
+      ${report.hardestHit.length === 0 ? nothing : hitTable(report.hardestHit)}
+      <p class="quiet">${countedText(asOf, counting)}</p>`;
+  }
+}
+
+/** @param {import('./plan-effect-text.ts').HitKey[]} keys */
+const hitTable = (keys) =>
+  table({
+    label: 'Keys that would be hit hardest',
+    headings: [
+      'Would be hit hardest',
+      numeric('Requests'),
+      numeric('Refused by the minute'),
+      numeric('Refused by the day'),
+    ],
+    rows: keys.map(
+      ({ id, name, requests, refusedMinute, refusedDay }) =>
+        html`<tr>
+          <td><a href=${`/console/customers/${id}`}>${name}</a></td>
+          <td class="number">${formatNumber(requests)}</td>
+          <td class="number">${formatNumber(refusedMinute)}</td>
+          <td class="number">${formatNumber(refusedDay)}</td>
+        </tr>`,
+    ),
+  });
+
+customElements.define('plan-trial', PlanTrial);

@@ -1,0 +1,35 @@
+import { html } from 'lit';
+import { formatTime } from '../format.ts';
+
+/** @typedef {{ page: string, text: string } | { document: string, heading: string }} ProblemLink */
+/** @typedef {{ id: string, severity: 'critical' | 'warning' | 'notice', title: string, detail: string, advice: string, link: ProblemLink }} Problem */
+
+const tones = { critical: 'bad', warning: 'caution', notice: '' };
+const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+
+/** What is wrong, in words, most severe first. @param {readonly Problem[]} problems */
+export function problemList(problems) {
+  if (problems.length === 0) {
+    return html`<p class="panel well"><span class="tag good">✓</span> All is well.</p>`;
+  }
+  return html`<ul class="problems">
+    ${problems.map(
+      ({ id, severity, title, detail, advice, link }) =>
+        html`<li class="panel ${severity}" data-problem=${id}>
+          <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
+          <p>${withTimes(detail)}</p>
+          <p>${advice} ${linkTo(link)}</p>
+        </li>`,
+    )}
+  </ul>`;
+}
+
+/** @param {ProblemLink} link */
+function linkTo(link) {
+  if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
+  return html`<span class="quiet">See “${link.heading}” in <code>${link.document}</code>.</span>`;
+}
+
+/** Shows times in a text in the viewer's zone. @param {string} text */
+const withTimes = (text) =>
+  text.split(isoTime).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));

@@ -1,0 +1,34 @@
+import { html } from 'lit';
+import { formatDuration, formatMegabytes, formatNumber, formatTime } from '../format.ts';
+
+/** @param {any} state live state */
+export function redisFacts({ redis }) {
+  if (!redis.available) {
+    return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
+  }
+  if (redis.servers.length === 0) return html`<p class="quiet">Reading…</p>`;
+  return redis.servers.map(
+    (/** @type {any} */ server) =>
+      html`<dl class="facts">
+        ${fact('Server', server.address)} ${fact('Version', server.version)} ${fact('Role', server.role)}
+        ${fact('Up for', server.uptimeSeconds, formatDuration)}
+        ${fact('Latency', server.latencyMs, (ms) => `${ms} ms`)}
+        ${fact('Memory', server.memory, ({ usedBytes, limitBytes }) => `${formatMegabytes(usedBytes)} of ${formatMegabytes(limitBytes)}`)}
+        ${fact('Append-only file', server.appendOnly, (on) => (on ? 'on' : 'off'))}
+        ${fact('Evicted keys', server.evictedKeys, formatNumber)}
+        ${fact('Replicas', server.connectedReplicas, formatNumber)}
+        ${fact('Clients', server.connectedClients, formatNumber)}
+      </dl>`,
+  );
+}
+
+/**
+ * @param {string} name
+ * @param {any} value null if Redis does not tell
+ * @param {(value: any) => string} [format]
+ */
+const fact = (name, value, format = String) =>
+  html`<div>
+    <dt>${name}</dt>
+    <dd>${value === null ? html`<span class="quiet">not told</span>` : format(value)}</dd>
+  </div>`;

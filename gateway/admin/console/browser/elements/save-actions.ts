@@ -1,0 +1,16 @@
+import { html, nothing } from 'lit';
+import { session } from '../session.ts';
+
+/**
+ * The buttons below the form of a setting; none for a viewer.
+ * @param {{ busy: boolean, canSave: boolean, canDiscard: boolean, discard: () => void, more?: unknown }} options
+ *   more: further buttons
+ */
+export const saveActions = ({ busy, canSave, canDiscard, discard, more = nothing }) =>
+  session.isOperator
+    ? html`<div class="actions">
+        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : 'Save'}</button>
+        <button type="button" class="wa-plain" ?disabled=${!canDiscard} @click=${discard}>Discard</button>
+        ${more}
+      </div>`
+    : nothing;

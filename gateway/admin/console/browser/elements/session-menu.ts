@@ -1,0 +1,70 @@
+import { html, nothing } from 'lit';
+import { formatTime } from '../format.ts';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+import { inlineFailure } from './page-state.ts';
+
+/** Who is signed in, until when, and the way out. */
+class SessionMenu extends LightElement {
+  static properties = { failure: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {unknown} */
+    this.failure = undefined;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.unsubscribe = session.subscribe(() => this.requestUpdate());
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.unsubscribe?.();
+  }
+
+  async signOut() {
+    this.failure = undefined;
+    try {
+      await session.signOut();
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  /** @param {KeyboardEvent} event */
+  closeOnEscape(event) {
+    if (event.key !== 'Escape') return;
+    this.close();
+    this.querySelector('summary')?.focus();
+  }
+
+  /** @param {FocusEvent} event */
+  closeOnLeave({ relatedTarget }) {
+    if (!(relatedTarget instanceof Node) || !this.contains(relatedTarget)) this.close();
+  }
+
+  close() {
+    this.querySelector('details')?.removeAttribute('open');
+  }
+
+  render() {
+    const { current } = session;
+    if (current === undefined) return nothing;
+    return html`<details class="menu" @keydown=${this.closeOnEscape} @focusout=${this.closeOnLeave}>
+      <summary>${current.name}${current.role === 'viewer' ? ' (viewer)' : nothing}</summary>
+      <div class="menu-body" tabindex="-1">
+        <p>
+          ${current.role === 'operator' ? 'Operator: can change everything' : 'Viewer: can change nothing'}
+        </p>
+        <p>Session ends ${formatTime(current.expiresAt)}</p>
+        <p class="quiet">Version ${current.version}</p>
+        <button type="button" @click=${this.signOut}>Sign out</button>
+        ${inlineFailure(this.failure)}
+      </div>
+    </details>`;
+  }
+}
+
+customElements.define('session-menu', SessionMenu);

@@ -1,0 +1,33 @@
+import { html } from 'lit';
+import { formatNumber } from '../format.ts';
+import { issueList } from '../plan-text.ts';
+
+/**
+ * A setting as the API gives it.
+ * @template T
+ * @typedef {{ stored: T | null, issues: string[], gateways: number, enforced: { value: T, gateways: number }[] }} SettingState
+ */
+
+/**
+ * What is wrong with a setting, and what gateways enforce if it is not what is stored.
+ * @template T
+ * @param {SettingState<T>} state
+ * @param {(value: T) => string} describe
+ */
+export const settingState = ({ issues, enforced, gateways }, describe) =>
+  html`${issueList(issues)}
+  ${
+    enforced.length === 0
+      ? html`<p class="quiet">
+          ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} gateway ${gateways === 1 ? 'process' : 'processes'}.`}
+        </p>`
+      : html`<ul class="warnings">
+          ${enforced.map(
+            ({ value, gateways }) =>
+              html`<li>
+                ${formatNumber(gateways)} gateway
+                ${gateways === 1 ? 'process enforces' : 'processes enforce'}: ${describe(value)}
+              </li>`,
+          )}
+        </ul>`
+  }`;

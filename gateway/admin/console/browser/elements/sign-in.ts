@@ -1,0 +1,52 @@
+import './sign-in-form.ts';
+import { html } from 'lit';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+import { notify } from './notice.ts';
+import { failureText } from './page-state.ts';
+
+/** The page without a session. Exchanges the code of a link at once. */
+class SignIn extends LightElement {
+  static properties = { code: {}, failure: { state: true }, busy: { state: true } };
+
+  constructor() {
+    super();
+    /** Code of the link that this page was opened with. @type {string | undefined} */
+    this.code = undefined;
+    this.failure = '';
+    this.busy = false;
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    document.title = 'Sign in – Animal store gateway';
+    if (this.code !== undefined) void this.signIn(this.code);
+  }
+
+  /** @param {string} code */
+  async signIn(code) {
+    this.busy = true;
+    try {
+      await session.signIn(code);
+    } catch (error) {
+      this.failure = failureText(error);
+      await this.goOn();
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** A link that was opened once more, as from a bookmark, does not end the session that there is. */
+  async goOn() {
+    const isSignedIn = await session.load().catch(() => false);
+    if (isSignedIn) notify('The link was not needed: you are signed in already.');
+  }
+
+  render() {
+    if (this.busy) return html`<p class="quiet" role="status">Signing in…</p>`;
+    return html`<h1>Sign in</h1>
+      <sign-in-form .failure=${this.failure}></sign-in-form>`;
+  }
+}
+
+customElements.define('sign-in', SignIn);

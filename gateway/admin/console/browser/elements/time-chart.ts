@@ -1,0 +1,254 @@
+import { html, nothing } from 'lit';
+import uPlot from 'uplot';
+import { formatNumber, utc } from '../format.ts';
+import { chartData, chartOptions } from './chart-options.ts';
+import { LightElement } from './light-element.ts';
+import { numeric, table } from './table.ts';
+
+/** @typedef {import('./chart-options.ts').ChartKind} ChartKind */
+/** @typedef {import('./chart-options.ts').ChartSeries} ChartSeries */
+
+const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
+const utcDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const height = 220;
+let lastId = 0;
+
+/**
+ * A chart over time, in the viewer's zone, with UTC for the point under the cursor. Its figures are also there as a table.
+ *
+ *     <time-chart heading="Requests" kind="stacked" .times=${[1763900000, …]} .series=${[{ label: '2xx', tone: 'good',
+ *       values: [12, …] }]} .format=${(value) => `${value} ms`}></time-chart>
+ *
+ * Tones: good, quiet, caution, bad, brand, other. `utc-days`: the points are UTC days, such as those of a record of use.
+ */
+export class TimeChart extends LightElement {
+  static properties = {
+    heading: {},
+    kind: {},
+    times: { attribute: false },
+    series: { attribute: false },
+    format: { attribute: false },
+    utcDays: { type: Boolean, attribute: 'utc-days' },
+    compact: { type: Boolean },
+    spanSeconds: { type: Number, attribute: 'span-seconds' },
+    asTable: { state: true },
+    turnedOff: { state: true },
+    index: { state: true },
+    dark: { state: true },
+    width: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.heading = '';
+    /** @type {ChartKind} */
+    this.kind = 'lines';
+    /** Unix seconds. @type {readonly number[]} */
+    this.times = [];
+    /** @type {readonly ChartSeries[]} */
+    this.series = [];
+    /** @type {(value: number) => string} */
+    this.format = formatNumber;
+    this.utcDays = false;
+    /** Less high, for a chart beside others. */
+    this.compact = false;
+    /** Time that is shown, up to the newest point; 0 for all points. */
+    this.spanSeconds = 0;
+    this.asTable = false;
+    /** Labels of series that are not drawn. @type {ReadonlySet<string>} */
+    this.turnedOff = new Set();
+    /** Point under the cursor. @type {number | undefined} */
+    this.index = undefined;
+    this.width = 0;
+    lastId += 1;
+    this.id_ = `time-chart-${lastId}`;
+    this.scheme = matchMedia('(prefers-color-scheme: dark)');
+    this.dark = this.scheme.matches;
+    this.onScheme = () => (this.dark = this.scheme.matches);
+    this.sizes = new ResizeObserver(([entry]) => {
+      const width = Math.floor(entry?.contentRect.width ?? 0);
+      if (width > 0) this.width = width;
+    });
+    /** @type {uPlot | undefined} */
+    this.plot = undefined;
+    /** What the plot was made for. */
+    this.shape = '';
+    /** What it shows. */
+    this.drawnText = '';
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.scheme.addEventListener('change', this.onScheme);
+    this.sizes.observe(this);
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.scheme.removeEventListener('change', this.onScheme);
+    this.sizes.disconnect();
+    this.removePlot();
+  }
+
+  get visible() {
+    return this.series.filter(({ label }) => !this.turnedOff.has(label));
+  }
+
+  /** @param {string} label */
+  toggle(label) {
+    const turnedOff = new Set(this.turnedOff);
+    if (!turnedOff.delete(label)) turnedOff.add(label);
+    this.turnedOff = turnedOff;
+  }
+
+  updated() {
+    const target = this.querySelector('.plot');
+    if (!(target instanceof HTMLElement) || this.width === 0) return this.removePlot();
+    const { kind, utcDays, visible: series, width } = this;
+    const shape = JSON.stringify([kind, utcDays, series.map(({ label, tone }) => [label, tone]), this.dark]);
+    const data = chartData(kind, this.times, series);
+    if (this.plot === undefined || this.shape !== shape || this.plot.root.parentElement !== target) {
+      this.removePlot();
+      this.shape = shape;
+      const options = chartOptions({
+        kind,
+        utcDays,
+        series,
+        width,
+        height: this.height,
+        spanSeconds: this.spanSeconds,
+        colorOf: (tone) => colorOf(target, tone),
+        format: (value) => this.format(value),
+        onCursor: (index) => (this.index = index),
+      });
+      this.plot = new uPlot(options, data, target);
+      return undefined;
+    }
+    if (this.plot.width !== width) this.plot.setSize({ width, height: this.height });
+    this.drawIfChanged(data);
+    return undefined;
+  }
+
+  get height() {
+    return this.compact ? height * 0.6 : height;
+  }
+
+  /** Moving the cursor must not draw everything again. @param {uPlot.AlignedData} data */
+  drawIfChanged(data) {
+    const text = JSON.stringify(data);
+    if (text === this.drawnText) return;
+    this.drawnText = text;
+    this.plot?.setData(data);
+  }
+
+  removePlot() {
+    this.plot?.destroy();
+    this.plot = undefined;
+  }
+
+  render() {
+    return html`<figure class="time-chart" aria-labelledby=${this.id_}>
+      <figcaption>
+        <h3 id=${this.id_}>${this.heading}</h3>
+        <button
+          type="button"
+          class="wa-plain"
+          aria-expanded=${this.asTable}
+          @click=${() => (this.asTable = !this.asTable)}
+        >
+          ${this.asTable ? 'Show as chart' : 'Show as table'}
+        </button>
+      </figcaption>
+      ${this.asTable ? this.table() : this.chart()}
+    </figure>`;
+  }
+
+  chart() {
+    return html`${
+        this.series.length < 2
+          ? nothing
+          : html`<ul class="legend" aria-label="Series">
+              ${this.series.map(
+                ({ label, tone }) =>
+                  html`<li>
+                    <button
+                      type="button"
+                      aria-pressed=${!this.turnedOff.has(label)}
+                      @click=${() => this.toggle(label)}
+                    >
+                      <span class="swatch tone-${tone}"></span>${label}
+                    </button>
+                  </li>`,
+              )}
+            </ul>`
+      }
+      <div class="plot" role="img" aria-label=${this.summary()}></div>
+      <p class="readout quiet">${this.readout()}</p>`;
+  }
+
+  summary() {
+    const newest = this.series.map(({ label, values }) => `${label} ${this.formatOrNone(values.at(-1))}`);
+    return `${this.heading}: ${this.times.length} points; newest: ${newest.join(', ')}`;
+  }
+
+  /** The point under the cursor. */
+  readout() {
+    const seconds = this.index === undefined ? undefined : this.times[this.index];
+    if (seconds === undefined) return html`&nbsp;`;
+    const { index = 0 } = this;
+    const values = this.visible.map(({ label, values }) => `${label} ${this.formatOrNone(values[index])}`);
+    return html`<strong>${this.timeText(seconds)}</strong> · ${values.join(' · ')}`;
+  }
+
+  /** @param {number} seconds */
+  timeText(seconds) {
+    const date = new Date(seconds * 1000);
+    return this.utcDays ? `${utcDate.format(date)} (UTC day)` : `${exactTime.format(date)} · ${utc(date)}`;
+  }
+
+  /** @param {number | null | undefined} value */
+  formatOrNone(value) {
+    return value === null || value === undefined ? '–' : this.format(value);
+  }
+
+  table() {
+    return table({
+      label: `${this.heading}, table`,
+      region: 'figures',
+      headings: ['Time', ...this.series.map(({ label }) => numeric(label))],
+      rows: this.times.map((seconds, index) => this.row(seconds, index)).toReversed(),
+    });
+  }
+
+  /**
+   * @param {number} seconds
+   * @param {number} index
+   */
+  row(seconds, index) {
+    const date = new Date(seconds * 1000);
+    return html`<tr>
+      <th scope="row">
+        <time datetime=${date.toISOString()} title=${utc(date)}
+          >${this.utcDays ? utcDate.format(date) : exactTime.format(date)}</time
+        >
+      </th>
+      ${this.series.map(({ values }) => html`<td class="number">${this.formatOrNone(values[index])}</td>`)}
+    </tr>`;
+  }
+}
+
+/**
+ * The colour of a tone as a canvas needs it, of the scheme in use.
+ * @param {HTMLElement} parent
+ * @param {string} tone
+ */
+function colorOf(parent, tone) {
+  const probe = document.createElement('span');
+  probe.className = `tone-${tone}`;
+  parent.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
+customElements.define('time-chart', TimeChart);

@@ -1,0 +1,189 @@
+import './time-chart.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { formatRate } from '../format.ts';
+import { router } from '../router.ts';
+import { session } from '../session.ts';
+import { LightElement } from './light-element.ts';
+import { inlineFailure, loading } from './page-state.ts';
+import { perSecond, requestSeries, secondsOf } from './traffic-series.ts';
+
+const ranges = [
+  ['1h', 'Last hour', 10_000],
+  ['6h', '6 hours', 60_000],
+  ['24h', '24 hours', 60_000],
+  ['7d', '7 days', 300_000],
+];
+const defaultRange = '1h';
+
+/** Charts of the record of traffic. Range and plan are in the address. */
+class TrafficCharts extends LightElement {
+  static properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {any} */
+    this.traffic = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.query = router.location.query;
+    this.visibility = () => {
+      if (!document.hidden) void this.load();
+    };
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.unsubscribe = router.subscribe(({ query }) => {
+      this.query = query;
+      void this.load();
+    });
+    document.addEventListener('visibilitychange', this.visibility);
+    void this.load();
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.unsubscribe?.();
+    document.removeEventListener('visibilitychange', this.visibility);
+    clearTimeout(this.timer);
+    this.request?.abort();
+  }
+
+  get range() {
+    const asked = this.query.get('last');
+    return ranges.find(([last]) => last === asked) ?? ranges.find(([last]) => last === defaultRange) ?? [];
+  }
+
+  get plan() {
+    return this.query.get('plan') ?? '';
+  }
+
+  async load() {
+    clearTimeout(this.timer);
+    this.request?.abort();
+    const request = new AbortController();
+    this.request = request;
+    const [last] = this.range;
+    const plan = this.plan === '' ? '' : `&plan=${encodeURIComponent(this.plan)}`;
+    try {
+      this.traffic = await api.get(`/api/traffic?last=${last}${plan}`, request.signal);
+      this.failure = undefined;
+    } catch (error) {
+      if (request.signal.aborted) return;
+      this.failure = error;
+    }
+    if (!document.hidden) this.schedule();
+  }
+
+  /** Reads again after a while, but not for a person who does not want to sign in again. */
+  schedule() {
+    const [, , refreshMs] = this.range;
+    this.timer = setTimeout(
+      () => (session.hasGivenUp ? this.schedule() : void this.load()),
+      Number(refreshMs),
+    );
+  }
+
+  render() {
+    return html`<section aria-labelledby="traffic-heading">
+      <div class="section-head">
+        <h2 id="traffic-heading">Traffic</h2>
+        <div class="actions" role="group" aria-label="Time range">
+          ${ranges.map(
+            ([last, label]) =>
+              html`<button
+                type="button"
+                class="choice"
+                aria-pressed=${last === this.range[0]}
+                @click=${() => router.setQuery({ last: last === defaultRange ? '' : String(last) })}
+              >
+                ${label}
+              </button>`,
+          )}
+        </div>
+        <label class="inline"
+          >Plan
+          <select
+            .value=${this.plan}
+            @change=${(/** @type {Event} */ event) => {
+              if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
+            }}
+          >
+            <option value="" ?selected=${this.plan === ''}>All</option>
+            ${this.planNames.map(
+              (name) =>
+                html`<option value=${name} ?selected=${name === this.plan}>
+                  ${name === 'none' ? 'Without a valid key' : name}
+                </option>`,
+            )}
+          </select>
+        </label>
+      </div>
+      ${inlineFailure(this.failure)}
+      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts()}
+    </section>`;
+  }
+
+  /** The plan of a shared address may have no traffic. */
+  get planNames() {
+    /** @type {string[]} */
+    const plans = this.traffic?.plans ?? [];
+    return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
+  }
+
+  charts() {
+    const { points, total, issues } = this.traffic;
+    const times = points.map(secondsOf);
+    const rate = (/** @type {(point: any) => number} */ count) =>
+      points.map((/** @type {any} */ point) => perSecond(count(point), point.seconds));
+    const quantile = (/** @type {string} */ name) =>
+      points.map((/** @type {any} */ { latencyMs }) => latencyMs.served?.[name] ?? null);
+    return html`${total.requests === 0 ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
+      ${issues.map(
+        (/** @type {{ key: string, issue: string }} */ { key, issue }) =>
+          html`<p class="failure-text">${key}: ${issue}</p>`,
+      )}
+      <div class="charts">
+        <time-chart
+          class="panel wide"
+          heading="Requests a second"
+          kind="stacked"
+          .times=${times}
+          .series=${requestSeries(points)}
+          .format=${formatRate}
+        ></time-chart>
+        <time-chart
+          class="panel"
+          heading="Refusals a second"
+          kind="stacked"
+          .times=${times}
+          .series=${[
+            { label: 'minute limit', tone: 'caution', values: rate(({ refusals }) => refusals.minute) },
+            { label: 'day limit', tone: 'other', values: rate(({ refusals }) => refusals.day) },
+            { label: 'during a ban', tone: 'bad', values: rate(({ bannedRequests }) => bannedRequests) },
+          ]}
+          .format=${formatRate}
+        ></time-chart>
+        ${
+          this.plan === ''
+            ? html`<time-chart
+                class="panel"
+                heading="Duration of served requests (ms)"
+                .times=${times}
+                .series=${[
+                  { label: 'p50', tone: 'brand', values: quantile('p50') },
+                  { label: 'p99', tone: 'caution', values: quantile('p99') },
+                ]}
+                .format=${formatRate}
+              ></time-chart>`
+            : html`<p class="panel quiet">
+                Durations are recorded for all plans together:
+                <a href="/console?last=${String(this.range[0])}">show all plans</a>
+              </p>`
+        }
+      </div>`;
+  }
+}
+
+customElements.define('traffic-charts', TrafficCharts);

@@ -1,0 +1,36 @@
+/** @typedef {import('./chart-options.ts').ChartSeries} ChartSeries */
+
+/** Classes of status from the bottom of a stack to its top, and their tones. */
+const classes = [
+  ['2xx', '2xx served', 'good'],
+  ['3xx', '3xx', 'quiet'],
+  ['4xx', '4xx refused', 'caution'],
+  ['5xx', '5xx failed', 'bad'],
+  ['aborted', 'aborted', 'quiet'],
+  ['cut_off', 'cut off', 'other'],
+];
+
+/**
+ * Requests a second by class of status. Classes that do not occur are left out, except for 2xx.
+ * @param {readonly { byStatus: Record<string, number>, seconds: number }[]} points
+ * @returns {ChartSeries[]}
+ */
+export function requestSeries(points) {
+  return classes
+    .map(([status = '', label = '', tone = '']) => ({
+      status,
+      label,
+      tone,
+      values: points.map(({ byStatus, seconds }) => perSecond(byStatus[status], seconds)),
+    }))
+    .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
+}
+
+/**
+ * @param {number | undefined} count
+ * @param {number} seconds
+ */
+export const perSecond = (count, seconds) => (seconds > 0 ? (count ?? 0) / seconds : 0);
+
+/** @param {{ at: string }} point @returns {number} Unix seconds */
+export const secondsOf = ({ at }) => Date.parse(at) / 1000;

@@ -1,0 +1,110 @@
+import { session } from './session.ts';
+
+/**
+ * An event of /api/live: `history` (points of the last minutes), `state` (once a second, see live-state.ts).
+ * @typedef {{ name: string, content: any }} LiveEvent
+ */
+
+const names = ['history', 'state', 'audit'];
+const firstRetryMs = 1000;
+const maxRetryMs = 5000;
+
+/** @type {Set<(event: LiveEvent) => void>} */
+const listeners = new Set();
+/** @type {Set<() => void>} */
+const connectionListeners = new Set();
+/** The newest event of each name, for those who come later. @type {Map<string, LiveEvent>} */
+const latest = new Map();
+/** @type {EventSource | undefined} */
+let source;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let retryTimer;
+let retryMs = firstRetryMs;
+let started = false;
+let connected = false;
+
+/** One stream of events for all of this tab. It is closed while the tab is hidden: a browser has few connections. */
+export const live = {
+  get isConnected() {
+    return connected;
+  },
+
+  /** To be called once, when there is a session. */
+  start() {
+    if (started) return;
+    started = true;
+    document.addEventListener('visibilitychange', () => (document.hidden ? disconnect() : connect()));
+    // After the person has closed the dialog, and has signed in later.
+    session.subscribe(() => {
+      if (!session.isAsking && !session.hasGivenUp) connect();
+    });
+    addEventListener('pagehide', disconnect);
+    addEventListener('pageshow', connect);
+    connect();
+  },
+
+  /**
+   * @param {(event: LiveEvent) => void} listener gets the newest event of each name at once
+   * @returns {() => void} ends it
+   */
+  subscribe(listener) {
+    listeners.add(listener);
+    for (const event of latest.values()) listener(event);
+    return () => listeners.delete(listener);
+  },
+
+  /**
+   * @param {() => void} listener called when the connection is lost or made
+   * @returns {() => void} ends it
+   */
+  onConnection(listener) {
+    connectionListeners.add(listener);
+    return () => connectionListeners.delete(listener);
+  },
+};
+
+function connect() {
+  if (source !== undefined || document.hidden) return;
+  clearTimeout(retryTimer);
+  const opened = new EventSource('/api/live');
+  source = opened;
+  opened.addEventListener('open', () => {
+    retryMs = firstRetryMs;
+    setConnected(true);
+  });
+  opened.addEventListener('error', () => {
+    // Not the browser's own retries: some give up, and none asks whether the session has ended.
+    disconnect();
+    setConnected(false);
+    retryTimer = setTimeout(() => void reconnect(), retryMs);
+    retryMs = Math.min(2 * retryMs, maxRetryMs);
+  });
+  for (const name of names) {
+    opened.addEventListener(name, (message) => {
+      const event = { name, content: JSON.parse(message.data) };
+      latest.set(name, event);
+      for (const listener of listeners) listener(event);
+    });
+  }
+}
+
+function disconnect() {
+  clearTimeout(retryTimer);
+  source?.close();
+  source = undefined;
+}
+
+async function reconnect() {
+  // It connects when there is a session again.
+  if (session.hasGivenUp) return;
+  const response = await fetch('/api/session').catch(() => undefined);
+  if (response?.status === 401 && (session.hasGivenUp || !(await session.signInAgain()))) return;
+  connect();
+}
+
+/** @param {boolean} value */
+function setConnected(value) {
+  if (connected === value) return;
+  connected = value;
+  for (const listener of connectionListeners) listener();
+}

@@ -1,1 +1,0 @@
-import './elements/console-app.js';

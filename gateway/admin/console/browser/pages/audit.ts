@@ -1,0 +1,229 @@
+import '../elements/audit-filter.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { changeList } from '../elements/change-list.ts';
+import { LightElement } from '../elements/light-element.ts';
+import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { table } from '../elements/table.ts';
+import { formatTime, plural } from '../format.ts';
+import { Refresher } from '../refresher.ts';
+import { router } from '../router.ts';
+
+/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
+
+const pollMs = 2000;
+/** Entries of an open page; older ones are read again if they are asked for. */
+const maxShown = 2000;
+const filterNames = ['action', 'who', 'target', 'since', 'until'];
+
+/** The audit log, newest first. New entries appear by themselves, or wait behind a button while one reads further below. */
+class PageAudit extends LightElement {
+  static properties = {
+    entries: { state: true },
+    waiting: { state: true },
+    next: { state: true },
+    failure: { state: true },
+    busy: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** @type {AuditEntry[] | undefined} */
+    this.entries = undefined;
+    /** Newer ones, which are not shown yet. @type {AuditEntry[]} */
+    this.waiting = [];
+    /** @type {string | null} */
+    this.next = null;
+    /** Id of the newest entry that was looked at. @type {string | undefined} */
+    this.latest = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.busy = false;
+    /** Filter of what is shown. */
+    this.filter = '';
+    this.refresher = new Refresher(
+      this,
+      () => this.follow(),
+      () => pollMs,
+    );
+    this.onScroll = () => {
+      if (isAtTop()) this.showWaiting();
+    };
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    this.unsubscribe = router.subscribe(() => {
+      if (filterText() !== this.filter) void this.begin();
+    });
+    addEventListener('scroll', this.onScroll, { passive: true });
+  }
+
+  disconnectedCallback() {
+    super.disconnectedCallback();
+    this.unsubscribe?.();
+    removeEventListener('scroll', this.onScroll);
+  }
+
+  /** Reads the first page of the filter in the address. */
+  async begin() {
+    this.filter = filterText();
+    this.entries = undefined;
+    this.waiting = [];
+    this.latest = undefined;
+    await this.refresher.now();
+  }
+
+  /** Reads the first page, or what is newer than what is known. */
+  async follow() {
+    const filter = filterText();
+    this.filter = filter;
+    try {
+      if (this.latest === undefined) {
+        const { items, next, latest } = await read(filter, '');
+        if (filter !== this.filter) return;
+        this.entries = items;
+        this.next = next;
+        this.latest = latest;
+      } else {
+        const { items, latest } = await read(filter, `newerThan=${this.latest}`);
+        if (filter !== this.filter) return;
+        this.latest = latest;
+        this.waiting = [...items, ...this.waiting].slice(0, maxShown);
+        if (isAtTop()) this.showWaiting();
+      }
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  showWaiting() {
+    if (this.waiting.length === 0) return;
+    const entries = [...this.waiting, ...(this.entries ?? [])];
+    this.entries = entries.slice(0, maxShown);
+    if (entries.length > maxShown) this.next = this.entries.at(-1)?.id ?? null;
+    this.waiting = [];
+  }
+
+  toTop() {
+    this.showWaiting();
+    scrollTo({ top: 0 });
+  }
+
+  async more() {
+    if (this.next === null || this.busy) return;
+    const { filter } = this;
+    this.busy = true;
+    try {
+      const { items, next } = await read(filter, `after=${this.next}`);
+      if (filter !== this.filter) return;
+      this.entries = [...(this.entries ?? []), ...items];
+      this.next = next;
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  render() {
+    return html`<h1>Audit</h1>
+      <audit-filter></audit-filter>
+      ${
+        this.waiting.length === 0
+          ? nothing
+          : html`<p class="sticky-note">
+              <button type="button" class="wa-brand" @click=${this.toTop}>
+                ${plural(this.waiting.length, 'new entry', 'new entries')}
+              </button>
+            </p>`
+      }
+      ${this.list()}`;
+  }
+
+  list() {
+    const { entries, failure } = this;
+    if (entries === undefined) {
+      return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
+    }
+    return html`${inlineFailure(failure)} ${entries.length === 0 ? this.none() : entryTable(entries)}
+    ${this.moreView()}`;
+  }
+
+  none() {
+    if (this.next !== null) return nothing;
+    return this.filter === ''
+      ? emptyState(
+          'Nothing was changed yet',
+          'Each change of a key, a plan or a setting will be listed here.',
+        )
+      : emptyState('No entry matches', html`<a href="/console/audit">Show everything</a>`);
+  }
+
+  moreView() {
+    if (this.next === null) return nothing;
+    const until = new Date(Number(this.next.split('-')[0]));
+    return html`<div class="actions">
+      <button type="button" ?disabled=${this.busy} @click=${this.more}>
+        ${this.busy ? 'Reading…' : 'Show older ones'}
+      </button>
+      <span class="quiet">Searched back to ${formatTime(until.toISOString())}</span>
+    </div>`;
+  }
+}
+
+/**
+ * @param {string} filter
+ * @param {string} rest further parameters
+ * @returns {Promise<{ items: AuditEntry[], next: string | null, latest: string }>}
+ */
+const read = (filter, rest) =>
+  api.get(`/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`);
+
+/** The filter in the address, as the API understands it. */
+function filterText() {
+  const { query } = router.location;
+  const filter = new URLSearchParams();
+  for (const name of filterNames) {
+    const value = query.get(name);
+    if (value !== null && value !== '') filter.set(name, value);
+  }
+  return filter.toString();
+}
+
+const isAtTop = () => scrollY < 40;
+
+/** @param {AuditEntry[]} entries */
+const entryTable = (entries) =>
+  table({
+    label: 'Audit log',
+    region: 'wide',
+    headings: ['When', 'Who', 'What', 'Target', 'Change'],
+    rows: entries.map(
+      ({ at, who, action, target, changes }) =>
+        html`<tr>
+          <td>${at === '' ? 'unknown' : formatTime(at)}</td>
+          <td><a href=${`/console/audit?who=${encodeURIComponent(who)}`}>${who}</a></td>
+          <td>${action}</td>
+          <td>${targetLink(action, target)}</td>
+          <td>${changeList(changes)}</td>
+        </tr>`,
+    ),
+  });
+
+/**
+ * @param {string} action
+ * @param {string} target
+ */
+function targetLink(action, target) {
+  const name = encodeURIComponent(target);
+  if (target.startsWith('key_')) return html`<a href=${`/console/customers/${name}`}>${target}</a>`;
+  if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
+    return html`<a href="/console/settings">${target}</a>`;
+  if (action.startsWith('plans.')) return html`<a href=${`/console/plans/${name}`}>${target}</a>`;
+  return target;
+}
+
+customElements.define('page-audit', PageAudit);

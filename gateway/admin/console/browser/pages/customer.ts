@@ -1,0 +1,284 @@
+import '../elements/ban-dialog.ts';
+import '../elements/confirm-dialog.ts';
+import '../elements/key-facts-form.ts';
+import '../elements/key-history.ts';
+import '../elements/key-status.ts';
+import '../elements/key-trial.ts';
+import '../elements/limit-meter.ts';
+import '../elements/limits-form.ts';
+import '../elements/rotate-dialog.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { BanDialog } from '../elements/ban-dialog.ts';
+import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { KeyFactsForm } from '../elements/key-facts-form.ts';
+import { KeyHistory } from '../elements/key-history.ts';
+import { LightElement } from '../elements/light-element.ts';
+import { LimitsForm } from '../elements/limits-form.ts';
+import { notify } from '../elements/notice.ts';
+import { failureText, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { RotateDialog } from '../elements/rotate-dialog.ts';
+import { formatNumber, formatRelative, formatTime } from '../format.ts';
+import { keyPath, keyTitle } from '../key.ts';
+import { Refresher } from '../refresher.ts';
+import { router } from '../router.ts';
+import { session } from '../session.ts';
+
+/** @typedef {import('../key.ts').Key} Key */
+
+/** While the page is visible, the key is read again this long after the last time. */
+const refreshMs = 2000;
+const failedMs = 5000;
+
+/** One API key: its state, what it uses, and everything that can be done about it. */
+class PageCustomer extends LightElement {
+  static properties = {
+    item: {},
+    key: { state: true },
+    plans: { state: true },
+    failure: { state: true },
+    actionFailure: { state: true },
+  };
+
+  constructor() {
+    super();
+    /** Id of the key. */
+    this.item = '';
+    /** @type {Key | undefined} */
+    this.key = undefined;
+    /** @type {string[]} */
+    this.plans = [];
+    /** @type {unknown} */
+    this.failure = undefined;
+    /** @type {unknown} */
+    this.actionFailure = undefined;
+    /** Changes made on this page. */
+    this.changes = 0;
+    this.refresher = new Refresher(
+      this,
+      () => this.read(),
+      () => (this.failure === undefined ? refreshMs : failedMs),
+    );
+  }
+
+  connectedCallback() {
+    super.connectedCallback();
+    void this.loadPlans();
+  }
+
+  get path() {
+    return `/api/keys/${encodeURIComponent(this.item)}`;
+  }
+
+  async loadPlans() {
+    /** @type {{ items: { name: string }[] }} */
+    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
+    this.plans = items.map(({ name }) => name);
+  }
+
+  /** Reads the key. What a change has overtaken is dropped. */
+  async read() {
+    const { changes } = this;
+    try {
+      const key = await api.get(this.path);
+      if (changes !== this.changes) return;
+      this.key = key;
+      this.failure = undefined;
+      document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
+    } catch (error) {
+      // What was read last stays, and so does a form.
+      if (changes === this.changes) this.failure = error;
+    }
+  }
+
+  /** @param {Key} key after a change */
+  changed(key) {
+    this.changes += 1;
+    this.key = key;
+    this.actionFailure = undefined;
+    const history = this.querySelector('key-history');
+    if (history instanceof KeyHistory) void history.load();
+  }
+
+  /** @param {string} action of key-status */
+  help(action) {
+    const limits = this.querySelector('limits-form');
+    const facts = this.querySelector('key-facts-form');
+    if (action === 'lift') void this.lift();
+    else if (action === 'revoke') this.confirmRevocation();
+    else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
+    else if ((action === 'minute' || action === 'day' || action === 'plan') && limits instanceof LimitsForm) {
+      void limits.edit(action);
+    }
+  }
+
+  async lift() {
+    this.actionFailure = undefined;
+    try {
+      const key = await api.delete(`${this.path}/ban`);
+      this.changed(key);
+      notify(`The ban of ${keyTitle(key)} is lifted`, key.warnings);
+    } catch (error) {
+      this.actionFailure = error;
+    }
+  }
+
+  async revoke() {
+    const key = await api.post(`${this.path}/revoke`);
+    this.changed(key);
+    notify('The key is revoked: its requests are refused from now on', key.warnings);
+  }
+
+  confirmRevocation() {
+    const dialog = this.querySelector('confirm-dialog');
+    if (dialog instanceof ConfirmDialog) dialog.show();
+  }
+
+  ban() {
+    const dialog = this.querySelector('ban-dialog');
+    if (dialog instanceof BanDialog) dialog.show();
+  }
+
+  rotate() {
+    const dialog = this.querySelector('rotate-dialog');
+    if (dialog instanceof RotateDialog) dialog.show();
+  }
+
+  render() {
+    const { key } = this;
+    if (key === undefined) {
+      if (this.failure === undefined) return loading();
+      return html`<h1>Customer</h1>
+        ${loadFailure(this.failure, () => void this.refresher.now())}
+        <p><a href="/console/customers">All customers</a></p>`;
+    }
+    const hasRecord = key.windows !== null;
+    const canChange = session.isOperator && hasRecord && key.state !== 'revoked';
+    return html`
+      <p><a href="/console/customers">Customers</a></p>
+      <h1>${keyTitle(key)}</h1>
+      ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.failure)}</p>`}
+      ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
+      <key-status
+        .key=${key}
+        @help=${(/** @type {CustomEvent<string>} */ { detail }) => this.help(detail)}
+      ></key-status>
+      ${inlineFailure(this.actionFailure)} ${renderFacts(key)} ${renderMeters(key)}
+      <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
+      ${
+        canChange
+          ? html`<h2>Plan and limits</h2>
+              <limits-form .key=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
+              <h2>Name and expiry</h2>
+              <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
+          : nothing
+      }
+      ${this.renderActions(key, canChange)}
+      <key-history item=${key.id}></key-history>
+      ${this.renderDialogs(key)}
+    `;
+  }
+
+  /** @param {CustomEvent<Key>} event */
+  onChanged({ detail }) {
+    this.changed(detail);
+  }
+
+  /**
+   * @param {Key} key
+   * @param {boolean} canChange
+   */
+  renderActions(key, canChange) {
+    const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
+    if (!canRevoke) return nothing;
+    return html`<h2>Actions</h2>
+      <div class="actions">
+        ${
+          canChange && key.state !== 'expired'
+            ? html`<button type="button" @click=${this.rotate}>Rotate the key…</button> ${
+                  key.ban === null
+                    ? html`<button type="button" @click=${this.ban}>Ban…</button>`
+                    : html`<button type="button" @click=${this.lift}>Lift the ban</button>
+                        <button type="button" @click=${this.ban}>Ban for another time…</button>`
+                }`
+            : nothing
+        }
+        <button type="button" class="wa-danger" @click=${this.confirmRevocation}>Revoke…</button>
+      </div>`;
+  }
+
+  /** @param {Key} key */
+  renderDialogs(key) {
+    if (!session.isOperator) return nothing;
+    return html`<ban-dialog .key=${key} @changed=${this.onChanged}></ban-dialog>
+      <rotate-dialog
+        .of=${key}
+        @issued=${(/** @type {CustomEvent<{ id: string }>} */ { detail }) => router.navigate(keyPath(detail.id))}
+      ></rotate-dialog>
+      <confirm-dialog
+        heading=${`Revoke the key of ${keyTitle(key)}?`}
+        action="Revoke the key"
+        danger
+        .typed=${keyTitle(key)}
+        .message=${html`<p>
+          From its next request on, the key is refused with 401, for good. A revoked key cannot be restored.
+        </p>`}
+        .run=${() => this.revoke()}
+      ></confirm-dialog>`;
+  }
+}
+
+/** @param {Key} key */
+function renderFacts(key) {
+  const { id, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } = key;
+  /** @type {[string, unknown][]} */
+  const facts = [
+    ['Id', html`<code>${id}</code>`],
+    ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
+    ['Plan', plan === '' ? '–' : html`<a href="/console/plans/${plan}">${plan}</a>`],
+    ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
+    ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
+  ];
+  if (strikes !== null && strikes > 0) {
+    facts.push([
+      'Strikes',
+      `${formatNumber(strikes)}${strikesToBan === null ? '' : ` of ${formatNumber(strikesToBan)} that lead to a ban`}`,
+    ]);
+  }
+  if (replaces !== null) facts.push(['Replaces', html`<a href=${keyPath(replaces)}>${replaces}</a>`]);
+  if (replacedBy !== null)
+    facts.push(['Replaced by', html`<a href=${keyPath(replacedBy)}>${replacedBy}</a>`]);
+  return html`<dl class="key-facts">
+    ${facts.map(
+      ([name, value]) =>
+        html`<div>
+          <dt>${name}</dt>
+          <dd>${value}</dd>
+        </div>`,
+    )}
+  </dl>`;
+}
+
+/** @param {Key} key */
+function renderMeters({ windows, limits, plan, now }) {
+  if (windows === null || limits === null) return nothing;
+  return html`<h2>Use now</h2>
+    <div class="panels">
+      <limit-meter
+        heading="This minute"
+        plan=${plan}
+        now=${now}
+        .window=${windows.minute}
+        .source=${limits.minute}
+      ></limit-meter>
+      <limit-meter
+        heading="Today (UTC)"
+        plan=${plan}
+        now=${now}
+        .window=${windows.day}
+        .source=${limits.day}
+      ></limit-meter>
+    </div>`;
+}
+
+customElements.define('page-customer', PageCustomer);

@@ -1,0 +1,252 @@
+import '../elements/confirm-dialog.ts';
+import '../elements/plan-limits-form.ts';
+import '../elements/plan-trial.ts';
+import { html, nothing } from 'lit';
+import { keyed } from 'lit/directives/keyed.js';
+import { api } from '../api.ts';
+import { changeList } from '../elements/change-list.ts';
+import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { LightElement } from '../elements/light-element.ts';
+import { notify } from '../elements/notice.ts';
+import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { table } from '../elements/table.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
+import { formatRelative, plural } from '../format.ts';
+import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
+import { Refresher } from '../refresher.ts';
+import { router } from '../router.ts';
+import { session } from '../session.ts';
+
+/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
+
+/** @typedef {import('../plan-text.ts').SomeLimits} SomeLimits */
+
+/**
+ * @typedef {import('../plan-text.ts').Plan & {
+ *   running: number,
+ *   keysAsOf: string | null,
+ *   counting: import('../plan-text.ts').Counting | null,
+ *   lastChange: {
+ *     id: string,
+ *     at: string,
+ *     who: string,
+ *     before: SomeLimits,
+ *     after: SomeLimits,
+ *     obstacle: string | null,
+ *   } | null,
+ * }} PlanDetail
+ */
+
+const builtIn = new Set(['free', 'pro', 'business']);
+
+/** One plan: its limits, the effect of other ones, its trial, and its last changes. */
+class PagePlan extends LightElement {
+  static properties = {
+    item: {},
+    plan: { state: true },
+    entries: { state: true },
+    failure: { state: true },
+  };
+
+  constructor() {
+    super();
+    this.item = '';
+    /** @type {PlanDetail | undefined} */
+    this.plan = undefined;
+    /** @type {AuditEntry[] | undefined} */
+    this.entries = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.refresher = new Refresher(
+      this,
+      () => this.load(),
+      () => (this.plan?.counting ? 1000 : 5000),
+    );
+  }
+
+  async load() {
+    const name = encodeURIComponent(this.item);
+    try {
+      const [plan, { items }] = await Promise.all([
+        api.get(`/api/plans/${name}`),
+        api.get(`/api/audit?action=plans&limit=10&target=${name}`),
+      ]);
+      this.plan = plan;
+      this.entries = items;
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  reload() {
+    void this.refresher.now();
+  }
+
+  /** @param {string} name */
+  ask(name) {
+    const dialog = this.querySelector(`confirm-dialog.${name}`);
+    if (dialog instanceof ConfirmDialog) dialog.show();
+  }
+
+  /** @param {NonNullable<PlanDetail['lastChange']>} change */
+  async undo({ id, before }) {
+    const { warnings } = await api.post(`/api/plans/${this.item}/undo`, { entry: id });
+    notify(`The limits of ${this.item} are ${limitsText(before)} again, within a second.`, warnings);
+    await this.refresher.now();
+  }
+
+  async remove_() {
+    const { warnings } = await api.delete(`/api/plans/${this.item}`);
+    notify(`The plan ${this.item} was removed.`, warnings);
+    router.navigate('/console/plans');
+  }
+
+  render() {
+    const { plan } = this;
+    if (plan === undefined) {
+      return html`<h1>${this.item}</h1>
+        ${this.failure === undefined ? loading() : loadFailure(this.failure, () => this.reload())}`;
+    }
+    return html`<p><a href="/console/plans">All plans</a></p>
+      <h1>${plan.name}</h1>
+      ${viewerNote()} ${inlineFailure(this.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
+      ${
+        plan.kind === 'plan'
+          ? html`<h2>Limits of each key</h2>
+              <plan-limits-form .plan=${plan} @changed=${this.reload}></plan-limits-form>
+              ${plan.trial === null ? nothing : this.trial(plan, plan.trial)} ${this.lastChanges(plan)}
+              ${this.removal(plan)}`
+          : html`<p>
+              The limits are not those of a plan: see <a href="/console/settings">Settings</a> and the pages
+              of <a href="/console/customers">customers</a>.
+            </p>`
+      }`;
+  }
+
+  /** @param {PlanDetail} plan */
+  summary(plan) {
+    return html`<dl class="plan-facts">
+        <div>
+          <dt>Limits</dt>
+          <dd>${limitsText(plan)}</dd>
+        </div>
+        <div>
+          <dt>In force</dt>
+          <dd>${enforcedText(plan, plan.running)}</dd>
+        </div>
+        <div>
+          <dt>Keys</dt>
+          <dd>
+            ${
+              plan.keys === null
+                ? '…'
+                : html`<a href=${`/console/customers?plan=${plan.name}`}
+                    >${plural(plan.keys, 'valid key')}</a
+                  >`
+            }
+          </dd>
+        </div>
+        <div>
+          <dt>Refused in the last hour</dt>
+          <dd>${refusedText(plan.lastHour)}</dd>
+        </div>
+      </dl>
+      <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>`;
+  }
+
+  /**
+   * Shows each trial in an element of its own, or the next one would begin with the limits of the one before.
+   *
+   * @param {PlanDetail} plan
+   * @param {import('../plan-text.ts').Trial} trial
+   */
+  trial(plan, { since }) {
+    return html`<h2>On trial</h2>
+      ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
+  }
+
+  /** @param {PlanDetail} plan */
+  lastChanges({ lastChange }) {
+    const canUndo = lastChange !== null && lastChange.obstacle === null;
+    return html`<h2>Last changes</h2>
+      ${
+        canUndo && session.isOperator
+          ? html`<div class="actions">
+              <button type="button" @click=${() => this.ask('undo')}>Undo</button>
+              <span class="quiet">Back to ${limitsText(lastChange.before)}</span>
+            </div>`
+          : nothing
+      }
+      ${
+        lastChange !== null && lastChange.obstacle !== null && session.isOperator
+          ? html`<p class="quiet">The last change cannot be undone: ${lastChange.obstacle}.</p>`
+          : nothing
+      }
+      ${this.entryTable()}
+      ${
+        canUndo
+          ? html`<confirm-dialog
+              class="undo"
+              heading="Undo the last change?"
+              action="Undo"
+              .message=${html`<p>
+                ${limitsText(lastChange.after)} (set by ${lastChange.who} ${formatRelative(lastChange.at)}) →
+                <strong>${limitsText(lastChange.before)}</strong>, in force on all gateways within a second.
+              </p>`}
+              .run=${() => this.undo(lastChange)}
+            ></confirm-dialog>`
+          : nothing
+      }`;
+  }
+
+  entryTable() {
+    const { entries = [] } = this;
+    if (entries.length === 0)
+      return emptyState('No changes yet', 'Each change of this plan will be listed here.');
+    return html`${table({
+        label: 'Last changes',
+        region: 'wide',
+        headings: ['When', 'Who', 'What', 'Change'],
+        rows: entries.map(
+          ({ at, who, action, changes }) =>
+            html`<tr>
+              <td>${formatRelative(at)}</td>
+              <td>${who}</td>
+              <td>${action}</td>
+              <td>${changeList(changes)}</td>
+            </tr>`,
+        ),
+      })}
+      <p>
+        <a href=${`/console/audit?target=${encodeURIComponent(this.item)}`}>All entries in the audit log</a>
+      </p>`;
+  }
+
+  /** @param {PlanDetail} plan */
+  removal({ name, keys }) {
+    if (builtIn.has(name) || !session.isOperator) return nothing;
+    return html`<div class="danger-zone">
+      <button
+        type="button"
+        class="wa-danger wa-outlined"
+        ?disabled=${keys !== null && keys > 0}
+        @click=${() => this.ask('remove')}
+      >
+        Remove this plan
+      </button>
+      ${keys ? html`<p class="hint">${plural(keys, 'key')} ${keys === 1 ? 'is' : 'are'} on it: move ${keys === 1 ? 'it' : 'them'} to another plan first.</p>` : nothing}
+      <confirm-dialog
+        class="remove"
+        heading=${`Remove the plan ${name}?`}
+        action="Remove"
+        danger
+        .typed=${name}
+        .message=${html`<p>No key can be put on it any more. This is refused if a valid key is on it.</p>`}
+        .run=${() => this.remove_()}
+      ></confirm-dialog>
+    </div>`;
+  }
+}
+
+customElements.define('page-plan', PagePlan);

@@ -1,0 +1,136 @@
+import '../elements/new-plan-dialog.ts';
+import { html, nothing } from 'lit';
+import { api } from '../api.ts';
+import { LightElement } from '../elements/light-element.ts';
+import { NewPlanDialog } from '../elements/new-plan-dialog.ts';
+import { inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { numeric, table } from '../elements/table.ts';
+import { viewerNote } from '../elements/viewer-note.ts';
+import { formatNumber } from '../format.ts';
+import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
+import { Refresher } from '../refresher.ts';
+import { session } from '../session.ts';
+
+/** @typedef {import('../plan-text.ts').Plan} Plan */
+
+/**
+ * @typedef {{
+ *   items: Plan[],
+ *   gateways: number,
+ *   keysAsOf: string | null,
+ *   counting: import('../plan-text.ts').Counting | null,
+ * }} Plans
+ */
+
+/** All plans: what they allow, who is on them, and whose limits are too low. */
+class PagePlans extends LightElement {
+  static properties = { plans: { state: true }, failure: { state: true } };
+
+  constructor() {
+    super();
+    /** @type {Plans | undefined} */
+    this.plans = undefined;
+    /** @type {unknown} */
+    this.failure = undefined;
+    this.refresher = new Refresher(
+      this,
+      () => this.load(),
+      () => (this.plans?.counting ? 1000 : 5000),
+    );
+  }
+
+  async load() {
+    try {
+      this.plans = await api.get('/api/plans');
+      this.failure = undefined;
+    } catch (error) {
+      this.failure = error;
+    }
+  }
+
+  create() {
+    const dialog = this.querySelector('new-plan-dialog');
+    if (dialog instanceof NewPlanDialog) dialog.show();
+  }
+
+  render() {
+    return html`<div class="page-head">
+        <h1>Plans</h1>
+        ${session.isOperator ? html`<button type="button" @click=${this.create}>New plan</button>` : nothing}
+      </div>
+      ${viewerNote()}
+      ${
+        this.plans === undefined
+          ? this.failure === undefined
+            ? loading()
+            : loadFailure(this.failure, () => void this.refresher.now())
+          : html`${inlineFailure(this.failure)}${this.table(this.plans)}`
+      }
+      <new-plan-dialog></new-plan-dialog>`;
+  }
+
+  /** @param {Plans} plans */
+  table({ items, gateways, keysAsOf, counting }) {
+    const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
+    const headings = [
+      'Plan',
+      numeric('A minute'),
+      numeric('A day'),
+      'In force',
+      numeric('Keys'),
+      numeric('Refused, last hour'),
+      'On trial',
+    ];
+    const rows = items.map((plan) => row(plan, gateways));
+    return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}
+      <p class="quiet">${countedText(keysAsOf, counting)}</p>`;
+  }
+}
+
+/**
+ * @param {Plan} plan
+ * @param {number} gateways
+ */
+function row(plan, gateways) {
+  return html`<tr>
+    <th scope="row">${nameLink(plan)}</th>
+    ${plan.kind === 'own_limits' ? html`<td colspan="3" class="quiet">each key has its own limits</td>` : limitCells(plan, gateways)}
+    <td class="number">${keysCell(plan)}</td>
+    <td class="number">${refusedText(plan.lastHour)}</td>
+    <td>
+      ${plan.trial === null ? nothing : html`<span class="tag caution">${limitsText(plan.trial)}</span>`}
+    </td>
+  </tr>`;
+}
+
+/**
+ * @param {Plan} plan
+ * @param {number} gateways
+ */
+const limitCells = (plan, gateways) =>
+  html`<td class="number">${limitCell(plan.minute)}</td>
+    <td class="number">${plan.kind === 'address' ? '–' : limitCell(plan.day)}</td>
+    <td>${enforcedText(plan, gateways)}</td>`;
+
+/** @param {number | null} limit */
+const limitCell = (limit) =>
+  limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
+
+/** @param {Plan} plan */
+function nameLink({ name, kind }) {
+  if (kind === 'plan') return html`<a href=${`/console/plans/${name}`}>${name}</a>`;
+  return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
+}
+
+/** @param {Plan} plan */
+function keysCell({ name, kind, keys }) {
+  if (kind === 'address') return '–';
+  if (keys === null) return html`<span class="quiet">…</span>`;
+  return html`<a
+    href=${`/console/customers?plan=${encodeURIComponent(name)}`}
+    aria-label=${`${formatNumber(keys)} keys on ${name}`}
+    >${formatNumber(keys)}</a
+  >`;
+}
+
+customElements.define('page-plans', PagePlans);

@@ -1,0 +1,85 @@
+import { html, nothing } from 'lit';
+import { formatNumber, formatShare, formatTime, plural } from './format.ts';
+
+/** @typedef {{ minute: number | null, day: number | null }} SomeLimits */
+
+/** @typedef {{ read: number, total: number }} Counting */
+
+/** @typedef {{ minute: number | null, day: number | null, since: string }} Trial */
+
+/**
+ * @typedef {{
+ *   name: string,
+ *   kind: 'plan' | 'own_limits' | 'address',
+ *   minute: number | null,
+ *   day: number | null,
+ *   gateways: number,
+ *   enforced: (SomeLimits & { gateways: number })[],
+ *   issues: string[],
+ *   trial: Trial | null,
+ *   keys: number | null,
+ *   lastHour: { requests: number, refused: number, refusedShare: number },
+ * }} Plan
+ */
+
+/** @param {SomeLimits} limits as in "60 a minute, 1,000 a day" */
+export function limitsText({ minute, day }) {
+  const parts = [
+    minute === null ? [] : [`${formatNumber(minute)} a minute`],
+    day === null ? [] : [`${formatNumber(day)} a day`],
+  ];
+  return parts.flat().join(', ') || 'no valid limits';
+}
+
+/** @param {Plan['lastHour']} traffic */
+export function refusedText({ requests, refused, refusedShare }) {
+  if (requests === 0) return html`<span class="quiet">no requests</span>`;
+  if (refused === 0) return html`none of ${formatNumber(requests)}`;
+  return html`<span title=${`${formatNumber(refused)} of ${plural(requests, 'request')}`}
+    >${formatShare(refusedShare)}</span
+  >`;
+}
+
+/**
+ * Which gateways enforce what is stored.
+ * @param {Pick<Plan, 'gateways' | 'enforced'>} plan
+ * @param {number} running gateway processes that run
+ */
+export function enforcedText({ gateways, enforced }, running) {
+  if (running === 0) return html`<span class="quiet">no gateway runs</span>`;
+  if (enforced.length === 0) {
+    return gateways === 0
+      ? html`<span class="quiet">by none yet</span>`
+      : html`by ${formatNumber(gateways)} of ${formatNumber(running)}`;
+  }
+  return html`${gateways === 0 ? nothing : html`by ${formatNumber(gateways)} of ${formatNumber(running)}; `}<span
+      class="failure-text"
+      >${enforced.map(
+        (other, index) =>
+          `${index === 0 ? '' : '; '}${limitsText(other)} by ${formatNumber(other.gateways)} of ${formatNumber(running)}`,
+      )}</span
+    >`;
+}
+
+/**
+ * How far a count of keys is, and how old the last one is.
+ * @param {string | null} asOf
+ * @param {Counting | null} counting
+ */
+export function countedText(asOf, counting) {
+  const age = asOf === null ? nothing : html`Keys counted at ${formatTime(asOf, { dateStyle: 'time' })}.`;
+  if (counting === null || (asOf !== null && counting.read === 0)) return age;
+  const share = `${formatNumber(counting.read)} of ${formatNumber(counting.total)}`;
+  return html`${age} ${asOf === null ? 'Counting the keys' : 'Counting again'}: ${share}…`;
+}
+
+/** @param {string[]} issues of values that were edited by hand */
+export const issueList = (issues) =>
+  issues.length === 0
+    ? nothing
+    : html`<div class="panel failure" role="alert">
+        <p><strong>What is stored in Redis is invalid</strong>, so gateways keep the last valid values:</p>
+        <ul>
+          ${issues.map((issue) => html`<li>${issue}</li>`)}
+        </ul>
+      </div>`;

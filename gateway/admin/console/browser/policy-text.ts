@@ -1,0 +1,102 @@
+import { formatDuration, formatNumber } from './format.ts';
+
+/**
+ * @typedef {{
+ *   enabled: boolean,
+ *   graceSeconds: number,
+ *   strikes: number,
+ *   strikesPerLimit: number,
+ *   windowSeconds: number,
+ *   banSeconds: number,
+ *   maxBanSeconds: number,
+ *   resetSeconds: number,
+ * }} BanPolicy
+ */
+
+/** @typedef {Exclude<keyof BanPolicy, 'enabled'>} NumberField */
+
+/** @type {{ name: NumberField, label: string, unit: string, meaning: string }[]} */
+export const policyFields = [
+  {
+    name: 'graceSeconds',
+    label: 'Grace',
+    unit: 'seconds',
+    meaning:
+      'Time after the first refusal in which refused requests do not count, so that a client can notice.',
+  },
+  {
+    name: 'strikes',
+    label: 'Refusals before a ban',
+    unit: 'requests',
+    meaning:
+      'Minimum number of refused requests after the grace that lead to a ban. A served request begins a new grace.',
+  },
+  {
+    name: 'strikesPerLimit',
+    label: 'Refusals by limit',
+    unit: 'times the minute limit',
+    meaning: 'For keys with a large minute limit. The larger of the two numbers counts.',
+  },
+  {
+    name: 'windowSeconds',
+    label: 'Within',
+    unit: 'seconds',
+    meaning: 'Time in which that many refused requests lead to a ban.',
+  },
+  {
+    name: 'banSeconds',
+    label: 'First ban',
+    unit: 'seconds',
+    meaning: 'If the key goes on during a ban, the next one is twice as long.',
+  },
+  {
+    name: 'maxBanSeconds',
+    label: 'Longest ban',
+    unit: 'seconds',
+    meaning: 'Maximum length. At least that of the first ban.',
+  },
+  {
+    name: 'resetSeconds',
+    label: 'Forgotten after',
+    unit: 'seconds',
+    meaning: 'Time after the end of a ban from which on the next one counts as a first one.',
+  },
+];
+
+const shownLengths = 4;
+
+/**
+ * What a valid policy does, in sentences.
+ * @param {BanPolicy} policy
+ * @param {readonly { name: string, minute: number | null }[]} plans
+ * @returns {string[]}
+ */
+export function policySentences(policy, plans) {
+  const { enabled, graceSeconds, windowSeconds, resetSeconds } = policy;
+  if (!enabled)
+    return ['No key is banned for going on after 429. Bans that are active now end at their time.'];
+  const limits = plans.flatMap(({ name, minute }) => (minute === null ? [] : [{ name, minute }]));
+  const byPlan = limits.map(({ name, minute }) => `${name} ${formatNumber(strikesToBan(policy, minute))}`);
+  return [
+    `A key is banned after this many refused requests within ${formatDuration(windowSeconds)}, not counting the first ${formatDuration(graceSeconds)} over a limit: ${byPlan.join(', ')}.`,
+    `Bans last ${lengthsText(policy)}: each is longer if the key went on during the one before. After ${formatDuration(resetSeconds)} without a ban, the next one has the first length again.`,
+  ];
+}
+
+/**
+ * As consume.lua decides.
+ * @param {BanPolicy} policy
+ * @param {number} minuteLimit
+ */
+export const strikesToBan = ({ strikes, strikesPerLimit }, minuteLimit) =>
+  Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
+
+/** @param {BanPolicy} policy */
+function lengthsText({ banSeconds, maxBanSeconds }) {
+  /** @type {number[]} */
+  const lengths = [];
+  for (let seconds = banSeconds; seconds < maxBanSeconds; seconds *= 2) lengths.push(seconds);
+  const shown = lengths.slice(0, shownLengths).map(formatDuration);
+  if (lengths.length > shownLengths) shown.push('…');
+  return [...shown, formatDuration(maxBanSeconds)].join(', ');
+}

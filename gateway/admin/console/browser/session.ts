@@ -1,0 +1,161 @@
+import { ApiFailure, unreachable } from './api-failure.ts';
+
+/** @typedef {{ name: string, role: 'viewer' | 'operator', expiresAt: string, csrfToken: string, version: string }} Session */
+
+/** @type {Session | undefined} */
+let current;
+/** By the clock of this browser, which may be wrong. */
+let endsAtMs = Number.POSITIVE_INFINITY;
+/** @type {Set<() => void>} */
+const listeners = new Set();
+/** @type {PromiseWithResolvers<boolean> | undefined} */
+let waiting;
+let hasEnded = false;
+let hasGivenUp = false;
+
+/** Tabs share the cookie, so that a link that is opened in one of them signs in all of them. */
+const tabs = new BroadcastChannel('console-session');
+
+/** The session of this browser. The cookie itself is out of reach of scripts. */
+export const session = {
+  get current() {
+    return current;
+  },
+
+  get csrfToken() {
+    return current?.csrfToken ?? '';
+  },
+
+  /** Whether changes are permitted. The API refuses them to a viewer in any case. */
+  get isOperator() {
+    return current?.role === 'operator';
+  },
+
+  /** Unix milliseconds, by the clock of this browser. */
+  get endsAtMs() {
+    return endsAtMs;
+  },
+
+  /** Whether a dialog asks to sign in again. */
+  get isAsking() {
+    return waiting !== undefined;
+  },
+
+  /** Whether the API has refused it, or its time is over. */
+  get hasEnded() {
+    return hasEnded;
+  },
+
+  /** Whether the person has closed that dialog. */
+  get hasGivenUp() {
+    return hasGivenUp;
+  },
+
+  /**
+   * Reads the session.
+   * @returns {Promise<boolean>} whether there is one
+   * @throws {ApiFailure} if the gateway cannot tell
+   */
+  async load() {
+    const response = await fetch('/api/session').catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    if (response.status === 401) return false;
+    if (!response.ok) throw await failureOf(response);
+    begin(await response.json(), response);
+    return true;
+  },
+
+  /**
+   * Exchanges the code of a link.
+   * @param {string} code
+   * @throws {ApiFailure} that says why that failed
+   */
+  async signIn(code) {
+    const response = await fetch('/api/session', {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ code }),
+    }).catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    if (!response.ok) throw await failureOf(response);
+    begin(await response.json(), response);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
+    tabs.postMessage('signed in');
+  },
+
+  /**
+   * Waits until the person has signed in again.
+   * @param {{ early?: boolean }} [options] early: the session has not ended yet
+   * @returns {Promise<boolean>} false if they gave up
+   */
+  signInAgain({ early = false } = {}) {
+    hasEnded = !early;
+    waiting ??= Promise.withResolvers();
+    notify();
+    return waiting.promise;
+  },
+
+  giveUp() {
+    hasGivenUp = hasEnded;
+    waiting?.resolve(false);
+    waiting = undefined;
+    notify();
+  },
+
+  /** @throws {ApiFailure} */
+  async signOut() {
+    const response = await fetch('/api/session', {
+      method: 'DELETE',
+      headers: { 'X-CSRF-Token': session.csrfToken },
+    }).catch(() => undefined);
+    if (response === undefined) throw new ApiFailure(unreachable);
+    // 401: it is over already.
+    if (!response.ok && response.status !== 401) throw await failureOf(response);
+    location.assign('/console');
+  },
+
+  /**
+   * @param {() => void} listener
+   * @returns {() => void} ends it
+   */
+  subscribe(listener) {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+};
+
+/**
+ * @param {Session} begun
+ * @param {Response} response
+ */
+function begin(begun, response) {
+  current = begun;
+  const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
+  endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
+  hasEnded = false;
+  hasGivenUp = false;
+  waiting?.resolve(true);
+  waiting = undefined;
+  notify();
+}
+
+/** @param {Response} response */
+async function failureOf(response) {
+  return new ApiFailure(
+    (await response.json().catch(() => undefined)) ?? { ...unreachable, status: response.status },
+  );
+}
+
+function notify() {
+  for (const listener of listeners) listener();
+}
+
+/** Nothing is lost if that fails: the next call says so. */
+const reload = () => void session.load().catch(() => {});
+
+tabs.addEventListener('message', () => {
+  if (current !== undefined) reload();
+});
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && waiting !== undefined) reload();
+});

@@ -1,0 +1,32 @@
+import { currentKey } from './api-key.ts';
+import { element } from './elements.ts';
+
+/**
+ * Sends a request with the tab's key to this origin.
+ * @param {string} path with query
+ * @param {{ method?: string, headers?: Record<string, string>, body?: string }} [init]
+ * @returns the response, or a text that says why the request could not be sent
+ */
+export async function apiRequest(path, { headers = {}, ...init } = {}) {
+  const key = currentKey();
+  try {
+    return await fetch(path, {
+      ...init,
+      headers: { ...headers, ...(key === '' ? {} : { Authorization: `Bearer ${key}` }) },
+      cache: 'no-store',
+      credentials: 'omit',
+      redirect: 'error',
+    });
+  } catch (error) {
+    return `The request could not be sent: ${error instanceof Error ? error.message : String(error)}.`;
+  }
+}
+
+/**
+ * Link to what the guide says about an error; nothing if the body is no Error.
+ * @param {string} text body of the response
+ */
+export function errorLink(text) {
+  const [, code] = /"code": *"([a-z_]+)"/.exec(text) ?? [];
+  return code === undefined ? '' : element('a', { href: `/docs#${code}` }, `What to do about ${code}`);
+}

@@ -1,0 +1,3 @@
+import { prepareSamples } from './samples.ts';
+
+prepareSamples();

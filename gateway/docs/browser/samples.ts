@@ -1,0 +1,33 @@
+import { element } from './elements.ts';
+
+/** Origin in the samples of the served pages. */
+const placeholder = 'http://localhost:8080';
+
+/** Puts the page's own origin into all samples, and a button to copy beside each. */
+export function prepareSamples() {
+  for (const code of document.querySelectorAll('pre > code')) {
+    code.textContent = (code.textContent ?? '').replaceAll(placeholder, location.origin);
+    // Browsers have a clipboard on secure origins only.
+    if (navigator.clipboard !== undefined) code.parentElement?.before(copyButton(code));
+  }
+}
+
+/** @param {Element} code */
+function copyButton(code) {
+  const button = element(
+    'button',
+    { type: 'button', class: 'copy quiet', 'aria-label': 'Copy this code' },
+    'Copy',
+  );
+  const say = (/** @type {string} */ label) => {
+    button.textContent = label;
+    setTimeout(() => (button.textContent = 'Copy'), 2000);
+  };
+  button.addEventListener('click', () => {
+    navigator.clipboard.writeText(code.textContent ?? '').then(
+      () => say('Copied'),
+      () => say('Not allowed'),
+    );
+  });
+  return button;
+}

@@ -1,0 +1,98 @@
+import { element, svgElement } from './elements.ts';
+
+/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} UsageDay */
+
+const width = 600;
+const height = 160;
+const gap = 4;
+
+/**
+ * Chart and table of the requests of each day.
+ * @param {UsageDay[]} days ascending, today last
+ */
+export function usageChart(days) {
+  const heading = element('h2', {}, `The last ${days.length} days`);
+  const highest = Math.max(...days.map(({ served, refused }) => served + refused));
+  if (highest === 0)
+    return element('div', { class: 'usage-days' }, heading, element('p', {}, 'No requests on these days.'));
+  const served = days.reduce((sum, day) => sum + day.served, 0);
+  const refused = days.reduce((sum, day) => sum + day.refused, 0);
+  const summary = `${count(served)} served and ${count(refused)} refused requests in ${days.length} days`;
+  const bar = width / days.length;
+  const bars = days.map((day, index) => {
+    const servedHeight = (day.served / highest) * height;
+    const refusedHeight = (day.refused / highest) * height;
+    const place = { x: index * bar + gap / 2, width: bar - gap };
+    return svgElement(
+      'g',
+      {},
+      svgElement('title', {}, describe(day)),
+      // Takes the pointer above a low bar, too.
+      svgElement('rect', { ...place, y: 0, height, class: 'track' }),
+      svgElement('rect', { ...place, y: height - servedHeight, height: servedHeight, class: 'served' }),
+      svgElement('rect', {
+        ...place,
+        y: height - servedHeight - refusedHeight,
+        height: refusedHeight,
+        class: 'refused',
+      }),
+    );
+  });
+  return element(
+    'div',
+    { class: 'usage-days' },
+    heading,
+    element('p', {}, `${summary}. The busiest day had ${count(highest)}.`),
+    svgElement('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': summary }, ...bars),
+    element(
+      'p',
+      { class: 'axis' },
+      element('span', {}, days[0]?.date ?? ''),
+      element('span', {}, days.at(-1)?.date ?? ''),
+    ),
+    element(
+      'p',
+      { class: 'legend' },
+      element('span', { class: 'served' }, 'served'),
+      element('span', { class: 'refused' }, 'refused'),
+    ),
+    element('details', {}, element('summary', {}, 'The same as a table'), table(days)),
+  );
+}
+
+/** @param {UsageDay[]} days */
+function table(days) {
+  const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
+  const rows = days
+    .toReversed()
+    .map(({ date, plan, served, refused, bannedSeconds }) =>
+      element(
+        'tr',
+        {},
+        element('th', { scope: 'row' }, date),
+        ...[
+          plan ?? '–',
+          count(served),
+          count(refused),
+          bannedSeconds === 0 ? '–' : `${count(bannedSeconds)} s`,
+        ].map((text) => element('td', {}, text)),
+      ),
+    );
+  return element(
+    'table',
+    {},
+    element('thead', {}, element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name)))),
+    element('tbody', {}, ...rows),
+  );
+}
+
+/** @param {UsageDay} day */
+function describe({ date, served, refused, bannedSeconds }) {
+  const banned = bannedSeconds === 0 ? '' : `, banned for ${count(bannedSeconds)} s`;
+  return `${date}: ${count(served)} served, ${count(refused)} refused${banned}`;
+}
+
+/** @param {number} value */
+function count(value) {
+  return value.toLocaleString('en');
+}

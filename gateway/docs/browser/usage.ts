@@ -1,0 +1,80 @@
+import { connectKeyForm, currentKey } from './api-key.ts';
+import { apiRequest, errorLink } from './api-request.ts';
+import { element } from './elements.ts';
+import { usageChart } from './usage-chart.ts';
+
+/** @typedef {{ limit: number, used: number, remaining: number, resetsAt: string }} UsageWindow */
+/** @typedef {import('./usage-chart.ts').UsageDay} UsageDay */
+/**
+ * @typedef {{ plan: string, minute: UsageWindow, day: UsageWindow, bannedUntil: string | null, days?: UsageDay[] }} Usage
+ */
+
+const output = document.querySelector('[data-usage]');
+
+async function refresh() {
+  if (!(output instanceof HTMLElement)) return;
+  if (currentKey() === '') {
+    output.replaceChildren();
+    return;
+  }
+  const response = await apiRequest(`${output.dataset['usage']}?days=30`);
+  if (typeof response === 'string') {
+    output.replaceChildren(element('p', { class: 'problem' }, response));
+    return;
+  }
+  const text = await response.text();
+  if (response.ok) output.replaceChildren(...show(JSON.parse(text)));
+  else output.replaceChildren(problem(response.status, text));
+}
+
+/** @param {Usage} usage */
+function show({ plan, minute, day, bannedUntil, days }) {
+  return [
+    element('p', {}, 'Plan: ', element('strong', {}, plan)),
+    ...(bannedUntil === null
+      ? []
+      : [element('p', { class: 'problem' }, `This key is banned until ${localTime(bannedUntil)}.`)]),
+    element('div', { class: 'windows' }, windowCard('This minute', minute), windowCard('Today (UTC)', day)),
+    ...(days === undefined || days.length === 0 ? [] : [usageChart(days)]),
+  ];
+}
+
+/**
+ * @param {string} title
+ * @param {UsageWindow} window
+ */
+function windowCard(title, { limit, used, remaining, resetsAt }) {
+  const [most, counted, left] = [limit, used, remaining].map((value) => value.toLocaleString('en'));
+  return element(
+    'section',
+    { class: 'card' },
+    element('h2', {}, title),
+    element('p', { class: 'figure' }, `${counted} of ${most}`),
+    element('meter', {
+      min: '0',
+      max: String(limit),
+      high: String(limit * 0.8),
+      optimum: '0',
+      value: String(Math.min(used, limit)),
+      'aria-label': `${title}: ${counted} of ${most} requests used`,
+    }),
+    element('p', { class: 'note' }, `${left} left. Resets at ${localTime(resetsAt)}.`),
+  );
+}
+
+/**
+ * @param {number} status
+ * @param {string} text
+ */
+function problem(status, text) {
+  const [, message = text] = /"message": *"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
+  return element('p', { class: 'problem' }, `${status}: ${message} `, errorLink(text));
+}
+
+/** @param {string} iso */
+function localTime(iso) {
+  return new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
+}
+
+connectKeyForm(() => void refresh());
+void refresh();
