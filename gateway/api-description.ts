@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { LRUCache } from 'lru-cache';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { entityTag, type EncodedText } from './http/encoded-text.ts';
 
 declare global {
   interface JSON {
@@ -21,8 +22,11 @@ export interface ApiRoute {
 export interface ApiDescription {
   /** The OpenAPI document as JSON text, with relative addresses. */
   json: string;
-  /** The same with the addresses of the servers under a base URL, such as https://api.example.com. */
-  jsonAt(baseUrl: string): string;
+  /**
+   * The same with the addresses of the servers under a base URL, such as https://api.example.com. Takes microseconds, since
+   * clients choose the URL if PUBLIC_URL is not set.
+   */
+  jsonAt(baseUrl: string): EncodedText;
   /** Base path of all operations, such as /v1. */
   basePath: string;
   /** The server as a whole, with the methods of all paths. */
@@ -32,9 +36,6 @@ export interface ApiDescription {
   /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
   match(path: string): ApiRoute | undefined;
 }
-
-/** Clients choose the base URL if PUBLIC_URL is not set, so the texts that are kept are few. */
-const maxCachedTexts = 20;
 
 const documentSchema = z.looseObject({
   info: z.looseObject({ contact: z.looseObject({ name: z.string() }) }),
@@ -59,20 +60,25 @@ export function loadApiDescription(supportUrl?: string): ApiDescription {
   const contact = { name: info.contact.name, ...addressOf(supportUrl) };
   const document = { ...source, ...parsed, info: { ...z.looseObject({}).parse(source['info']), contact } };
   const basePath = document.servers[0]?.url ?? '';
-  const texts = new LRUCache<string, string>({ max: maxCachedTexts });
+  const json = toJson(document);
+  const placeholder = randomUUID();
+  const servers = document.servers.map((server) => ({ ...server, url: placeholder + server.url }));
+  const parts = toJson({ ...document, servers })
+    .split(placeholder)
+    .map((part) => Buffer.from(part));
+  const version = entityTag(json);
   const routes = Object.entries(document.paths).map(([path, operations]) => ({
     expression: expressionOf(basePath + path),
     route: { pattern: basePath + path, allow: allowedMethods(Object.keys(operations)) },
   }));
   return {
-    json: toJson(document),
+    json,
     jsonAt(baseUrl) {
-      const known = texts.get(baseUrl);
-      if (known !== undefined) return known;
-      const servers = document.servers.map((server) => ({ ...server, url: baseUrl + server.url }));
-      const text = toJson({ ...document, servers });
-      texts.set(baseUrl, text);
-      return text;
+      const url = Buffer.from(JSON.stringify(baseUrl).slice(1, -1));
+      return {
+        body: Buffer.concat(parts.flatMap((part, index) => (index === 0 ? part : [url, part]))),
+        etag: entityTag(version + baseUrl),
+      };
     },
     basePath,
     operations: routes.flatMap(({ route }) =>

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
@@ -49,6 +49,10 @@ export function createEncodeText(maxTexts: number): EncodeText {
 
 async function encode(text: string, encoding: Encoding): Promise<EncodedText> {
   const body = await encoders[encoding](Buffer.from(text));
-  const hash = createHash('sha256').update(body).digest('base64url').slice(0, 22);
-  return { body, etag: `"${hash}"` };
+  return { body, etag: entityTag(body) };
+}
+
+/** @param content the bytes, or what they depend on */
+export function entityTag(content: string | Buffer): string {
+  return `"${hash('sha256', content, 'base64url').slice(0, 22)}"`;
 }

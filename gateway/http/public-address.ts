@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isIPv6 } from 'node:net';
 import { holdsApiKey } from './holds-api-key.ts';
 import { peerAddress, type FromPeer } from './peer-address.ts';
 
@@ -11,8 +12,8 @@ export interface PublicAddress {
    * has no usable Host, so that addresses stay relative.
    */
   baseUrl(req: AddressedRequest): string;
-  /** Whether it is the same for every request, so that a shared cache may store what contains it. */
-  fixed: boolean;
+  /** The base URL if it is the same for every request, so that a shared cache may store what contains it. */
+  fixed: string | undefined;
 }
 
 interface PublicAddressOptions {
@@ -24,9 +25,9 @@ interface PublicAddressOptions {
 
 /** Uses PUBLIC_URL, or else the request's own scheme and Host, as far as trusted proxies report them. */
 export function createPublicAddress({ publicUrl, isProxy }: PublicAddressOptions): PublicAddress {
-  if (publicUrl !== undefined) return { baseUrl: () => publicUrl, fixed: true };
+  if (publicUrl !== undefined) return { baseUrl: () => publicUrl, fixed: publicUrl };
   return {
-    fixed: false,
+    fixed: undefined,
     baseUrl(req) {
       const host = reported(req, 'x-forwarded-host', isProxy) ?? req.headers.host ?? '';
       return isUsableHost(host) ? `${findScheme(req, isProxy)}://${host}` : '';
@@ -54,8 +55,12 @@ function reported(
 const maxHostLength = 253 + 6;
 
 /** A DNS name or an IP address, and a port. Stricter than RFC 3986, whose names may hold commas and quotes. */
-const usableHost = /^(?:[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?\.?|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+const hostPattern = /^(?:[a-z\d][\w-]*(?:\.[\w-]+)*\.?|\[([\da-f:.]+)\])(?::(\d{1,5}))?$/i;
+const maxPort = 65_535;
 
 function isUsableHost(host: string): boolean {
-  return host.length <= maxHostLength && usableHost.test(host) && !holdsApiKey(host);
+  if (host.length > maxHostLength || holdsApiKey(host)) return false;
+  const [found, ipv6, port] = hostPattern.exec(host) ?? [];
+  if (found === undefined || Number(port ?? 0) > maxPort) return false;
+  return ipv6 === undefined || isIPv6(ipv6);
 }

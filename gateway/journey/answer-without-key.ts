@@ -1,6 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { ApiDescription } from '../api-description.ts';
-import { createEncodeText } from '../http/encoded-text.ts';
+import { createEncodeText, encodings, type Encoding } from '../http/encoded-text.ts';
 import type { PublicAddress } from '../http/public-address.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
@@ -11,20 +11,20 @@ import { sendEncodedText } from './send-encoded-text.ts';
 /** The document changes only with a new version of the gateway. */
 const cacheable = 'max-age=300';
 
-/** Clients can choose the host in the document, and so its text. */
-const maxEncodedTexts = 16;
-
 /**
  * Responds to GET /openapi.json. Pages of any origin may read it: it needs no key, and the tools that read it run in
- * browsers, too.
+ * browsers, too. It is compressed once, and only with PUBLIC_URL: without it, clients choose the addresses in the document,
+ * and each Host that is made up would cost a compression.
  */
 export function serveDescription(
   { jsonAt }: ApiDescription,
   { baseUrl, fixed }: PublicAddress,
 ): RequestHandler {
-  const encodeText = createEncodeText(maxEncodedTexts);
+  const encodeText = createEncodeText(1);
+  const text = fixed === undefined ? undefined : jsonAt(fixed).body.toString();
+  const codings = text === undefined ? (['identity'] as const) : encodings;
   // With an address from the request, a shared cache could give one client what another one's headers have made.
-  const cacheControl = fixed ? `public, ${cacheable}` : `private, ${cacheable}`;
+  const cacheControl = fixed !== undefined ? `public, ${cacheable}` : `private, ${cacheable}`;
   return function serveDescription(req, res, next) {
     const isDescription = req.path === '/openapi.json' && (req.method === 'GET' || req.method === 'HEAD');
     if (!isDescription) return next();
@@ -34,7 +34,9 @@ export function serveDescription(
     headers.set('Cache-Control', cacheControl);
     headers.set('Access-Control-Allow-Origin', '*');
     const contentType = 'application/json; charset=utf-8';
-    return sendEncodedText(req, res, headers, { text: jsonAt(baseUrl(req)), contentType, encodeText });
+    const encode = (encoding: Encoding) =>
+      text === undefined ? jsonAt(baseUrl(req)) : encodeText(text, encoding);
+    return sendEncodedText(req, res, headers, { contentType, codings, encode });
   };
 }
 

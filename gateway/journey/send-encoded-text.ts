@@ -1,22 +1,29 @@
 import type { Request, Response } from 'express';
-import { encodings, type EncodeText } from '../http/encoded-text.ts';
+import { encodings, type EncodedText, type Encoding } from '../http/encoded-text.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+
+interface EncodedContent {
+  /** Type of the text, with its charset. */
+  contentType: string;
+  /** Content codings that there are, in the order of preference; without it, all. */
+  codings?: readonly Encoding[];
+  encode(encoding: Encoding): EncodedText | Promise<EncodedText>;
+}
 
 /**
  * Responds to GET or HEAD with a text: compressed if the client can decompress it, and with 304 if the client has it
  * (If-None-Match, RFC 9110 section 13.1.2).
  * @param headers of the response, which say how long it may be cached
- * @param contentType of the text, with its charset
  */
 export async function sendEncodedText(
   req: Request,
   res: Response,
   headers: ResponseHeaders,
-  { text, contentType, encodeText }: { text: string; contentType: string; encodeText: EncodeText },
+  { contentType, codings = encodings, encode }: EncodedContent,
 ): Promise<void> {
   // A client that accepts no coding at all gets the text as it is (RFC 9110 section 12.5.3).
-  const encoding = encodings.find((name) => name === req.acceptsEncodings(...encodings)) ?? 'identity';
-  const { body, etag } = await encodeText(text, encoding);
+  const encoding = codings.find((name) => name === req.acceptsEncodings(...codings)) ?? 'identity';
+  const { body, etag } = await encode(encoding);
   headers.set('Vary', 'Accept-Encoding');
   headers.set('ETag', etag);
   // Express compares the request's conditions with the header that is set on the response itself.

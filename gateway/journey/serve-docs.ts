@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import type { Docs } from '../docs/docs.ts';
-import { createEncodeText } from '../http/encoded-text.ts';
+import { createEncodeText, type Encoding } from '../http/encoded-text.ts';
 import { sendJson } from '../http/send-response.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { sendEncodedText } from './send-encoded-text.ts';
@@ -29,8 +29,10 @@ export function serveDocs(docs: Docs, basePath: string): RequestHandler {
     if (file === undefined) return undefined;
     begin(req, res);
     const { headers } = res.locals;
+    const { text, contentType } = file;
     headers.setAll(file.headers);
-    return sendEncodedText(req, res, headers, { ...file, encodeText });
+    const encode = (encoding: Encoding) => encodeText(text, encoding);
+    return sendEncodedText(req, res, headers, { contentType, encode });
   }
 
   function sendIndex(req: Request, res: Response): void {

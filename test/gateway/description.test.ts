@@ -9,7 +9,7 @@ describe('GET /openapi.json', () => {
   const agent = new Agent();
 
   beforeAll(async () => {
-    kit = await startGatewayKit();
+    kit = await startGatewayKit({ PUBLIC_URL: 'https://api.example.com' });
   });
 
   afterAll(async () => {
@@ -68,7 +68,7 @@ describe('GET /openapi.json', () => {
       expect(response.headers).toMatchObject({
         etag: tag,
         vary: 'Accept-Encoding',
-        'cache-control': 'private, max-age=300',
+        'cache-control': 'public, max-age=300',
         'access-control-allow-origin': '*',
       });
       expect(response.header('Content-Encoding')).toBeUndefined();
