@@ -80,7 +80,9 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
         return { outcome: 'unknown' };
       case 'invalid':
         invalidValues.report(key, parsed.issues);
-        return parsed.revoked ? { outcome: 'revoked' } : keepLastValid(keyHash, fields['rev']);
+        return parsed.revoked
+          ? revokeLast(keyHash, fields['revokedAt'])
+          : keepLastValid(keyHash, fields['rev']);
       case 'record': {
         const caller = createCaller(parsed.record, keyHash);
         const newest = newestRecords.newest(keyHash, caller);
@@ -108,6 +110,13 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
   function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
     return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state };
+  }
+
+  /** The last valid record, which serves during an outage, is revoked by an invalid one. */
+  function revokeLast(keyHash: string, revokedAt: string | undefined): ApiKeyLookup {
+    const last = cache.get(keyHash);
+    if (last !== undefined) last.caller = newestRecords.newest(keyHash, { ...last.caller, revokedAt });
+    return { outcome: 'revoked' };
   }
 
   /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */

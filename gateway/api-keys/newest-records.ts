@@ -6,7 +6,7 @@ import type { ApiKeyRecord } from './api-key-record.ts';
  * has lost changes that were confirmed, such as a revocation: then the record in Redis is older than one read before.
  */
 export interface NewestRecords<R extends ApiKeyRecord> {
-  /** @returns the given record, or the one that was read before if that is newer */
+  /** @returns the given record, or the one that was read before if that is newer or revoked: a revocation is final */
   newest(keyHash: string, read: R): R;
 }
 
@@ -25,10 +25,10 @@ export function createNewestRecords<R extends ApiKeyRecord>(): NewestRecords<R> 
   };
 }
 
-/** A record that lost its revocation and was changed since has the same rev as the revoked one. */
+/** A revocation holds whatever the rev: it may have been lost and the record changed since, or be set by hand. */
 function isOlder(read: ApiKeyRecord, last: ApiKeyRecord): boolean {
-  if (read.rev !== last.rev) return read.rev < last.rev;
-  return last.revokedAt !== undefined && read.revokedAt === undefined;
+  if (read.revokedAt !== undefined) return false;
+  return last.revokedAt !== undefined || read.rev < last.rev;
 }
 
 /** Describes to operators that Redis has lost a change. */

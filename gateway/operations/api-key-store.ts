@@ -134,7 +134,8 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     const keyHash = hashApiKey(key);
     await listPlan(redis, record);
     if (batch === undefined) {
-      await audit({ action: 'keys.issue', target: record.id, before: null, after: { ...record, rev: 1 } });
+      const { rev: _unknownYet, ...after } = record;
+      await audit({ action: 'keys.issue', target: record.id, before: null, after });
     }
     // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
     await index.add(record, keyHash);

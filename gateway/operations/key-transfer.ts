@@ -163,10 +163,7 @@ export async function importKeys(
 
   async function add({ sha256, ...record }: TransferredKey): Promise<'added' | 'unchanged'> {
     if (apiKeyState(record, now()) === 'valid') await listPlan(redis, record);
-    // Gateways refuse a rev below one that they have seen, and the key may have been changed since the export. A rev that
-    // is counted from one never reaches the time in milliseconds.
-    const base = Math.max(record.rev, now());
-    const fields = [...formatApiKeyRecord(record), 'rev', String(base)];
+    const fields = [...formatApiKeyRecord(record), 'rev', String(record.rev)];
     // The record first: reindexKeys removes ids without one from the index.
     const rev = await redis.changeRecord(
       redisKeys.apiKey(sha256),

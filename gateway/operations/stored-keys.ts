@@ -109,7 +109,7 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
       const { keyHash, record: before } = await show(id);
       const edited = await edit(before);
-      const after = { ...edited, rev: before.rev + 1 };
+      const { rev: _unknownYet, ...after } = edited;
       await audit({ action, target: id, before, after });
       const fields = formatApiKeyRecord(edited);
       const rev = await redis.changeRecord(

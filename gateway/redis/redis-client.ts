@@ -57,7 +57,7 @@ const scripts = {
   liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
   setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
   writeSettings: { lua: script('write-settings.lua') },
-  changeRecord: { numberOfKeys: 1, lua: script('change-record-1.lua') },
+  changeRecord: { numberOfKeys: 1, lua: withPrelude('change-record-1.lua') },
 };
 
 /** Minimum time between reconnections to a server that has become a replica. */

@@ -197,7 +197,7 @@ describe('the API of keys', () => {
     expect([winner?.status, loser?.status, loser?.body.code]).toEqual([200, 409, 'conflict']);
     const { minute } = winner?.body.own ?? {};
     expect(loser?.body.message).toBe(
-      `Somebody else has changed the key ${key.id} in the meantime: it is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${rev + 1})`,
+      `Somebody else has changed the key ${key.id} in the meantime: it is now "Twice" on the plan free, own limit of ${minute} a minute (revision ${winner?.body.rev})`,
     );
     expect((await record(key))['minute']).toBe(String(minute));
   });

@@ -89,19 +89,18 @@ describe('the ops command', () => {
   });
 
   test('keys set and keys revoke apply from the next request on', async () => {
-    const { id, key } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
+    const { id, key, rev } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
     await pets(key);
-    expect(await json('keys', 'set', String(id), '--plan', 'business', '--day', '5')).toMatchObject({
-      plan: 'business',
-      day: 5,
-      rev: 2,
-    });
+    const set = await json('keys', 'set', String(id), '--plan', 'business', '--day', '5');
+    expect(set).toMatchObject({ plan: 'business', day: 5 });
+    expect(Number(set['rev'])).toBeGreaterThan(Number(rev));
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=5;w=86400');
-    expect(await json('keys', 'set', String(id), '--day', 'plan')).toMatchObject({ day: null, rev: 3 });
+    expect(await json('keys', 'set', String(id), '--day', 'plan')).toMatchObject({ day: null });
     expect((await pets(key)).header('RateLimit-Policy')).toBe('"minute";q=1000;w=60, "day";q=100000;w=86400');
-    expect(await json('keys', 'revoke', '--yes', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+    const revoked = await json('keys', 'revoke', '--yes', String(id));
+    expect(revoked).toMatchObject({ state: 'revoked' });
     expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
-    expect(await json('keys', 'revoke', '--yes', String(id))).toMatchObject({ state: 'revoked', rev: 4 });
+    expect(await json('keys', 'revoke', '--yes', String(id))).toEqual(revoked);
   });
 
   test('plans list shows all plans, and plans set changes or creates one', async () => {

@@ -108,7 +108,6 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(reports).toHaveLength(1);
     expect(JSON.parse(reports[0] ?? '')).toMatchObject({ level: 40 });
 
-    // The first change of the older record raises its rev to that of the revoked one.
     const url = `redis://127.0.0.1:${replica.port}`;
     await ops(url, 'keys', 'set', id, '--name', 'Renamed');
     expect((await pets(key)).status).toBe(401);
@@ -133,19 +132,49 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     expect(await badRecords()).toBe('0');
   });
 
-  test('an import of an older export is accepted', async () => {
+  test('a change after several lost ones is in force on the next request, and so is a revocation', async () => {
+    const { id, key } = await issue({ minute: 20 });
+    replication.discardReplies();
+    for (const minute of ['11', '12', '13']) await ops(master.url, 'keys', 'set', id, '--minute', minute);
+    expect(await limitOf(key)).toBe('"minute";q=13;w=60');
+    await failOver();
+    expect(await limitOf(key)).toBe('"minute";q=13;w=60');
+
+    const url = `redis://127.0.0.1:${replica.port}`;
+    expect(await ops(url, 'keys', 'set', id, '--minute', '14')).toMatchObject({ code: 0 });
+    expect(await limitOf(key)).toBe('"minute";q=14;w=60');
+    expect(await ops(url, 'keys', 'revoke', '--yes', id)).toMatchObject({ code: 0 });
+    expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+  });
+
+  test('a revocation in an older record is believed, also if another field is invalid', async () => {
+    for (const edited of [{}, { minute: 'lots' }]) {
+      const { key, keyHash } = await issue();
+      expect((await pets(key)).status).toBe(200);
+      await master.redis.hset(redisKeys.apiKey(keyHash), { ...edited, revokedAt: 'yes', rev: 1 });
+      expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+      await master.redis.hdel(redisKeys.apiKey(keyHash), 'revokedAt', 'minute');
+      expect((await pets(key)).json).toMatchObject({ code: 'revoked_api_key' });
+    }
+  });
+
+  test('an import of an older export is accepted, but a key whose revocation it lacks stays revoked', async () => {
     await using directory = await temporaryDirectory();
-    const { id, key, keyHash } = await issue();
+    const { id, key, keyHash } = await issue({ minute: 20 });
+    const leaked = await issue();
     const { stdout: exported } = await ops(master.url, 'keys', 'export');
-    await ops(master.url, 'keys', 'set', id, '--name', 'Second');
-    await ops(master.url, 'keys', 'revoke', '--yes', id);
-    expect((await pets(key)).status).toBe(401);
-    await master.redis.del(redisKeys.apiKey(keyHash), redisKeys.apiKeyIds, redisKeys.apiKeysByCreation);
+    for (const minute of ['11', '12']) await ops(master.url, 'keys', 'set', id, '--minute', minute);
+    expect(await limitOf(key)).toBe('"minute";q=12;w=60');
+    await ops(master.url, 'keys', 'revoke', '--yes', leaked.id);
+    expect((await pets(leaked.key)).status).toBe(401);
+    const records = [keyHash, leaked.keyHash].map((hash) => redisKeys.apiKey(hash));
+    await master.redis.del(...records, redisKeys.apiKeyIds, redisKeys.apiKeysByCreation);
     expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });
 
     const file = join(directory.path, 'keys.jsonl');
     await writeFile(file, exported);
     expect(await ops(master.url, 'keys', 'import', file)).toMatchObject({ code: 0, stderr: '' });
-    expect((await pets(key)).status).toBe(200);
+    expect(await limitOf(key)).toBe('"minute";q=20;w=60');
+    expect((await pets(leaked.key)).json).toMatchObject({ code: 'revoked_api_key' });
   });
 });

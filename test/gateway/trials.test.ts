@@ -204,9 +204,13 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
     test('are off for a key, and are reported', async () => {
       const key = await fleet.issue({ minute: 10 });
-      await fleet.redis.hset(redisKeys.apiKey(key.keyHash), { ...invalidTrial, rev: 2 });
+      const edit = async (fields: Record<string, string | number>) => {
+        await fleet.redis.hset(redisKeys.apiKey(key.keyHash), fields);
+        await fleet.redis.hincrby(redisKeys.apiKey(key.keyHash), 'rev', 1);
+      };
+      await edit(invalidTrial);
       onTestFinished(async () => {
-        await fleet.redis.hset(redisKeys.apiKey(key.keyHash), { trialMinute: 5, rev: 3 });
+        await edit({ trialMinute: 5 });
         await fleet.pets(key.key);
       });
       expect(await sendRequests(key, 11)).toEqual({ 200: 10, 429: 1 });
@@ -236,15 +240,16 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
     const policy = formatScriptArgument(defaultBanPolicy);
     await fleet.pets(key.key);
     const keys = quotaKeys(key.keyHash);
+    const rev = () => fleet.redis.hget(redisKeys.apiKey(key.keyHash), 'rev');
     const without = await commandsOf(key, 3);
-    const command = ['evalsha', ['5', ...keys, '1', '60', '1000', policy]];
+    const command = ['evalsha', ['5', ...keys, await rev(), '60', '1000', policy]];
     expect(without.sent).toEqual([command, command, command]);
 
     const { after } = await createKeyTrials(session()).start(key.id, { minute: 20 });
     await fleet.pets(key.key);
     const on = await commandsOf(key, 3);
     const trial = `60 20 1000 ${after.trial?.since} ${redisKeys.trial(key.keyHash)}`;
-    const onTrial = ['evalsha', ['5', ...keys, '2', trial, '1000', policy]];
+    const onTrial = ['evalsha', ['5', ...keys, await rev(), trial, '1000', policy]];
     expect(on.sent).toEqual([onTrial, onTrial, onTrial]);
     // They share the connection and the round trip.
     expect(on.inScript.length).toBe(without.inScript.length + 2 * 3);
