@@ -10,6 +10,8 @@ export interface LocalQuota {
    * @param shares number of instances that share the limits
    */
   consume(keyHash: string, limits: Limits, shares: number): Promise<QuotaDecision>;
+  /** Takes back one request that turned out to be counted in Redis. */
+  giveBack(keyHash: string): Promise<void>;
 }
 
 const minuteSeconds = 60;
@@ -25,11 +27,11 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   const points = Number.MAX_SAFE_INTEGER;
   const minute = new RateLimiterMemory({ points, duration: minuteSeconds });
   const day = new RateLimiterMemory({ points, duration: daySeconds });
+
   return {
     async consume(keyHash, limits, shares) {
       const nowMs = now();
-      const thisMinute = `${keyHash}:${Math.floor(nowMs / minuteMs)}`;
-      const today = `${keyHash}:${dayNumberOf(nowMs)}`;
+      const { thisMinute, today } = windowsAt(keyHash, nowMs);
       const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
       const shared = { minute: share(limits.minute), day: share(limits.day) };
       const [minuteResult, dayResult] = await Promise.all([minute.penalty(thisMinute), day.penalty(today)]);
@@ -43,5 +45,21 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
         nowMs,
       });
     },
+    async giveBack(keyHash) {
+      const { thisMinute, today } = windowsAt(keyHash, now());
+      await Promise.all([takeOne(minute, thisMinute), takeOne(day, today)]);
+    },
   };
+}
+
+/** Keys of the windows that are open at a time. */
+const windowsAt = (keyHash: string, nowMs: number) => ({
+  thisMinute: `${keyHash}:${Math.floor(nowMs / minuteMs)}`,
+  today: `${keyHash}:${dayNumberOf(nowMs)}`,
+});
+
+async function takeOne(limiter: RateLimiterMemory, key: string): Promise<void> {
+  const used = await limiter.get(key);
+  // Not below zero: another window may have begun since.
+  if (used !== null && used.consumedPoints > 0) await limiter.reward(key);
 }

@@ -47,10 +47,13 @@ export function createQuotaBatch({
   redis,
   gate,
   spans,
+  onLateReply,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
   spans?: RequestSpans | undefined;
+  /** Called with the reply for a request whose caller has been told before that Redis is unavailable. */
+  onLateReply?: (keys: QuotaKeys, reply: readonly number[]) => void;
 }): QuotaBatch {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
@@ -86,7 +89,14 @@ export function createQuotaBatch({
       for (const { keys } of batch) keysAndArgs.push(...keys);
       const numberOfKeys = keysAndArgs.length;
       for (const { args } of batch) keysAndArgs.push(...args);
-      const replies = await gate.send(() => redis.consumeQuota(numberOfKeys, ...keysAndArgs));
+      const replies = await gate.send(
+        () => redis.consumeQuota(numberOfKeys, ...keysAndArgs),
+        (late) => {
+          // Nobody catches an error here, and a malformed reply can shift the replies of a connection by one.
+          if (!Array.isArray(late)) return;
+          for (const [index, { keys }] of batch.entries()) onLateReply?.(keys, late[index] ?? []);
+        },
+      );
       endSpan?.();
       for (const [index, { resolve, reject }] of batch.entries()) {
         const reply = replies[index] ?? [];

@@ -8,6 +8,8 @@ import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
+import { keyHashOf, type QuotaKeys } from '../redis/redis-keys.ts';
+import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { createBanCache } from './ban-cache.ts';
 import { indexBan } from './ban-index.ts';
 import type { LiveBanPolicy } from './ban-policy.ts';
@@ -52,7 +54,7 @@ interface QuotaDependencies {
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
   const { redis, gate, plans, instances, local, usageReports, invalidValues, spans, log } = dependencies;
-  const batch = createQuotaBatch({ redis, gate, spans });
+  const batch = createQuotaBatch({ redis, gate, spans, onLateReply: takeBackIfCounted });
   const policyArgument = createPolicyArgument(dependencies);
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
@@ -66,6 +68,14 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count());
     if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash);
     return decision;
+  }
+
+  /** Without a reply in time, this process has decided on the request, and counted it if it was allowed. */
+  function takeBackIfCounted([recordKey]: QuotaKeys, [outcome, nowMs = 0]: readonly number[]): void {
+    const keyHash = keyHashOf(recordKey);
+    if (outcome !== scriptOutcome.allowed || keyHash === undefined) return;
+    usageReports.takeBackServed(keyHash, nowMs);
+    void local.giveBack(keyHash);
   }
 
   function trialOf(caller: Caller, limits: Limits): CountedTrial | undefined {

@@ -17,6 +17,8 @@ import { dayNumberOf, utcDate } from './utc-day.ts';
 export interface UsageReports {
   /** Counts one request that was served while Redis was unavailable. */
   addServed(keyHash: string): void;
+  /** Takes back one of these that Redis has counted as well. @param nowMs time at which Redis did */
+  takeBackServed(keyHash: string, nowMs: number): void;
   /** Counts one refused request. @param nowMs time of the decision */
   addRefused(keyHash: string, reason: RefusalReason, nowMs: number): void;
   /** Number of served requests that are not known to be in Redis. */
@@ -31,6 +33,7 @@ export interface UsageReports {
 interface Report {
   keyHash: string;
   dayNumber: number;
+  /** Negative if more were taken back than added since the last report. */
   served: number;
   refusals: RefusalRun[];
   /** Set when it is sent, and greater than that of the key's report before. */
@@ -71,6 +74,10 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
   function seal(): boolean {
     let waiting = false;
     for (const [key, report] of growing) {
+      if (report.served === 0 && report.refusals.length === 0) {
+        growing.delete(key);
+        continue;
+      }
       if (sealed.has(report.keyHash)) {
         waiting = true;
         continue;
@@ -112,13 +119,16 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     addServed(keyHash) {
       reportOf(keyHash, dayNumberOf(now())).served += 1;
     },
+    takeBackServed(keyHash, nowMs) {
+      reportOf(keyHash, dayNumberOf(nowMs)).served -= 1;
+    },
     addRefused(keyHash, reason, nowMs) {
       const dayNumber = dayNumberOf(nowMs);
       if (growing.size + sealed.size >= maxRefusedKeys && !growing.has(`${keyHash}:${dayNumber}`)) return;
       countRefusal(reportOf(keyHash, dayNumber).refusals, reason, nowMs);
     },
     pending: () =>
-      [...growing.values(), ...sealed.values()].reduce((requests, { served }) => requests + served, 0),
+      [...growing.values(), ...sealed.values()].reduce((sum, { served }) => sum + Math.max(0, served), 0),
     async report() {
       for (let round = 0; round < maxRounds; round += 1) {
         const waiting = seal();

@@ -15,10 +15,11 @@ export interface RedisGate {
   readonly outages: number;
   /**
    * Sends one command or script, and waits for its reply within the time limit.
+   * @param onLateReply called with a reply that arrives after that: the command was executed all the same
    * @throws RedisUnavailable if Redis does not reply in time, or is not used. Errors that Redis replies with, such as
    * WRONGTYPE, are passed on and leave the gate open.
    */
-  send<T>(command: () => Promise<T>): Promise<T>;
+  send<T>(command: () => Promise<T>, onLateReply?: (reply: T) => void): Promise<T>;
   /** Sends a PING, so that an outage is noticed without traffic. Never rejects. */
   check(): Promise<void>;
   /** Adds a step that runs each time before the gate opens. */
@@ -95,7 +96,11 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
   }
 
   /** @param onSettled called once, with the error if there is one, before the caller sees the reply */
-  function withinTime<T>(command: () => Promise<T>, onSettled?: (error?: unknown) => void): Promise<T> {
+  function withinTime<T>(
+    command: () => Promise<T>,
+    onSettled?: (error?: unknown) => void,
+    onLateReply?: (reply: T) => void,
+  ): Promise<T> {
     return new Promise((resolve, reject) => {
       const pending = command();
       const entry = {
@@ -107,6 +112,7 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
       pending.then(
         (reply) => {
           if (waiting.delete(entry)) onSettled?.();
+          else onLateReply?.(reply);
           resolve(reply);
         },
         (error: unknown) =>
@@ -161,14 +167,15 @@ export function createRedisGate(dependencies: RedisGateDependencies): RedisGate 
     get outages() {
       return outages;
     },
-    send(command) {
+    send(command, onLateReply) {
       if (!open) return Promise.reject(new RedisUnavailable('not used at the moment'));
       const startedAt = performance.now();
-      return withinTime(command, (error) => {
+      const onSettled = (error?: unknown) => {
         onCommand?.(performance.now() - startedAt);
         // While one slot moves, keys of all other slots are still counted in Redis.
         if (error instanceof RedisUnavailable && !isSlotMove(error.cause)) shut(error);
-      });
+      };
+      return withinTime(command, onSettled, onLateReply);
     },
     async check() {
       if (!open) return;

@@ -5,7 +5,9 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
+import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 
 describe('a Redis outage', { tags: ['redis-server'] }, () => {
   let kit: GatewayKit;
@@ -94,6 +96,42 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
       expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);
     },
   );
+
+  test('stalls of 0.3 s under load: what Redis counts late is not counted a second time', async () => {
+    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    const load = startKeyLoad([kit.gateway.url], [key]);
+    for (let stall = 0; stall < 6; stall += 1) {
+      await load.more(30);
+      kit.server.signal('SIGSTOP');
+      await sleep(300);
+      kit.server.signal('SIGCONT');
+      await expect.poll(redisState, { timeout: 2000, interval: 20 }).toBe('ok');
+    }
+    await load.stop();
+    expect(load.count(key, 200)).toBe(load.outcomes.length);
+    expect(kit.gateway.output().match(/Redis is unavailable; known keys/g)).toHaveLength(6);
+    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(load.outcomes.length);
+  });
+
+  test('80 to 140 ms to Redis: each request is counted once, here or there', async () => {
+    await using relay = await startSlowRelay(kit.server.port);
+    await using gateway = await startGateway({
+      REDIS_URL: `redis://127.0.0.1:${relay.port}`,
+      PETS_SERVICE_URL: kit.upstream.url,
+    });
+    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    expect((await send(`${gateway.url}/v1/pets`, { key })).status).toBe(200);
+    const load = startKeyLoad([gateway.url], [key]);
+    for (let turn = 0; turn < 50; turn += 1) {
+      relay.delayMs = 80 + ((turn * 37) % 61);
+      await load.more(20);
+    }
+    await load.stop();
+    relay.delayMs = 0;
+    expect(load.count(key, 200)).toBe(load.outcomes.length);
+    expect(gateway.output()).toContain('Redis is unavailable; known keys');
+    await expect.poll(() => dayUsage(kit.redis, keyHash), { timeout: 7000 }).toBe(load.outcomes.length + 1);
+  });
 
   test('each instance admits its share of the limit during an outage', async () => {
     const second = await startGateway({

@@ -152,6 +152,18 @@ describe('the record of the use of a key', () => {
     ]);
   });
 
+  test('a report takes back what was counted in Redis as well, and never more than there is', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-24T12:00:00Z');
+    await key.serve(5);
+    await key.report({ served: -2 });
+    await key.at('2026-11-25T00:00:01Z');
+    await key.serve(1);
+    await key.report({ served: -1, daysAgo: 1 });
+    await key.report({ served: -1, daysAgo: 2 });
+    expect((await key.days('2026-11-23', '2026-11-25')).map(({ served }) => served)).toEqual([0, 2, 1]);
+  });
+
   test('bans count with their length, split at midnight; what is lifted or replaced does not count', async () => {
     const key = await createSimulatedKey(redis);
     const ban = [redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash)] as const;

@@ -7,7 +7,7 @@ KEYS[1]  mark (string with expiry): number of the last report of this process th
 KEYS[2]  prefix of the day counters, as in consume.lua
 ARGV[1]  number of the report; a later one of the same process and key has a larger one
 ARGV[2]  number of the day since 1970
-ARGV[3]  served requests
+ARGV[3]  served requests; negative to take some back that consume.lua has counted as well
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
 ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua); empty if there are none
@@ -25,7 +25,7 @@ local keyTag = keyTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local retentionDays = tonumber(ARGV[5])
 
-if served > 0 then
+if served ~= 0 then
   local date = utcDate(dayNumber)
   local counter = dayCounter(keyTag, date)
   local today = dayNumberOf(nowMs())
@@ -34,7 +34,7 @@ if served > 0 then
   elseif dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1 then
     addToDay(keyTag, dayNumber, '', served, retentionDays)
   else
-    openDay(keyTag, dayNumber, rolledUp(keyTag, date) + served, retentionDays)
+    openDay(keyTag, dayNumber, math.max(0, rolledUp(keyTag, date) + served), retentionDays)
   end
 end
 if refused > 0 then

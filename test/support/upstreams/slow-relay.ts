@@ -1,4 +1,5 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface SlowRelay extends AsyncDisposable {
   port: number;
@@ -23,9 +24,11 @@ export async function startSlowRelay(targetPort: number): Promise<SlowRelay> {
       });
     }
     client.pipe(target);
+    // Also if the delay gets shorter, the bytes of one response stay in order.
+    let written: Promise<unknown> = Promise.resolve();
     target.on('data', (chunk) => {
-      // Timers of the same length fire in order, so the bytes of one response stay in order.
-      setTimeout(() => client.write(chunk), relay.delayMs);
+      const due = sleep(relay.delayMs);
+      written = written.then(() => due).then(() => client.write(chunk));
     });
   });
   await new Promise<void>((resolve) => {

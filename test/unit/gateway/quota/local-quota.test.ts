@@ -97,6 +97,14 @@ describe('while Redis is unavailable', () => {
     });
   });
 
+  test('what is given back can be used again, and nothing more', async () => {
+    const quota = createLocalQuota({ now: () => noonMs });
+    await quota.giveBack('a');
+    await consumeTimes(3, () => quota.consume('a', limits, 1));
+    await quota.giveBack('a');
+    expect(await consumeTimes(2, () => quota.consume('a', limits, 1))).toEqual(['allowed', 'limited']);
+  });
+
   test('a used-up day limit resets at midnight UTC, as its refusal said', async () => {
     let nowMs = Date.UTC(2026, 10, 20, 23, 59, 59);
     const quota = createLocalQuota({ now: () => nowMs });
