@@ -12,6 +12,9 @@ export const sampleOrigin = 'http://localhost:8080';
 /** Environment variable that holds the API key in samples. */
 const keyVariable = 'ANIMAL_STORE_KEY';
 
+/** Header whose value must differ in each request: with a fixed one, the second reader would get the first one's animal. */
+const uniqueHeader = 'Idempotency-Key';
+
 interface ExampleRequest {
   method: string;
   url: string;
@@ -65,7 +68,11 @@ function curl({ method, url, headers, body }: ExampleRequest): string {
   const options = [
     ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`--request ${method}`]),
     `--header "Authorization: Bearer $${keyVariable}"`,
-    ...headers.map(([name, value]) => `--header '${name}: ${value}'`),
+    ...headers.map(([name, value]) =>
+      name === uniqueHeader
+        ? String.raw`--header "${name}: \"$(openssl rand -hex 16)\""`
+        : `--header '${name}: ${value}'`,
+    ),
     ...(body === undefined ? [] : [`--data '${compact(body).replaceAll("'", String.raw`'\''`)}'`]),
   ];
   return [`curl --include '${url}'`, ...options].join(' \\\n  ');
@@ -76,7 +83,9 @@ function typescript({ method, url, headers, body }: ExampleRequest): string {
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     '  headers: {',
     `    Authorization: \`Bearer \${process.env.${keyVariable}}\`,`,
-    ...headers.map(([name, value]) => `    '${name}': '${value}',`),
+    ...headers.map(([name, value]) =>
+      name === uniqueHeader ? `    '${name}': \`"\${crypto.randomUUID()}"\`,` : `    '${name}': '${value}',`,
+    ),
     '  },',
     ...(body === undefined ? [] : [`  body: JSON.stringify(${indent(body, '  ')}),`]),
   ];
@@ -95,13 +104,17 @@ function python({ method, url, headers, body }: ExampleRequest): string {
     // requests itself sets the type of a JSON body.
     ...headers
       .filter(([name]) => name !== 'Content-Type')
-      .map(([name, value]) => `        "${name}": ${pythonText(value)},`),
+      .map(
+        ([name, value]) =>
+          `        "${name}": ${name === uniqueHeader ? `f'"{uuid.uuid4()}"'` : pythonText(value)},`,
+      ),
     '    },',
     ...(body === undefined ? [] : [`    json=${indent(pythonLiteral(JSON.parse(body)), '    ')},`]),
     '    timeout=10,',
   ];
+  const modules = headers.some(([name]) => name === uniqueHeader) ? 'import uuid\n' : '';
   return `import os
-import requests
+${modules}import requests
 
 response = requests.${method.toLowerCase()}(
 ${lines.join('\n')}

@@ -76,11 +76,16 @@ export class BufferedResponse {
           cause: `the body of the upstream's response with status ${this.#status} is not JSON`,
         });
       }
-      const code = this.#status < 400 ? undefined : errorCodeOf(body);
+      const code = this.#status < 400 ? undefined : (errorCodeOf(body) ?? this.#codeWithoutBody());
       if (code !== undefined) this.#addLink(helpLink(code));
       this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
       endWithBody(this.#res, body);
     }
+  }
+
+  /** The response to HEAD does not hold its code: the link leads to all of them. */
+  #codeWithoutBody(): string | undefined {
+    return this.#res.req.method === 'HEAD' ? 'errors' : undefined;
   }
 
   /** Adds it to the upstream's, so that all become absolute in one way. */

@@ -7,9 +7,9 @@ const maxNameLength = 255;
 /** C0, DEL and C1. */
 const controlCharacters = /\p{Cc}/u;
 
-const status = z.enum(petStatuses, { error: 'must be one of available, pending, sold' });
+const statusIssue = `must be one of ${petStatuses.join(', ')}`;
 
-const optionalStatus = status.optional();
+const status = z.enum(petStatuses, { error: statusIssue });
 
 const newPet = z.object(
   {
@@ -42,7 +42,11 @@ export function parseNewPet(body: unknown): NewPet {
   const issues = parsed.error.issues.map(
     ({ path, message }) => `${path[0]?.toString() ?? 'The body'} ${message}`,
   );
-  throw new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
+  throw invalidRequest(issues);
+}
+
+function invalidRequest(issues: readonly string[]): PetsError {
+  return new PetsError('invalid_request', { message: `${issues.join('; ')}.` });
 }
 
 export interface PetsQuery {
@@ -58,30 +62,39 @@ export const maxLimit = 100;
 
 /**
  * Parses the query of listPets (specification section 4.1). Unknown parameters are ignored.
- * @throws PetsError invalid_request that names the parameter
+ * @throws PetsError invalid_request that names every invalid parameter
  */
 export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQuery {
-  const limit = single(query, 'limit');
-  if (limit !== undefined && !(/^[1-9]\d{0,2}$/.test(limit) && Number(limit) <= maxLimit)) {
-    throw new PetsError('invalid_request', { message: `limit must be an integer from 1 to ${maxLimit}.` });
+  const issues: string[] = [];
+
+  /** @returns undefined if the parameter is absent or invalid */
+  function read<T>(name: string, parse: (text: string) => T | undefined, issue: string): T | undefined {
+    const value = query[name];
+    if (value === undefined) return undefined;
+    const parsed = typeof value === 'string' ? parse(value) : undefined;
+    if (parsed === undefined) {
+      issues.push(typeof value === 'string' ? `${name} ${issue}` : `${name} must be given only once`);
+    }
+    return parsed;
   }
-  const wanted = single(query, 'status');
-  const parsedStatus = optionalStatus.safeParse(wanted);
-  if (!parsedStatus.success) {
-    throw new PetsError('invalid_request', { message: 'status must be one of available, pending, sold.' });
+
+  const limit = read('limit', parseLimit, `must be an integer from 1 to ${maxLimit}`) ?? defaultLimit;
+  const wanted = read('status', (text) => petStatuses.find((known) => known === text), statusIssue);
+  const cursorId = read('cursor', parseCursor, 'is invalid: take it from the Link header of a page');
+  const afterId = read('after', parseAfter, 'must be the id of a pet, or 0');
+  if (query['cursor'] !== undefined && query['after'] !== undefined) {
+    issues.push('cursor and after must not be given together');
   }
-  const cursor = single(query, 'cursor');
-  return {
-    limit: limit === undefined ? defaultLimit : Number(limit),
-    status: parsedStatus.data,
-    afterId: cursor === undefined ? undefined : parseCursor(cursor),
-  };
+  if (issues.length > 0) throw invalidRequest(issues);
+  return { limit, status: wanted, afterId: cursorId ?? afterId };
 }
 
-function single(query: Readonly<Record<string, unknown>>, name: string): string | undefined {
-  const value = query[name];
-  if (value === undefined || typeof value === 'string') return value;
-  throw new PetsError('invalid_request', { message: `${name} must be given only once.` });
+function parseLimit(text: string): number | undefined {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= maxLimit ? Number(text) : undefined;
+}
+
+function parseAfter(text: string): bigint | undefined {
+  return text === '0' ? 0n : parseId(text);
 }
 
 /** Opaque to clients: the 8 bytes of the last id, so that it works with any limit and status. */
@@ -92,24 +105,24 @@ export function formatCursor(lastId: bigint): string {
 
 const cursorBytes = Buffer.alloc(8);
 
-function parseCursor(text: string): bigint {
+/** Decoding is lenient, but only the exact text of formatCursor is a cursor. */
+function parseCursor(text: string): bigint | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  // Decoding is lenient, but only the exact text of formatCursor is a cursor.
-  if (bytes.length !== 8 || bytes.toString('base64url') !== text) {
-    throw new PetsError('invalid_request', {
-      message: 'cursor is invalid: take it from the Link header of a page.',
-    });
-  }
-  return bytes.readBigInt64BE();
+  return bytes.length === 8 && bytes.toString('base64url') === text ? bytes.readBigInt64BE() : undefined;
 }
 
-/** Ids in paths are canonical decimals, so that a pet has one address. */
+/** Ids are canonical decimals, so that a pet has one address. */
 const canonicalId = /^[1-9]\d{0,18}$/;
 const maxId = 2n ** 63n - 1n;
 
+function parseId(text: string): bigint | undefined {
+  const id = canonicalId.test(text) ? BigInt(text) : undefined;
+  return id === undefined || id > maxId ? undefined : id;
+}
+
 /** @throws PetsError pet_not_found for a text that is no id */
 export function parsePetId(text: string): bigint {
-  const id = canonicalId.test(text) ? BigInt(text) : undefined;
-  if (id === undefined || id > maxId) throw new PetsError('pet_not_found');
+  const id = parseId(text);
+  if (id === undefined) throw new PetsError('pet_not_found');
   return id;
 }

@@ -25,7 +25,7 @@ const getPetRemovedAt = Date.UTC(2030, 11, 5);
 const getPetHeaders = Object.entries({
   Deprecation: `@${getPetDeprecatedAt / 1000}`,
   Sunset: new Date(getPetRemovedAt).toUTCString(),
-  Link: '</v1/pets>; rel="successor-version", </docs#deprecations>; rel="deprecation"; type="text/html"',
+  Link: '</v1/pets>; rel="successor-version", </docs#versions-and-deprecations>; rel="deprecation"; type="text/html"',
 });
 
 interface PetRoutesDependencies {

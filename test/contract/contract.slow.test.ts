@@ -117,6 +117,7 @@ for (const { name, start, tags } of storeKinds)
 
     test('200 and 201', async () => {
       await sendTo(gateway.url);
+      contract.check('listPets', await send(url('/pets?limit=1'), { key }));
       expect(contract.unseen()).not.toContain('createPet 201');
     });
 
@@ -196,6 +197,8 @@ for (const { name, start, tags } of storeKinds)
     test('404', async () => {
       contract.check('getPet', await send(url('/pets/999999'), { key }));
       contract.check('getPet', await send(url('/pets/abc'), { key }));
+      const head = await send(url('/pets/999999'), { key, method: 'HEAD' });
+      expect(head.header('Link')).toMatch(/, <http:[^<>]+\/docs#errors>; rel="help"$/);
       expect(contract.unseen()).not.toContain('getPet 404');
     });
 
@@ -347,6 +350,25 @@ for (const { name, start, tags } of storeKinds)
       contract.check('getUsage', await send(`${other.url}/v1/usage`, { key }));
       await other[Symbol.asyncDispose]();
       expect(contract.unseen()).not.toContain('getUsage 503');
+    });
+
+    test('every Link of a response, and every link in the description, leads somewhere', async () => {
+      const described = Array.from(
+        JSON.stringify(document).matchAll(/\]\(([^()]*)\)/g),
+        ([, target = '']) => target,
+      );
+      const paths = [...contract.linkTargets, ...described].map((target) => {
+        const { pathname, search, hash } = new URL(target, gateway.url);
+        return `${pathname}${search}${hash}`;
+      });
+      for (const code of knownErrorCodes(document)) paths.push(`/docs#${code}`);
+      expect(paths).toContainEqual(expect.stringContaining('/v1/pets?'));
+      for (const path of new Set(paths)) {
+        const [, anchor] = path.split('#');
+        const response = await send(`${gateway.url}${path}`, { key });
+        expect(response.status, path).toBe(200);
+        if (anchor !== undefined) expect(response.text, path).toContain(` id="${anchor}"`);
+      }
     });
 
     test('every documented response has been seen', () => {

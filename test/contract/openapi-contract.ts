@@ -64,6 +64,7 @@ export function createContract(document: OpenApiDocument) {
   const errorCodes = knownErrorCodes(document);
   const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
   const seen = new Set<string>();
+  const linkTargets = new Set<string>();
 
   function validator(schema: object): ValidateFunction {
     return ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/')) as object);
@@ -78,6 +79,8 @@ export function createContract(document: OpenApiDocument) {
   }
 
   return {
+    /** Targets in the Link headers of all responses that were checked. */
+    linkTargets,
     /** Fails unless the document describes this response of the operation. */
     check(operationId: string, received: Pick<ClientResponse, 'status' | 'header' | 'text'>): void {
       const operation = operations.find((candidate) => candidate.operationId === operationId);
@@ -85,6 +88,8 @@ export function createContract(document: OpenApiDocument) {
       if (documented === undefined)
         throw new Error(`${operationId} does not document ${received.status}: ${received.text}`);
       const response = resolve(documented, document.components.responses);
+      for (const [, target = ''] of (received.header('Link') ?? '').matchAll(/<([^<>]*)>/g))
+        linkTargets.add(target);
       for (const [name, reference] of Object.entries(response.headers ?? {})) {
         const header = resolve(reference, document.components.headers);
         const value = received.header(name);

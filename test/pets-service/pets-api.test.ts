@@ -344,7 +344,7 @@ for (const { name, open, tags } of petsDatabases)
           expect(response.header('Deprecation')).toBe('@1764892800');
           expect(response.header('Sunset')).toBe('Thu, 05 Dec 2030 00:00:00 GMT');
           expect(response.header('Link')).toBe(
-            '</v1/pets>; rel="successor-version", </docs#deprecations>; rel="deprecation"; type="text/html"',
+            '</v1/pets>; rel="successor-version", </docs#versions-and-deprecations>; rel="deprecation"; type="text/html"',
           );
         }
       });

@@ -13,7 +13,7 @@ import { servePets } from '../../support/kits/pets-kit.ts';
 import { startGateway } from '../../support/kits/service.ts';
 import { temporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../../support/stores/redis-server.ts';
-import { codeBlock } from './code-block.ts';
+import { codeBlock } from '../../support/code-block.ts';
 
 type FindPets = (ids: ReadonlySet<string>, url: string, key: string) => Promise<unknown[]>;
 
@@ -52,7 +52,7 @@ test(
     const recipe = join(directory.path, 'find-pets.ts');
     await writeFile(
       recipe,
-      (await codeBlock('ts', 'function fetchWithStringIds')) + (await codeBlock('ts', 'function findPets')),
+      (await codeBlock('CLIENTS.md', 'ts', 'function fetchWithStringIds')) + (await codeBlock('CLIENTS.md', 'ts', 'function findPets')),
     );
     const { findPets } = (await import(pathToFileURL(recipe).href)) as { findPets: FindPets };
     const wanted = ['7', '100', '101', '9007199254740992', '9007199254740993'];

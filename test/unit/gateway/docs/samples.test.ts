@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/api-description.ts';
 import { readApiDocument, type Operation } from '../../../../gateway/docs/api-document.ts';
 import { createSamples } from '../../../../gateway/docs/samples.ts';
 
@@ -36,6 +37,19 @@ test('parameters of the path and of the operation are filled in, and references 
   --header 'Content-Type: application/json' \
   --header 'Key: "a"' \
   --data '{"a":1}'`);
+});
+
+test('an Idempotency-Key is another one each time that a sample runs', () => {
+  const operation = readApiDocument(loadApiDescription().json, '/v1').operations.find(
+    ({ operationId }) => operationId === 'createPet',
+  );
+  if (operation === undefined) throw new Error('there is no createPet');
+  const lines = createSamples(operation).map(({ code }) => /^.*Idempotency-Key.*$/m.exec(code)?.[0]);
+  expect(lines).toEqual([
+    String.raw`  --header "Idempotency-Key: \"$(openssl rand -hex 16)\"" \ `.trimEnd(),
+    '    \'Idempotency-Key\': `"${crypto.randomUUID()}"`,',
+    `        "Idempotency-Key": f'"{uuid.uuid4()}"',`,
+  ]);
 });
 
 test('an apostrophe does not end the argument of the shell', () => {

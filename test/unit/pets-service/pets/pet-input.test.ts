@@ -173,7 +173,32 @@ describe('a query', () => {
     );
   });
 
-  test.each(['limit', 'status', 'cursor'])('is refused with %s given twice', (name) => {
+  test('names all invalid parameters together', () => {
+    const query = { limit: '0', status: ['sold', 'sold'], cursor: 'x', after: '-1' };
+    expect(errorBody(() => parsePetsQuery(query))).toEqual(
+      invalid(
+        'limit must be an integer from 1 to 100; status must be given only once; ' +
+          'cursor is invalid: take it from the Link header of a page; after must be the id of a pet, or 0; ' +
+          'cursor and after must not be given together.',
+      ),
+    );
+  });
+
+  test.each([
+    ['0', 0n],
+    ['7', 7n],
+    ['9223372036854775807', 2n ** 63n - 1n],
+  ])('may begin after the id %s, instead of a cursor', (after, afterId) => {
+    expect(parsePetsQuery({ after }).afterId).toBe(afterId);
+  });
+
+  test.each(['', '-1', '07', '9223372036854775808'])('is refused after the id %j', (after) => {
+    expect(errorBody(() => parsePetsQuery({ after }))).toEqual(
+      invalid('after must be the id of a pet, or 0.'),
+    );
+  });
+
+  test.each(['limit', 'status', 'cursor', 'after'])('is refused with %s given twice', (name) => {
     expect(errorBody(() => parsePetsQuery({ [name]: ['1', '1'] }))).toEqual(
       invalid(`${name} must be given only once.`),
     );
