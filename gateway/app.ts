@@ -87,7 +87,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, invalidValues, log, metrics, now } = dependencies;
   const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
-  const docs = loadDocs(api);
+  const docs = loadDocs(api, dependencies.publicUrl);
   showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
   const untracedQuota = createQuota({

@@ -18,9 +18,14 @@ export function generateApiKey(): string {
   return body + checksum(body);
 }
 
+/** Whether the text has the form of an API key; its checksum may be wrong. */
+export function hasApiKeyForm(text: string): boolean {
+  return pattern.test(text);
+}
+
 /** Whether the text has the form and the checksum of an API key. It says nothing about whether the key exists. */
 export function isWellFormedApiKey(text: string): boolean {
-  if (!pattern.test(text)) return false;
+  if (!hasApiKeyForm(text)) return false;
   const body = text.slice(0, -checksumLength);
   return text.slice(-checksumLength) === checksum(body);
 }

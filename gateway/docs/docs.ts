@@ -3,9 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import type { ApiDescription, ApiRoute } from '../api-description.ts';
 import { readApiDocument } from './api-document.ts';
+import { escapeHtml } from './html.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage } from './reference-page.ts';
+import { sampleOrigin } from './samples.ts';
 import { usagePage } from './usage-page.ts';
 
 /** A page of the documentation, or a file that pages load. */
@@ -65,8 +67,14 @@ const indexRoute: ApiRoute = { pattern: '/', allow };
 const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
 const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css|svg|ts))$/;
 
-/** Builds the public documentation: its pages from the description and from Markdown, and the files that they load. */
-export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'basePath'>): Docs {
+/**
+ * Builds the public documentation: its pages from the description and from Markdown, and the files that they load.
+ * @param publicUrl address in the samples; without it, a browser shows that of the page
+ */
+export function loadDocs(
+  { json, basePath }: Pick<ApiDescription, 'json' | 'basePath'>,
+  publicUrl = sampleOrigin,
+): Docs {
   const document = readApiDocument(json, basePath);
   const assets = loadAssets();
   const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
@@ -82,7 +90,11 @@ export function loadDocs({ json, basePath }: Pick<ApiDescription, 'json' | 'base
       page.path,
       {
         route: { pattern: page.path, allow },
-        file: { text: renderPage(page, site), contentType: 'text/html; charset=utf-8', headers: pageHeaders },
+        file: {
+          text: renderPage(page, site).replaceAll(sampleOrigin, escapeHtml(publicUrl)),
+          contentType: 'text/html; charset=utf-8',
+          headers: pageHeaders,
+        },
       },
     ]),
   );

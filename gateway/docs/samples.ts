@@ -6,7 +6,7 @@ export interface Sample {
   code: string;
 }
 
-/** Origin in samples. In a browser it is replaced by that of the page. */
+/** Origin in samples, in place of which PUBLIC_URL is served. Without that, a browser puts the origin of the page there. */
 export const sampleOrigin = 'http://localhost:8080';
 
 /** Environment variable that holds the API key in samples. */

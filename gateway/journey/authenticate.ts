@@ -3,24 +3,40 @@ import type { Socket } from 'node:net';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, ApiKeyLookup } from '../api-keys/api-key-cache.ts';
-import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { hasApiKeyForm, hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { lookupError } from '../api-keys/lookup-error.ts';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { clientAddress } from './request-context.ts';
 
-/** The scheme and a token, separated by one or more spaces (RFC 9110 section 11.4). */
-const credentialsPattern = /^bearer +(\S+)$/i;
+/** The scheme and what follows one or more spaces (RFC 9110 section 11.4). */
+const credentialsPattern = /^bearer(?: +(.*))?$/i;
 
 /** Far longer than any key. Longer headers are not parsed. */
 const maxHeaderLength = 256;
 
 export type Credential =
-  { outcome: 'key'; keyHash: string } | { outcome: 'missing_api_key' } | { outcome: 'malformed_api_key' };
+  | { outcome: 'key'; keyHash: string }
+  | { outcome: 'missing_api_key' }
+  | { outcome: 'malformed_api_key'; message: string };
 
 const missing: Credential = { outcome: 'missing_api_key' };
-const malformed: Credential = { outcome: 'malformed_api_key' };
+
+const malformed = {
+  repeated: becauseMalformed('The Authorization header must be given only once.'),
+  tooLong: becauseMalformed(`The Authorization header has more than ${maxHeaderLength} characters.`),
+  scheme: becauseMalformed('The Authorization header must begin with the word Bearer and a space.'),
+  token: becauseMalformed('After the word Bearer, the Authorization header must hold one API key.'),
+  form: becauseMalformed('An API key is pets_ with 38 letters and digits after it, without quotes.'),
+  checksum: becauseMalformed(
+    'The API key has a typing error: its last six characters do not fit the others.',
+  ),
+};
+
+function becauseMalformed(message: string): Credential {
+  return { outcome: 'malformed_api_key', message };
+}
 
 /**
  * Parses the API key in the request's headers (specification section 5).
@@ -34,7 +50,7 @@ export function parseCredential(
   let authorization: string | undefined;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     if (!isAuthorization(rawHeaders[index] ?? '')) continue;
-    if (authorization !== undefined) return malformed;
+    if (authorization !== undefined) return malformed.repeated;
     authorization = rawHeaders[index + 1];
   }
   return authorization === undefined ? missing : parse(authorization);
@@ -46,9 +62,13 @@ function isAuthorization(name: string): boolean {
 }
 
 function parseAuthorization(authorization: string): Credential {
-  if (authorization.length > maxHeaderLength) return malformed;
-  const token = credentialsPattern.exec(authorization)?.[1];
-  if (token === undefined || !isWellFormedApiKey(token)) return malformed;
+  if (authorization.length > maxHeaderLength) return malformed.tooLong;
+  const credentials = credentialsPattern.exec(authorization);
+  if (credentials === null) return malformed.scheme;
+  const [, token = ''] = credentials;
+  if (token === '' || /\s/.test(token)) return malformed.token;
+  if (!hasApiKeyForm(token)) return malformed.form;
+  if (!isWellFormedApiKey(token)) return malformed.checksum;
   return { outcome: 'key', keyHash: hashApiKey(token) };
 }
 
@@ -105,7 +125,10 @@ export function authenticate(dependencies: AuthenticateDependencies): RequestHan
 
   return function authenticate(req, res, next) {
     const credential = credentialOf(req);
-    if (credential.outcome !== 'key') return refuseAnonymous(req, res, new GatewayError(credential.outcome));
+    if (credential.outcome !== 'key') {
+      const { outcome, ...options } = credential;
+      return refuseAnonymous(req, res, new GatewayError(outcome, options));
+    }
     const caller = apiKeys.getCached(credential.keyHash);
     if (caller === undefined) return lookUp(credential.keyHash, req, res, next);
     res.locals.caller = caller;

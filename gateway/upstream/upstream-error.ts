@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, type ErrorCode } from '../errors.ts';
 
 const unreachable = new Set([
   'ECONNREFUSED',
@@ -33,23 +33,32 @@ interface RetryOptions {
  * Translates an error of the upstream: 503 unreachable, 504 timeout, 502 anything else. Retry-After invites a retry only
  * if one is harmless, or if the request was not carried out.
  */
-export function upstreamError(error: unknown, { safe, idempotent = false }: RetryOptions): GatewayError {
-  const retryable = safe || idempotent;
+export function upstreamError(error: unknown, retry: RetryOptions): GatewayError {
   if (error instanceof GatewayError) {
-    return retryable && isUpstreamFault(error) ? withRetryAfter(error) : error;
+    return isUpstreamFault(error) ? withUnknownOutcome(error.code, error.cause, retry) : error;
   }
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
   if (unreachable.has(code) || localResourceErrors.has(code)) {
     return new GatewayError('upstream_unavailable', { headers: retryAfter, cause: error });
   }
-  const headers = retryable ? retryAfter : {};
-  if (timeouts.has(code)) return new GatewayError('upstream_timeout', { headers, cause: error });
-  return new GatewayError('upstream_error', { headers, cause: withoutBytes(error) });
+  if (timeouts.has(code)) return withUnknownOutcome('upstream_timeout', error, retry);
+  return withUnknownOutcome('upstream_error', withoutBytes(error), retry);
 }
 
-function withRetryAfter({ code, headers, cause }: GatewayError): GatewayError {
-  return new GatewayError(code, { headers: { ...headers, ...retryAfter }, cause });
+/** An error after which the upstream may have carried the request out. */
+function withUnknownOutcome(
+  code: ErrorCode,
+  cause: unknown,
+  { safe, idempotent = false }: RetryOptions,
+): GatewayError {
+  const headers = safe || idempotent ? retryAfter : {};
+  if (safe) return new GatewayError(code, { headers, cause });
+  const advice = idempotent
+    ? 'Send it again with the same Idempotency-Key.'
+    : 'Look whether it was before you send it again, and give each request an Idempotency-Key.';
+  const message = `${new GatewayError(code).message} The request may have been carried out. ${advice}`;
+  return new GatewayError(code, { headers, cause, message });
 }
 
 /** Errors of the HTTP parser hold bytes of the response, which must not be logged. */

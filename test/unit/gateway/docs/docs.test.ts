@@ -40,6 +40,12 @@ test('support is where the operator says, and nowhere else', () => {
   expect(none.page).not.toContain('Support');
 });
 
+test.each(paths)('%s has the public address, without a script, and no other', (path) => {
+  const text = loadDocs(api, 'https://api.example.org').find(path)?.text ?? '';
+  expect(text).toBe(textAt(path).replaceAll('http://localhost:8080', 'https://api.example.org'));
+  expect(text).not.toContain('localhost');
+});
+
 test('the status in the heading of a code is that of the description', () => {
   const table = readFileSync(new URL('../../../../gateway/API.md', import.meta.url), 'utf8');
   const documented = Array.from(

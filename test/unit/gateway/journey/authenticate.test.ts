@@ -24,21 +24,43 @@ test.each([
   expect(parseCredential(rawHeaders)).toEqual({ outcome: 'missing_api_key' });
 });
 
+const messages = {
+  repeated: 'The Authorization header must be given only once.',
+  tooLong: 'The Authorization header has more than 256 characters.',
+  scheme: 'The Authorization header must begin with the word Bearer and a space.',
+  token: 'After the word Bearer, the Authorization header must hold one API key.',
+  form: 'An API key is pets_ with 38 letters and digits after it, without quotes.',
+  checksum: 'The API key has a typing error: its last six characters do not fit the others.',
+};
+
 test.each([
-  ['an empty header', ['Authorization', '']],
-  ['a scheme without a key', ['Authorization', 'Bearer']],
-  ['a key without a scheme', ['Authorization', key]],
-  ['another scheme', ['Authorization', `Basic ${key}`]],
-  ['a scheme that only begins with Bearer', ['Authorization', `Bearers ${key}`]],
-  ['a tab after the scheme', ['Authorization', `Bearer\t${key}`]],
-  ['two keys in one header', ['Authorization', `Bearer ${key} ${key}`]],
-  ['a list', ['Authorization', `Bearer ${key}, Bearer ${key}`]],
-  ['a typo', ['Authorization', `Bearer ${key.slice(0, -1)}7`]],
-  ['a key in quotes', ['Authorization', `Bearer "${key}"`]],
-  ['more than 256 characters', ['Authorization', `Bearer ${' '.repeat(256)}${key}`]],
-  ['the header twice', ['Authorization', `Bearer ${key}`, 'Authorization', `Bearer ${key}`]],
-  ['the header twice in different case', ['authorization', `Bearer ${key}`, 'AUTHORIZATION', 'Basic eA==']],
-  ['an empty header before the key', ['Authorization', '', 'Authorization', `Bearer ${key}`]],
-])('a credential is malformed with %s', (_name, rawHeaders) => {
-  expect(parseCredential(rawHeaders)).toEqual({ outcome: 'malformed_api_key' });
+  ['an empty header', ['Authorization', ''], messages.scheme],
+  ['a scheme without a key', ['Authorization', 'Bearer'], messages.token],
+  ['a key without a scheme', ['Authorization', key], messages.scheme],
+  ['another scheme', ['Authorization', `Basic ${key}`], messages.scheme],
+  ['a scheme that only begins with Bearer', ['Authorization', `Bearers ${key}`], messages.scheme],
+  ['a tab after the scheme', ['Authorization', `Bearer\t${key}`], messages.scheme],
+  ['two keys in one header', ['Authorization', `Bearer ${key} ${key}`], messages.token],
+  ['a list', ['Authorization', `Bearer ${key}, Bearer ${key}`], messages.token],
+  ['a typo', ['Authorization', `Bearer ${key.slice(0, -1)}7`], messages.checksum],
+  ['a part of a key', ['Authorization', `Bearer ${key.slice(0, -1)}`], messages.form],
+  ['a key in quotes', ['Authorization', `Bearer "${key}"`], messages.form],
+  ['more than 256 characters', ['Authorization', `Bearer ${' '.repeat(256)}${key}`], messages.tooLong],
+  [
+    'the header twice',
+    ['Authorization', `Bearer ${key}`, 'Authorization', `Bearer ${key}`],
+    messages.repeated,
+  ],
+  [
+    'the header twice in different case',
+    ['authorization', `Bearer ${key}`, 'AUTHORIZATION', 'Basic eA=='],
+    messages.repeated,
+  ],
+  [
+    'an empty header before the key',
+    ['Authorization', '', 'Authorization', `Bearer ${key}`],
+    messages.repeated,
+  ],
+])('a credential is malformed with %s, and the message says why', (_name, rawHeaders, message) => {
+  expect(parseCredential(rawHeaders)).toEqual({ outcome: 'malformed_api_key', message });
 });

@@ -107,6 +107,19 @@ describe('the response to an upstream error', () => {
     expect(upstreamError(new GatewayError('payload_too_large'), idempotent).headers).toEqual({});
   });
 
+  test.each(['upstream_error', 'upstream_timeout'] as const)('says that a create may exist: %s', (code) => {
+    const plain = new GatewayError(code).message;
+    const messageFor = (retry: { safe: boolean; idempotent?: boolean }) =>
+      upstreamError(new GatewayError(code), retry).message;
+    expect(messageFor({ safe: true })).toBe(plain);
+    expect(messageFor({ safe: false })).toBe(
+      `${plain} The request may have been carried out. Look whether it was before you send it again, and give each request an Idempotency-Key.`,
+    );
+    expect(messageFor({ safe: false, idempotent: true })).toBe(
+      `${plain} The request may have been carried out. Send it again with the same Idempotency-Key.`,
+    );
+  });
+
   test('contains nothing of the original error', () => {
     const { body } = upstreamError(
       Object.assign(new Error('connect ECONNREFUSED 10.0.0.5:3001'), { code: 'ECONNREFUSED' }),
