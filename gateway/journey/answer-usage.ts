@@ -37,7 +37,8 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
       return refuseAnonymous(req, res, current.error);
     }
     const { caller, result: usage } = current;
-    const { minute, day, banMs, nowMs } = usage;
+    const { minute, day, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
+    const { id, name, expiresAt, replacedBy = null } = caller;
     res.locals.caller = caller;
     res.locals.headers.setAll(usageHeaders(usage));
     // An error about the request carries the caller's own limits, as everywhere.
@@ -50,15 +51,27 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     }
     const body = {
       plan: caller.plan,
+      key: {
+        id,
+        name,
+        expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
+        replacedBy,
+      },
       minute: windowJson(minute, nowMs),
       day: windowJson(day, nowMs),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
+      banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
+      strikes,
+      strikesToBan,
+      refusals,
       // Left out if undefined.
       days: usage.days,
     };
     sendJson(res, 200, res.locals.headers, JSON.stringify(body));
   }
 }
+
+const ownBanReason = 'It kept sending requests after 429.';
 
 /** A client that wants more asks its operator. */
 const maxDays = 90;
@@ -76,5 +89,9 @@ function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: numb
 
 /** ISO 8601 in UTC, rounded up as X-RateLimit-Reset is. */
 function wholeSecond(ms: number): string {
-  return new Date(Math.ceil(ms / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+  return isoTime(Math.ceil(ms / 1000) * 1000);
+}
+
+function isoTime(ms: number): string {
+  return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

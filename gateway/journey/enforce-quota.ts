@@ -63,7 +63,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       case 'limited':
         return next(
           new GatewayError('rate_limit_exceeded', {
-            message: `The limit of ${describeLimit(decision)} is used up. Retry after the time given in the Retry-After header.`,
+            message: `The limit of ${describeLimit(decision)} is used up. Retry after the time given in the Retry-After header.${banWarning(decision)}`,
           }),
         );
       case 'banned':
@@ -76,6 +76,10 @@ function bannedByOperator(reason: string): GatewayError {
   return new GatewayError('api_key_banned', {
     message: `An operator has banned this API key: ${reason}. Wait for Retry-After.`,
   });
+}
+
+function banWarning({ strikesLeft }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
+  return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
 }
 
 function describeLimit({ violated, minute, day }: Extract<CurrentDecision, { outcome: 'limited' }>): string {

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
-import { addressLimitHeaders, retryAfter } from '../quota/rate-limit-headers.ts';
+import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
 /**
@@ -30,7 +30,7 @@ export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDepe
     if (!allowed) {
       throw new GatewayError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key from this address.',
-        headers: retryAfter(window.resetMs),
+        headers: refusal('ip', window.resetMs),
       });
     }
     // RFC 6750 section 3: a 401 names the scheme to use.

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
-import { readRefusals, type Refusals } from '../operations/refusals.ts';
+import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { UnknownKey } from '../operations/unknown-key.ts';
 import { findKeyHash } from '../operations/usage-record.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';

@@ -16,7 +16,15 @@ export type WindowName = 'minute' | 'day';
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
   | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
-  | { outcome: 'limited'; violated: WindowName; minute: WindowState; day: WindowState; nowMs: number }
+  | {
+      outcome: 'limited';
+      violated: WindowName;
+      minute: WindowState;
+      day: WindowState;
+      nowMs: number;
+      /** Further refused requests that lead to a ban, if they are being counted. */
+      strikesLeft?: number | undefined;
+    }
   | Ban
   /** The caller's record has changed since it was read. Nothing was counted. */
   | { outcome: 'stale' };
@@ -43,6 +51,8 @@ export interface CountedUse {
   minuteLeftMs: number;
   dayUsed: number;
   nowMs: number;
+  /** As in QuotaDecision. */
+  strikesLeft?: number | undefined;
 }
 
 /** State of both windows. The day ends at midnight UTC of `nowMs`. */
@@ -63,9 +73,9 @@ export function windowsOf(limits: Limits, use: CountedUse): { minute: WindowStat
 /** The decision that follows from the use of both windows. */
 export function decisionOf(allowed: boolean, limits: Limits, use: CountedUse): QuotaDecision {
   const { minute, day } = windowsOf(limits, use);
-  const { nowMs } = use;
+  const { nowMs, strikesLeft } = use;
   if (allowed) return { outcome: 'allowed', minute, day, nowMs };
-  return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs };
+  return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs, strikesLeft };
 }
 
 /** If both windows are full, the one that ends later: a retry can succeed only then. */

@@ -1,3 +1,4 @@
+import type { Limits } from '../plans/limits.ts';
 import type { CurrentDecision, WindowName, WindowState } from './quota-decision.ts';
 import type { Usage } from './usage.ts';
 
@@ -6,15 +7,14 @@ export type RateLimitHeaders = Record<string, string>;
 
 /**
  * Headers of the specification, section 8.3, and of draft-ietf-httpapi-ratelimit-headers: X-RateLimit shows one window,
- * RateLimit both. Times are whole seconds, rounded up, so that waiting as long as they say always suffices.
+ * RateLimit both, or only the ban, since what the windows have left is not read during one. Times are whole seconds,
+ * rounded up, so that waiting as long as they say always suffices.
  */
 export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
   const { nowMs } = decision;
   if (decision.outcome === 'banned') {
     const { limits, remainingMs } = decision;
-    const minute = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
-    const day = { limit: limits.day, remaining: 0, resetMs: remainingMs };
-    return { ...windowHeaders(minute, minute, day, nowMs), ...retryAfter(remainingMs) };
+    return { ...banHeaders(limits, remainingMs, nowMs), ...refusal('ban', remainingMs) };
   }
   const { minute, day } = decision;
   if (decision.outcome === 'allowed') {
@@ -22,21 +22,26 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
     return windowHeaders(binding, minute, day, nowMs);
   }
   const violated = decision.violated === 'minute' ? minute : day;
-  return { ...windowHeaders(violated, minute, day, nowMs), ...retryAfter(violated.resetMs) };
+  return {
+    ...windowHeaders(violated, minute, day, nowMs),
+    ...refusal(decision.violated, violated.resetMs),
+    ...(decision.strikesLeft ? { 'X-RateLimit-Ban-After': String(decision.strikesLeft) } : undefined),
+  };
 }
 
-/** Headers of a response about usage. Nothing was decided, so there is no Retry-After. */
+/** Headers of a response about usage. Nothing was refused. */
 export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHeaders {
   if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs });
-  const limits = { minute: minute.limit, day: day.limit };
-  const { 'Retry-After': _omitted, ...headers } = rateLimitHeaders({
-    outcome: 'banned',
-    limits,
-    remainingMs: banMs,
-    nowMs,
-    isNew: false,
-  });
-  return headers;
+  return banHeaders({ minute: minute.limit, day: day.limit }, banMs, nowMs);
+}
+
+function banHeaders(limits: Limits, remainingMs: number, nowMs: number): RateLimitHeaders {
+  const ban = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
+  return {
+    ...xRateLimit(ban, nowMs),
+    'RateLimit-Policy': bothPolicies(limits.minute, limits.day),
+    RateLimit: quotaLeft('ban', ban),
+  };
 }
 
 /** Headers of a request without a valid key, which counts against its address. */
@@ -54,12 +59,12 @@ export function connectionLimitHeaders(
   nowMs: number,
 ): RateLimitHeaders {
   const shown = window.remaining === 0 ? window : { ...window, remaining: 0, resetMs: retryMs };
-  return addressLimitHeaders(shown, nowMs);
+  return { ...addressLimitHeaders(shown, nowMs), 'X-RateLimit-Window': 'ip' };
 }
 
 /** Headers of a usage look-up that comes too soon after others. */
 export function lookupLimitHeaders(window: WindowState, nowMs: number): RateLimitHeaders {
-  return singleWindowHeaders('usage', 1, window, nowMs);
+  return { ...singleWindowHeaders('usage', 1, window, nowMs), ...refusal('usage', window.resetMs) };
 }
 
 function singleWindowHeaders(
@@ -71,8 +76,13 @@ function singleWindowHeaders(
   return {
     ...xRateLimit(window, nowMs),
     'RateLimit-Policy': `"${name}";q=${window.limit};w=${seconds}`,
-    RateLimit: `"${name}";r=${window.remaining};t=${wholeSeconds(window.resetMs)}`,
+    RateLimit: quotaLeft(name, window),
   };
+}
+
+/** Headers of a 429. @param window what refused the request, by its name in RateLimit */
+export function refusal(window: WindowName | 'ip' | 'usage' | 'ban', waitMs: number): RateLimitHeaders {
+  return { 'X-RateLimit-Window': window, ...retryAfter(waitMs) };
 }
 
 /** Seconds until a retry can succeed, at least 1 (RFC 9110 section 10.2.3). */
@@ -103,11 +113,17 @@ function windowHeaders(
 ): RateLimitHeaders {
   return {
     ...xRateLimit(shown, nowMs),
-    'RateLimit-Policy': `"minute";q=${minute.limit};w=60, "day";q=${day.limit};w=86400`,
-    RateLimit:
-      `"minute";r=${minute.remaining};t=${wholeSeconds(minute.resetMs)}, ` +
-      `"day";r=${day.remaining};t=${wholeSeconds(day.resetMs)}`,
+    'RateLimit-Policy': bothPolicies(minute.limit, day.limit),
+    RateLimit: `${quotaLeft('minute', minute)}, ${quotaLeft('day', day)}`,
   };
+}
+
+function bothPolicies(minute: number, day: number): string {
+  return `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
+}
+
+function quotaLeft(name: string, { remaining, resetMs }: WindowState): string {
+  return `"${name}";r=${remaining};t=${wholeSeconds(resetMs)}`;
 }
 
 function wholeSeconds(ms: number): number {

@@ -58,6 +58,7 @@ function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
         minuteLeftMs: minuteLeftOrIsNew,
         dayUsed: dayUsedOrBan,
         nowMs,
+        strikesLeft: reply[6],
       });
     case scriptOutcome.banned:
       return {

@@ -4,16 +4,23 @@ import { GatewayError } from '../errors.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
-import type { LiveBanPolicy } from './ban-policy.ts';
+import { strikesToBan, type LiveBanPolicy } from './ban-policy.ts';
 import { knownLimits } from './known-limits.ts';
-import { lookupLimitHeaders, retryAfter } from './rate-limit-headers.ts';
+import { lookupLimitHeaders } from './rate-limit-headers.ts';
+import { readRefusals, type Refusals } from './refusals.ts';
 import { readUsageDays, type DayUsage } from './usage-days.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { readUsage, type Usage } from './usage.ts';
 import { dayNumberOf } from './utc-day.ts';
 
-/** A key's use of its quotas, and of a number of days if they were asked for. */
-export type LookedUpUsage = Usage & { days?: DayUsage[] };
+/** What the owner of a key sees of its use. */
+export interface LookedUpUsage extends Usage {
+  /** Strikes that lead to a ban; null if bans are disabled. */
+  strikesToBan: number | null;
+  refusals: Refusals[];
+  /** Present if a number of days was asked for. */
+  days?: DayUsage[];
+}
 
 /**
  * @param days number of days, today included
@@ -34,7 +41,10 @@ interface UsageLookupDependencies {
 /** Limit of each key on each instance: a look-up costs no quota, so something else has to bound its cost. */
 const lookupsPerSecond = 10;
 
-/** Reads a key's usage for its owner, by one Redis command, which also confirms the record, and one for each month. */
+/**
+ * Reads a key's usage for its owner, by one Redis command, which also confirms the record, one for the refused requests,
+ * and one for each month.
+ */
 export function createUsageLookup(dependencies: UsageLookupDependencies): LookUpUsage {
   const { redis, gate, plans, banPolicy, usagePolicy, now } = dependencies;
   const lookups = new RateLimiterMemory({ points: lookupsPerSecond, duration: 1 });
@@ -47,16 +57,26 @@ export function createUsageLookup(dependencies: UsageLookupDependencies): LookUp
       const window = { limit: lookupsPerSecond, remaining: 0, resetMs: error.msBeforeNext };
       throw new GatewayError('rate_limit_exceeded', {
         message: `Usage can be read ${lookupsPerSecond} times a second.`,
-        headers: { ...lookupLimitHeaders(window, now()), ...retryAfter(window.resetMs) },
+        headers: lookupLimitHeaders(window, now()),
       });
     }
   }
 
   async function read(caller: Caller, days: number): Promise<LookedUpUsage | undefined> {
     const { keyHash, rev } = caller;
-    const options = { keyHash, rev, limits: knownLimits(plans, caller), banPolicy: banPolicy.current() };
-    const usage = await gate.send(() => readUsage(redis, options));
-    if (usage === undefined || days === 0) return usage;
+    const limits = knownLimits(plans, caller);
+    const policy = banPolicy.current();
+    const [read, refusals] = await Promise.all([
+      gate.send(() => readUsage(redis, { keyHash, rev, limits, banPolicy: policy })),
+      gate.send(() => readRefusals({ redis, now }, keyHash)),
+    ]);
+    if (read === undefined) return undefined;
+    const usage = {
+      ...read,
+      strikesToBan: policy.enabled ? strikesToBan(policy, limits.minute) : null,
+      refusals,
+    };
+    if (days === 0) return usage;
     const today = dayNumberOf(usage.nowMs);
     const oldest = today - usagePolicy.current().retentionDays;
     const range = { first: today - days + 1, last: today, oldest };

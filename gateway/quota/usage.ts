@@ -2,6 +2,7 @@ import type { Limits } from '../plans/limits.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { quotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
+import { operatorsReason } from './ban-reason.ts';
 import { windowsOf, type WindowState } from './quota-decision.ts';
 
 export interface UsedWindow extends WindowState {
@@ -15,6 +16,8 @@ export interface Usage {
   day: UsedWindow;
   /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
   banMs: number;
+  /** Reason that an operator gave for the ban. */
+  banReason: string | undefined;
   /** Refused requests that count towards a ban now. */
   strikes: number;
   /** Redis' clock, in Unix milliseconds. */
@@ -35,19 +38,28 @@ interface ReadUsageOptions {
  */
 export async function readUsage(redis: RedisClient, options: ReadUsageOptions): Promise<Usage | undefined> {
   const { keyHash, rev, limits, banPolicy } = options;
-  const [outcome, nowMs = 0, minuteUsed = 0, minuteLeftMs = 0, dayUsed = 0, banMs = 0, strikes = 0] =
-    await redis.readUsage(
-      ...quotaKeys(keyHash),
-      rev,
-      banPolicy.windowSeconds * 1000,
-      banPolicy.maxBanSeconds * 1000,
-    );
+  const [
+    outcome,
+    nowMs = 0,
+    minuteUsed = 0,
+    minuteLeftMs = 0,
+    dayUsed = 0,
+    banMs = 0,
+    strikes = 0,
+    ban = '',
+  ] = await redis.readUsage(
+    ...quotaKeys(keyHash),
+    rev,
+    banPolicy.windowSeconds * 1000,
+    banPolicy.maxBanSeconds * 1000,
+  );
   if (outcome !== scriptOutcome.allowed) return undefined;
   const { minute, day } = windowsOf(limits, { minuteUsed, minuteLeftMs, dayUsed, nowMs });
   return {
     minute: { ...minute, used: minuteUsed },
     day: { ...day, used: dayUsed },
     banMs,
+    banReason: operatorsReason(String(ban)),
     strikes,
     nowMs,
   };

@@ -39,7 +39,7 @@ describe('the OpenAPI document', () => {
 });
 
 /** Responses that only a bug causes, so no test can. */
-const causedByBugs = ['getUsage', 'optionsOfPets', 'optionsOfPet', 'optionsOfUsage'].map((id) => `${id} 500`);
+const causedByBugs = ['getUsage 500'];
 
 for (const { name, start, tags } of storeKinds)
   describe(`the API on ${name}`, { tags }, () => {
@@ -132,13 +132,7 @@ for (const { name, start, tags } of storeKinds)
       }
     });
 
-    const optionsOperations = [
-      ['optionsOfPets', '/pets'],
-      ['optionsOfPet', '/pets/1'],
-      ['optionsOfUsage', '/usage'],
-    ] as const;
-
-    test('OPTIONS: 429 and 503 for a connection beyond a limit', async () => {
+    test('429 and 503 for a connection beyond a limit, and OPTIONS, which is not described, is answered', async () => {
       for (const [setting, status] of [
         ['MAX_CONNECTIONS_PER_ADDRESS', 429],
         ['MAX_CONNECTIONS', 503],
@@ -146,31 +140,21 @@ for (const { name, start, tags } of storeKinds)
         await using limited = await startGateway({ ...env, REDIS_URL: redisUrl(), [setting]: '1' });
         const onlyConnection = connect(limited.port, '127.0.0.1');
         await once(onlyConnection, 'connect');
-        for (const [id, path] of optionsOperations) {
-          await expect
-            .poll(() =>
-              rawResponse(`${head(`OPTIONS /v1${path}`)}\r\n`, limited.port).then((response) => {
-                contract.check(id, response);
-                return response.status;
-              }),
-            )
-            .toBe(status);
-        }
+        await expect
+          .poll(() =>
+            rawResponse(`${head('GET /v1/usage')}\r\n`, limited.port).then((response) => {
+              contract.check('getUsage', response);
+              return response.status;
+            }),
+          )
+          .toBe(status);
         onlyConnection.destroy();
       }
-    });
-
-    test('OPTIONS: 204, 400, 408, 417 and 431', async () => {
-      for (const [id, path] of optionsOperations) {
-        contract.check(id, await send(url(path), { method: 'OPTIONS' }));
-        const start = head(`OPTIONS /v1${path}`);
-        for (const line of ['Host: y', 'Expect: magic', `A: ${'a'.repeat(20_000)}`]) {
-          contract.check(id, await rawResponse(`${start}${line}\r\n\r\n`));
-        }
-        contract.check(id, await rawResponse(start.slice(0, -1)));
+      for (const path of Object.keys(document.paths)) {
+        const response = await send(url(path.replace('{petId}', '1')), { method: 'OPTIONS' });
+        expect(response).toMatchObject({ status: 204, text: '' });
+        expect(response.header('Allow')).toContain('GET, HEAD');
       }
-      const unseen = contract.unseen().filter((response) => response.startsWith('options'));
-      expect(unseen).toEqual(causedByBugs.filter((response) => response.startsWith('options')));
     });
 
     test('400', async () => {
@@ -372,6 +356,6 @@ for (const { name, start, tags } of storeKinds)
     });
 
     test('every documented response has been seen', () => {
-      expect(contract.unseen().toSorted()).toEqual(causedByBugs.toSorted());
+      expect(contract.unseen().toSorted()).toEqual(causedByBugs);
     });
   });

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { codeBlock } from '../support/code-block.ts';
 import { send } from '../support/http/http.ts';
-import { startBothServices } from '../support/kits/both-services.ts';
-import { startGatewayKit } from '../support/kits/gateway-kit.ts';
+import { startBothServices, type BothServices } from '../support/kits/both-services.ts';
+import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { pythonPath } from '../support/kits/python.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startBreakingRelay } from '../support/upstreams/breaking-relay.ts';
@@ -18,6 +18,7 @@ const creates = 60;
 const clients = [
   {
     language: 'ts',
+    status: 'sold',
     tags: [],
     command: process.execPath,
     file: 'client.mts',
@@ -28,7 +29,7 @@ const create = async (_: unknown, number: number) => {
   const response = await request(\`\${url}/v1/pets\`, {
     method: 'POST',
     headers: { Authorization: \`Bearer \${key}\`, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ name: \`Pet \${number}\`, categoryId: 1, status: 'sold' }),
+    body: JSON.stringify({ name: \`ts \${number}\`, categoryId: 1, status: 'sold' }),
   });
   return response.status;
 };
@@ -41,6 +42,7 @@ try {
   },
   {
     language: 'python',
+    status: 'pending',
     tags: ['python-requests'],
     command: pythonPath ?? '',
     file: 'client.py',
@@ -52,7 +54,7 @@ from concurrent.futures import ThreadPoolExecutor
 url, key, count = sys.argv[1:]
 
 def create(number):
-    pet = {"name": f"Pet {number}", "categoryId": 1, "status": "sold"}
+    pet = {"name": f"python {number}", "categoryId": 1, "status": "pending"}
     return request("POST", f"{url}/v1/pets", headers={"Authorization": f"Bearer {key}"}, json=pet).status_code
 
 try:
@@ -63,6 +65,15 @@ except RuntimeError as error:
 `,
   },
 ];
+
+let services: BothServices;
+let kit: GatewayKit;
+
+beforeAll(async () => {
+  [services, kit] = await Promise.all([startBothServices(), startGatewayKit()]);
+});
+
+afterAll(() => Promise.all([services[Symbol.asyncDispose](), kit[Symbol.asyncDispose]()]));
 
 describe.each(clients)('the function of the guide in $language', ({ tags, ...client }) => {
   /** @returns what the client prints */
@@ -81,7 +92,6 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
     `through connections that break, ${creates} creates add ${creates} pets`,
     { tags, timeout: 120_000 },
     async () => {
-      await using services = await startBothServices();
       await using relay = await startBreakingRelay({
         port: services.gateway.port,
         odds: 0.15,
@@ -90,17 +100,17 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
       const statuses = await run(`http://127.0.0.1:${relay.port}`, services.key, creates);
       expect(statuses.split(' ')).toEqual(Array.from({ length: creates }, () => '201'));
       expect(relay.broken['after request'] + relay.broken['before response']).toBeGreaterThan(0);
-      const url = `${services.gateway.url}/v1/pets?status=sold&limit=100`;
+      const url = `${services.gateway.url}/v1/pets?status=${client.status}&limit=100`;
       const pets = (await send(url, { key: services.key })).json as { name: string }[];
-      const names = pets.map(({ name }) => name).filter((name) => name.startsWith('Pet '));
+      const names = pets.map(({ name }) => name).filter((name) => name.startsWith(client.language));
       expect(names).toHaveLength(creates);
       expect(new Set(names).size).toBe(creates);
     },
   );
 
   test('retries with one key, a fresh one for each create, and no other error', { tags }, async () => {
-    await using kit = await startGatewayKit();
     const { key } = await kit.issue();
+    kit.upstream.seen.length = 0;
     const responses = [
       [409, { code: 'idempotency_key_in_use' }],
       'broken',
@@ -122,7 +132,6 @@ describe.each(clients)('the function of the guide in $language', ({ tags, ...cli
   });
 
   test('says at once that the day is used up', { tags }, async () => {
-    await using kit = await startGatewayKit();
     const { key } = await kit.issue({ plan: 'enterprise', minute: 100, day: 1 });
     await send(`${kit.gateway.url}/v1/pets`, { key });
     expect(await run(kit.gateway.url, key, 1)).toMatch(

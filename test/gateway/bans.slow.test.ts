@@ -160,11 +160,18 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
   });
 
-  test('a request that is allowed begins a new grace period', async () => {
+  test('a strike warns of the ban, and a request that is allowed begins a new grace period', async () => {
     const { key, keyHash } = await exhaustedKey();
     await pets(key);
+    const inGrace = await pets(key);
+    expect(inGrace.header('X-RateLimit-Window')).toBe('minute');
+    expect(inGrace.header('X-RateLimit-Ban-After')).toBeUndefined();
     await createSimulatedTime(redis, keyHash).moveTimes(11_000);
-    await pets(key);
+    const warned = await pets(key);
+    expect(warned.header('X-RateLimit-Ban-After')).toBe('59');
+    expect(warned.json).toMatchObject({
+      message: expect.stringContaining(' 59 more requests before that lead to a ban.') as unknown,
+    });
     expect(await strikesOf(keyHash)).toBe('1');
     await redis.del(redisKeys.minute(keyHash));
     expect((await pets(key)).status).toBe(200);

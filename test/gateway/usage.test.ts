@@ -75,7 +75,31 @@ describe('GET /v1/usage', () => {
     const { bannedUntil } = response.json as { bannedUntil: string };
     expect(Date.parse(bannedUntil) / 1000).toBe(Number(response.header('X-RateLimit-Reset')));
     expect(response.header('X-RateLimit-Remaining')).toBe('0');
+    // The windows are those of the body: the ban uses up neither.
+    expect(response.header('RateLimit')).toMatch(/^"ban";r=0;t=\d+$/);
     expect(response.header('Retry-After')).toBeUndefined();
+    expect(response.json).toMatchObject({ banReason: 'It kept sending requests after 429.', strikes: 0 });
+    await kit.redis.set(redisKeys.ban(keyHash), 'scrapes the shop', 'PX', 90_000);
+    expect((await usage(key)).json).toMatchObject({ banReason: 'scrapes the shop' });
+  });
+
+  test('says which key it is, until when it works, and why requests were refused', async () => {
+    const { key, id } = await kit.issue({ minute: 1 });
+    expect((await usage(key)).json).toMatchObject({
+      key: { id, expiresAt: null, replacedBy: null },
+      banReason: null,
+      strikes: 0,
+      strikesToBan: 60,
+      refusals: [],
+    });
+    for (let index = 0; index < 3; index += 1) await pets(key);
+    await expect
+      .poll(async () => (await usage(key)).json, { interval: 300, timeout: 9000 })
+      .toMatchObject({ refusals: [{ refused: 2, reason: 'minute' }] });
+    const { record: replacement } = await keyIssuer(kit.redis).store.rotate(id, 3_600_000);
+    const { key: old } = (await usage(key)).json as { key: Record<string, string> };
+    expect(old).toMatchObject({ id, replacedBy: replacement.id });
+    expect(Date.parse(old['expiresAt'] ?? '') / 1000 - Date.now() / 1000).toBeCloseTo(3600, -2);
   });
 
   test('shows the use of each of the last days, today last', async () => {
@@ -108,8 +132,8 @@ describe('GET /v1/usage', () => {
     expect(ninety).toHaveLength(90);
     expect(ninety.slice(-3)).toEqual(expected);
     expect(await days(1)).toEqual(expected.slice(-1));
-    // It costs no quota, and the body without the parameter is as before.
-    expect(Object.keys((await usage(key)).json as object)).toEqual(['plan', 'minute', 'day', 'bannedUntil']);
+    // It costs no quota, and the body has no days without the parameter.
+    expect(Object.keys((await usage(key)).json as object)).not.toContain('days');
     expect((await usage(key)).json).toMatchObject({ minute: { used: 2 }, day: { used: 2 } });
   });
 
@@ -186,7 +210,8 @@ describe('GET /v1/usage', () => {
         monitor.commands.filter(
           ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(keyHash)),
         );
-      await expect.poll(() => usageCommands().length).toBe(served);
+      // The windows and the ban, and the refused requests.
+      await expect.poll(() => usageCommands().length).toBe(2 * served);
       monitor.close();
       expect(served).toBeGreaterThanOrEqual(9);
       expect(served).toBeLessThan(100);
@@ -196,6 +221,7 @@ describe('GET /v1/usage', () => {
       expect(refused?.header('X-RateLimit-Limit')).toBe('10');
       expect(refused?.header('X-RateLimit-Remaining')).toBe('0');
       expect(refused?.header('RateLimit-Policy')).toBe('"usage";q=10;w=1');
+      expect(refused?.header('X-RateLimit-Window')).toBe('usage');
       // No quota was consumed, and the next second has room again.
       await sleep(1000);
       expect((await usage(key)).json).toMatchObject({ minute: { used: 0 } });

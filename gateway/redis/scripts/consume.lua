@@ -23,11 +23,12 @@ Four ARGV for each request:
      ban in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
-  {allowed or limited, now in Unix ms, minute used, ms to the end of the minute window, day used}
+  {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used}
+  {limited, the same, 0, further refused requests that lead to a ban, or 0 while they are not counted}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
-For a key on trial a sixth element is added to the reply of a request that was not made during a ban: the window whose trial
-limit would have refused it, 1 for the minute, 2 for the day, or 0.
+For a key on trial the sixth element of the reply to a request that was not made during a ban is the window whose trial limit
+would have refused it, 1 for the minute, 2 for the day, or 0.
 
 The table of outcomes, clock.lua, usage.lua, bans.lua and trial.lua are put before this script.
 ]]
@@ -73,7 +74,7 @@ local function refuseBanned(banKey, violationsKey, expiresInMs, policy)
   return { outcome.banned, now, leftMs, 0, value }
 end
 
--- Records a refusal. Returns the length of the ban that it leads to, or nil.
+-- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
 local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
   local history = redis.pcall(
     'HMGET', violationsKey,
@@ -93,10 +94,10 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
   if refusedSince == 0 or refusedSince > now or history[2] ~= lastAllowed then
     redis.call('HSET', violationsKey, 'refusedSince', wholeMs(now), 'lastAllowed', lastAllowed)
     redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
-    return nil
+    return nil, 0
   end
   if now - refusedSince <= policy.graceMs then
-    return nil
+    return nil, 0
   end
 
   local strikes, strikesSince = wholeNumber(history[3]), wholeNumber(history[4])
@@ -104,10 +105,11 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
     strikes, strikesSince = 0, now
   end
   strikes = strikes + 1
-  if strikes < math.max(policy.strikes, minuteLimit * policy.perLimit) then
+  local strikesToBan = math.max(policy.strikes, math.ceil(minuteLimit * policy.perLimit))
+  if strikes < strikesToBan then
     redis.call('HSET', violationsKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
     redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
-    return nil
+    return nil, strikesToBan - strikes
   end
 
   local bans = wholeNumber(history[5])
@@ -178,7 +180,7 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
     return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
   end
 
-  local parsed = parsePolicy(policy)
+  local parsed, strikesLeft = parsePolicy(policy), 0
   if parsed.strikes > 0 then
     -- Requests are refused until the used-up window ends, the later one if both are.
     local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
@@ -186,12 +188,13 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
       refusedForMs = math.max(refusedForMs, (dayNumber + 1) * 86400000 - now)
     end
     local lastAllowed = lastAllowedOf(dayPrefix, dayUsed)
-    local banMs = recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, parsed)
+    local banMs
+    banMs, strikesLeft = recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, parsed)
     if banMs then
       return { outcome.banned, now, banMs, 1, '' }
     end
   end
-  return { outcome.limited, now, minuteUsed, minuteLeft, dayUsed }
+  return { outcome.limited, now, minuteUsed, minuteLeft, dayUsed, 0, strikesLeft }
 end
 
 local replies = {}

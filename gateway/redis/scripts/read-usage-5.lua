@@ -11,7 +11,7 @@ ARGV[2]  time within which strikes lead to a ban, in ms
 ARGV[3]  length of the longest ban in ms: that of a ban that was set by hand without an expiry
 
 Returns {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used, ms to the end of the ban or 0,
-strikes}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
+strikes, value of the ban or ''}, or {stale} if the record's rev is not the one that the caller knows (script-outcomes.ts).
 
 The table of outcomes, clock.lua, usage.lua and bans.lua are put before this script.
 ]]
@@ -44,10 +44,10 @@ local strikes, strikesSince = wholeNumber(history[1]), wholeNumber(history[2])
 if strikesSince > now or now - strikesSince >= tonumber(ARGV[2]) then
   strikes = 0
 end
-local bannedMs = redis.call('PTTL', KEYS[4])
+local bannedMs, ban = redis.call('PTTL', KEYS[4]), ''
 if bannedMs > 0 or bannedMs == -1 then
-  bannedMs = readBan(KEYS[4], KEYS[5], bannedMs, tonumber(ARGV[3]))
+  bannedMs, ban = readBan(KEYS[4], KEYS[5], bannedMs, tonumber(ARGV[3]))
 else
   bannedMs = 0
 end
-return { outcome.allowed, now, minuteUsed, minuteLeft, dayUsed, bannedMs, strikes }
+return { outcome.allowed, now, minuteUsed, minuteLeft, dayUsed, bannedMs, strikes, ban }

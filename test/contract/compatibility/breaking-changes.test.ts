@@ -83,16 +83,16 @@ const breaking: Edit[] = [
     'GET /pets: operationId: changes from "listPets" to "pets"',
   ],
   [
-    'a key for what needed none',
-    (d) => delete operation(d, '/pets', 'options').security,
-    'OPTIONS /pets: security: changes from [] to [{"apiKey":[]}]',
+    'another key',
+    (d) => set(listPets(d), { security: [{ otherKey: [] }] }),
+    'GET /pets: security: changes from [{"apiKey":[]}] to [{"otherKey":[]}]',
   ],
   [
     'another credential',
     (d) => set(d.components.securitySchemes['apiKey'], { scheme: 'basic' }),
     'security schemes: changes from',
   ],
-  ['a removed parameter', (d) => listPets(d).parameters?.pop(), 'GET /pets query cursor: is removed'],
+  ['a removed parameter', (d) => listPets(d).parameters?.pop(), 'GET /pets query after: is removed'],
   [
     'a new required parameter',
     (d) => listPets(d).parameters?.push({ name: 'a', in: 'query', required: true, schema: {} }),

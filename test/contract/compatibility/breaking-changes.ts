@@ -59,6 +59,8 @@ export function breakingChanges(released: Description, current: Description, now
     ...Object.entries(released.paths).flatMap(([path, operations]) =>
       Object.entries(operations).flatMap(([method, was]) => {
         const name = `${method.toUpperCase()} ${path}`;
+        // Every path that exists has OPTIONS, described or not; tools take a description for something to offer.
+        if (method === 'options' && current.paths[path] !== undefined) return [];
         const is = current.paths[path]?.[method];
         if (is !== undefined) return operationChanges(name, was, is, compare);
         const removable = was.deprecated === true && Date.parse(was['x-sunset'] ?? '') <= now.getTime();

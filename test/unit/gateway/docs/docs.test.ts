@@ -65,8 +65,9 @@ test('the reference has every operation and schema of the description', () => {
     components: { schemas: object };
   };
   const operations = Object.values(paths)
-    .flatMap((path) => Object.entries(path))
-    .flatMap(([method, { operationId }]) => (method === 'options' ? [] : [operationId]));
+    .flatMap((path) => Object.values(path))
+    .map(({ operationId }) => operationId);
+  expect(operations).toEqual(['listPets', 'createPet', 'getPet', 'getUsage']);
   const schemas = Object.keys(components.schemas).map((name) => `schema-${name}`);
   expect(idsOf(textAt('/docs/reference'))).toEqual(expect.arrayContaining([...operations, ...schemas]));
 });

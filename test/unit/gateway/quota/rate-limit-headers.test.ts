@@ -27,9 +27,10 @@ test('too many connections show that nothing is left until the retry, or until t
     'X-RateLimit-Reset': '1795176001',
     'RateLimit-Policy': '"ip";q=60;w=60',
     RateLimit: '"ip";r=0;t=1',
+    'X-RateLimit-Window': 'ip',
   });
   const usedUp = { ...minute, remaining: 0 };
-  expect(connectionLimitHeaders(usedUp, 1000, nowMs)).toEqual(addressLimitHeaders(usedUp, nowMs));
+  expect(connectionLimitHeaders(usedUp, 1000, nowMs)).toMatchObject(addressLimitHeaders(usedUp, nowMs));
 });
 
 describe('X-RateLimit shows', () => {
@@ -66,17 +67,19 @@ describe('a limited request', () => {
       'X-RateLimit-Reset': '1795176013',
       'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
       RateLimit: '"minute";r=0;t=13, "day";r=0;t=1',
+      'X-RateLimit-Window': 'minute',
       'Retry-After': '13',
     });
   });
 
-  test('waits for midnight if the day limit refused it', () => {
+  test('waits for midnight if the day limit refused it, and is told how near a ban is', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
       violated: 'day',
       minute: { limit: 60, remaining: 30, resetMs: 500 },
       day: { limit: 1000, remaining: 0, resetMs: 40_211_000 },
       nowMs,
+      strikesLeft: 7,
     });
     expect(headers).toEqual({
       'X-RateLimit-Limit': '1000',
@@ -84,6 +87,8 @@ describe('a limited request', () => {
       'X-RateLimit-Reset': '1795216211',
       'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
       RateLimit: '"minute";r=30;t=1, "day";r=0;t=40211',
+      'X-RateLimit-Window': 'day',
+      'X-RateLimit-Ban-After': '7',
       'Retry-After': '40211',
     });
   });
@@ -96,7 +101,8 @@ test('a banned request shows the minute limit, nothing remaining and the end of 
     'X-RateLimit-Remaining': '0',
     'X-RateLimit-Reset': '1795176119',
     'RateLimit-Policy': '"minute";q=60;w=60, "day";q=1000;w=86400',
-    RateLimit: '"minute";r=0;t=119, "day";r=0;t=119',
+    RateLimit: '"ban";r=0;t=119',
+    'X-RateLimit-Window': 'ban',
     'Retry-After': '119',
   });
 });

@@ -1,7 +1,7 @@
-import { parseRefusalRuns, type RefusalReason } from '../quota/refusal-runs.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { Session } from './session.ts';
+import { parseRefusalRuns, type RefusalReason } from './refusal-runs.ts';
 
 /** Refused requests of a key in a row: at most two minutes between them, and an hour in all. */
 export interface Refusals {
@@ -23,7 +23,7 @@ const maxRuns = 50;
  * A value of Redis that was edited by hand counts as none.
  */
 export async function readRefusals(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  { redis, now }: { redis: RedisClient; now: () => number },
   keyHash: string,
 ): Promise<Refusals[]> {
   const oldestMs = now() - keptMs;
