@@ -85,6 +85,7 @@ export function loadDocs(
       markdownPage('/docs', 'Guide', read('guide.md'), ['guide.ts']),
       referencePage(document),
       usagePage(basePath),
+      markdownPage('/docs/clients', 'Clients', clientsMarkdown(), ['guide.ts']),
       markdownPage('/docs/changelog', 'Changelog', read('../CHANGELOG.md'), []),
     ].map((page) => [
       page.path,
@@ -132,6 +133,11 @@ function loadAssets(): Map<string, { text: string; contentType: string }> {
         }),
     ),
   );
+}
+
+/** A document of the repository, whose links lead to other documents of it. */
+function clientsMarkdown(): string {
+  return read('../CLIENTS.md').replaceAll('](API.md', '](/docs').replaceAll('](CHANGELOG.md', '](/docs/changelog');
 }
 
 /** @param markdown begins with the title of the page */

@@ -25,6 +25,7 @@ const pages = [
   { path: '/docs', label: 'Guide' },
   { path: '/docs/reference', label: 'Reference' },
   { path: '/docs/usage', label: 'Your usage' },
+  { path: '/docs/clients', label: 'Clients' },
   { path: '/docs/changelog', label: 'Changelog' },
 ];
 

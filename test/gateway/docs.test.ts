@@ -20,7 +20,7 @@ describe('the public documentation', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     send(kit.gateway.url + path, { method, headers });
 
-  test.each(['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'])(
+  test.each(['/docs', '/docs/reference', '/docs/usage', '/docs/clients', '/docs/changelog'])(
     '%s needs no key and is protected by its own policy',
     async (path) => {
       const response = await get(path);
@@ -82,6 +82,16 @@ describe('the public documentation', () => {
       // One address, two responses: a cache must not mix them up.
       expect([program.header('Vary'), browser.header('Vary')]).toEqual(['Accept', 'Accept']);
     }
+  });
+
+  test('a slash at the end of the address of a page leads to the page', async () => {
+    for (const path of ['/docs/', '/docs/reference/']) {
+      const response = await get(path);
+      expect(response).toMatchObject({ status: 308, text: '' });
+      expect(response.header('Location')).toBe(path.slice(0, -1));
+    }
+    expect((await get('/docs/nothing/')).json).toMatchObject({ code: 'not_found' });
+    expect((await get('/openapi.json/')).json).toMatchObject({ code: 'not_found' });
   });
 
   test('a request that is no valid HTTP gets neither a page nor the index', async () => {

@@ -7,7 +7,7 @@ import { errorCodes as petsCodes } from '../../../../pets-service/errors.ts';
 
 const api = loadApiDescription();
 const docs = loadDocs(api);
-const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/changelog'];
+const paths = ['/docs', '/docs/reference', '/docs/usage', '/docs/clients', '/docs/changelog'];
 const textAt = (path: string) => docs.find(path)?.text ?? '';
 const idsOf = (html: string) => Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id = '']) => id);
 const addressesOf = (html: string) =>
@@ -129,4 +129,5 @@ test('the image contains the Markdown of the pages', () => {
   const ignored = readFileSync(new URL('../../../../.dockerignore', import.meta.url), 'utf8').split('\n');
   expect(ignored.indexOf('!gateway/docs/guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
   expect(ignored.indexOf('!gateway/CHANGELOG.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/CLIENTS.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
 });
