@@ -56,9 +56,11 @@ const parameterShape = z.object({
   examples: z.record(z.string(), z.object({ value: textShape })).optional(),
 });
 
+const headerShape = z.object({ description: z.string().optional(), schema: schemaShape.default({}) });
+
 const responseShape = z.object({
   description: z.string().default(''),
-  headers: z.record(z.string(), z.unknown()).default({}),
+  headers: z.record(z.string(), headerShape).default({}),
   content: contentShape.default({}),
 });
 
@@ -161,9 +163,17 @@ function readOperation(root: unknown, { method, path, shared, value }: Operation
       requestBody === undefined ? undefined : requestBodyShape.parse(resolve(root, requestBody)).content,
     responses: Object.entries(responses).map(([status, response]) => ({
       status,
-      response: responseShape.parse(resolve(root, response)),
+      response: readResponse(root, response),
     })),
   };
+}
+
+function readResponse(root: unknown, value: unknown): ApiResponse {
+  const { headers, ...response } = z
+    .looseObject({ headers: z.record(z.string(), z.unknown()).default({}) })
+    .parse(resolve(root, value));
+  const resolved = Object.entries(headers).map(([name, header]) => [name, resolve(root, header)]);
+  return responseShape.parse({ ...response, headers: Object.fromEntries(resolved) });
 }
 
 function readParameter(root: unknown, value: unknown): Parameter {

@@ -137,7 +137,9 @@ function loadAssets(): Map<string, { text: string; contentType: string }> {
 
 /** A document of the repository, whose links lead to other documents of it. */
 function clientsMarkdown(): string {
-  return read('../CLIENTS.md').replaceAll('](API.md', '](/docs').replaceAll('](CHANGELOG.md', '](/docs/changelog');
+  return read('../CLIENTS.md')
+    .replaceAll('](API.md', '](/docs')
+    .replaceAll('](CHANGELOG.md', '](/docs/changelog');
 }
 
 /** @param markdown begins with the title of the page */

@@ -1,5 +1,5 @@
 import type { Operation, Parameter } from './api-document.ts';
-import { fieldList } from './field-list.ts';
+import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';
 import { createSamples, exampleBody, exampleOf } from './samples.ts';
@@ -18,7 +18,7 @@ export function operationSection(operation: Operation): Html {
     <div class="halves">
       <div>
         ${renderMarkdown(description).body} ${parameters(operation)} ${requestBody(operation)}
-        ${responses(operation)}
+        ${responses(operation)} ${responseHeaders(operation)}
       </div>
       <div>${samples(operation)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
     </div>
@@ -45,12 +45,15 @@ function requestBody({ requestBody }: Operation): Html | undefined {
 
 function responses({ responses }: Operation): Html {
   const parts = responses.map(({ status, response }) => {
-    const schema = response.content['application/json']?.schema;
+    const { schema, example } = response.content['application/json'] ?? {};
+    // That of a success is beside the request.
+    const shown =
+      example === undefined || status.startsWith('2') ? undefined : codeBlock(JSON.stringify(example));
     return html`<dt>${status}</dt>
       <dd>
         ${renderMarkdown(response.description).body}${
           schema === undefined ? undefined : html`<p>Body: ${describeType(schema)}</p>`
-        }
+        }${shown}
       </dd>`;
   });
   const succeeds = responses.map(({ status }) => status).filter((status) => status.startsWith('2'));
@@ -59,6 +62,23 @@ function responses({ responses }: Operation): Html {
       <summary>${succeeds.join(', ')} and ${responses.length - succeeds.length} others</summary>
       <dl class="statuses">${parts}</dl>
     </details>`;
+}
+
+/** Headers of all responses, each with the statuses that it comes with. */
+function responseHeaders({ responses }: Operation): Html {
+  const headers = new Map<string, Field & { statuses: string[] }>();
+  for (const { status, response } of responses) {
+    for (const [name, { description, schema }] of Object.entries(response.headers)) {
+      const key = `${name} ${description}`;
+      const statuses = [...(headers.get(key)?.statuses ?? []), status];
+      const note = statuses.length === responses.length ? '' : statuses.join(', ');
+      headers.set(key, { name, description, schema, note, statuses });
+    }
+  }
+  return html`<details>
+    <summary>Headers of the responses</summary>
+    ${fieldList([...headers.values()])}
+  </details>`;
 }
 
 /** One after another without scripts; tabs with them. */

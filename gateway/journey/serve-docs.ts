@@ -21,7 +21,12 @@ export function serveDocs(docs: Docs, basePath: string): RequestHandler {
     const { path, method } = req;
     // Nearly all requests are for the API.
     if (path.startsWith(basePath) || (method !== 'GET' && method !== 'HEAD')) return next();
-    return path === '/' ? sendIndex(req, res) : (sendFile(req, res) ?? next());
+    if (path === '/') return sendIndex(req, res);
+    if (path.endsWith('/') && docs.find(path.slice(0, -1)) !== undefined) {
+      begin(req, res);
+      return redirect(res, 308, path.slice(0, -1));
+    }
+    return sendFile(req, res) ?? next();
   };
 
   function sendFile(req: Request, res: Response): Promise<void> | undefined {
@@ -42,10 +47,15 @@ export function serveDocs(docs: Docs, basePath: string): RequestHandler {
     headers.set('Vary', 'Accept');
     // JSON is first: a program that accepts anything gets it.
     if (req.accepts(['json', 'html']) !== 'html') return sendJson(res, 200, headers, index);
-    headers.set('Location', '/docs');
-    headers.set('Content-Length', '0');
-    res.writeHead(302, headers.toRaw()).end();
+    return redirect(res, 302, '/docs');
   }
+}
+
+function redirect(res: Response, status: 302 | 308, path: string): void {
+  const { headers } = res.locals;
+  headers.set('Location', path);
+  headers.set('Content-Length', '0');
+  res.writeHead(status, headers.toRaw()).end();
 }
 
 function begin(req: Request, res: Response): void {

@@ -72,6 +72,16 @@ test('the reference has every operation and schema of the description', () => {
   expect(idsOf(textAt('/docs/reference'))).toEqual(expect.arrayContaining([...operations, ...schemas]));
 });
 
+test('the reference shows the headers of responses, and an example of each error', () => {
+  const [, afterList = ''] = textAt('/docs/reference').split('id="listPets"');
+  const [listPets = ''] = afterList.split('id="createPet"');
+  expect(listPets).toMatch(/<code>X-RateLimit-Window<\/code> string[^<]*\s*<small>429<\/small>/);
+  expect(listPets).toContain('Absolute address of the next page');
+  for (const status of [400, 401, 408, 413, 417, 429, 431, 500, 502, 503, 504]) {
+    expect(listPets).toContain(`&quot;status&quot;:${status}}`);
+  }
+});
+
 test.each(paths)('%s has each id once, and its links lead to pages and anchors that exist', (path) => {
   const html = textAt(path);
   expect(html).toMatch(/^<!doctype html>\n/);
