@@ -1,9 +1,9 @@
 import { Command, Option } from 'commander';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
-import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { UnknownKey } from '../operations/unknown-key.ts';
 import { findKeyHash } from '../operations/usage-record.ts';
 import type { BanPolicy } from '../quota/ban-policy.ts';
+import { readRefusals, type Refusals } from '../quota/refusals.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat, outputOption, type ListOptions, type OutputFormat } from './list-output.ts';

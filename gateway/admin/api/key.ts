@@ -4,8 +4,8 @@ import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { readKeyDetail } from '../../operations/key-detail.ts';
 import { readKeyEffect } from '../../operations/key-effect.ts';
 import { keyChangeInput, limitsChangeInput } from '../../operations/key-input.ts';
-import { readRefusals } from '../../quota/refusals.ts';
 import { findKeyHash, readLastDays } from '../../operations/usage-record.ts';
+import { readRefusals } from '../../quota/refusals.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { changedKey } from './changed-key.ts';
 

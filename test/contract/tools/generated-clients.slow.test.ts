@@ -3,11 +3,11 @@ import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { codeBlock } from '../../support/code-block.ts';
 import { startBothServices, type BothServices } from '../../support/kits/both-services.ts';
 import { runProgram } from '../../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import type { ClientApi, ClientOptions, Pet, Result } from './clients/client-api.ts';
-import { codeBlock } from '../../support/code-block.ts';
 import { runTool, toolPackages } from './tools.ts';
 
 const root = fileURLToPath(new URL('../../..', import.meta.url));

@@ -7,13 +7,13 @@ import { PGlite } from '@electric-sql/pglite';
 import { PrismaPGlite } from 'pglite-prisma-adapter';
 import { expect, test } from 'vitest';
 import { migrate } from '../../../prisma/migrate.ts';
+import { codeBlock } from '../../support/code-block.ts';
 import { postJson, send } from '../../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../../support/kits/keys.ts';
 import { servePets } from '../../support/kits/pets-kit.ts';
 import { startGateway } from '../../support/kits/service.ts';
 import { temporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../../support/stores/redis-server.ts';
-import { codeBlock } from '../../support/code-block.ts';
 
 type FindPets = (ids: ReadonlySet<string>, url: string, key: string) => Promise<unknown[]>;
 
@@ -52,7 +52,8 @@ test(
     const recipe = join(directory.path, 'find-pets.ts');
     await writeFile(
       recipe,
-      (await codeBlock('CLIENTS.md', 'ts', 'function fetchWithStringIds')) + (await codeBlock('CLIENTS.md', 'ts', 'function findPets')),
+      (await codeBlock('CLIENTS.md', 'ts', 'function fetchWithStringIds')) +
+        (await codeBlock('CLIENTS.md', 'ts', 'function findPets')),
     );
     const { findPets } = (await import(pathToFileURL(recipe).href)) as { findPets: FindPets };
     const wanted = ['7', '100', '101', '9007199254740992', '9007199254740993'];
