@@ -1,7 +1,8 @@
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
+import type { SomeLimits } from './limits/limits.ts';
+import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { Limits } from './plans/limits.ts';
 import { anonymousPlan, enterprisePlan } from './plans/plans.ts';
 
 /** Plan in the labels of requests without a valid key. */
@@ -19,18 +20,20 @@ export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
 }
 
 /** Shows the limits in force of a plan, and what is counted of it. */
-export function showPlanLimits(metrics: Metrics, plan: string, limits: Partial<Limits>): void {
-  for (const window of ['minute', 'day'] as const) {
+export function showPlanLimits(metrics: Metrics, plan: string, limits: SomeLimits): void {
+  for (const window of windowNames) {
     const limit = limits[window];
     if (limit !== undefined) metrics.planLimit.set({ plan, window }, limit);
   }
-  if (plan !== anonymousPlan) showKnownPlan(metrics, plan);
+  if (plan !== anonymousPlan) showKnownPlan(metrics, plan, limits);
 }
 
 /** The same for a plan that keys may have. */
-function showKnownPlan(metrics: Metrics, plan: string): void {
+function showKnownPlan(metrics: Metrics, plan: string, limits: SomeLimits = {}): void {
   metrics.requests.expect({ plans: [plan] });
-  for (const window of ['minute', 'day']) {
+  for (const { name: window, required } of windows) {
+    // Other windows have series only where they have a limit.
+    if (!required && limits[window] === undefined) continue;
     for (const counter of [metrics.quotaRefusals, metrics.trialRefusals, metrics.nearLimit]) {
       counter.inc({ plan, window }, 0);
     }

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
-import { limitText } from '../plans/limits.ts';
+import { limitText, type SomeLimits } from '../limits/limits.ts';
+import { windowNames, type WindowName } from '../limits/windows.ts';
 import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 
-/** Record of an API key in Redis, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. */
-export interface ApiKeyRecord {
+/**
+ * Record of an API key in Redis, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. Its own limits, in place of the
+ * plan's, are in the fields `minute`, `day` and so on.
+ */
+export interface ApiKeyRecord extends SomeLimits {
   id: string;
   name: string;
   plan: string;
@@ -12,11 +16,7 @@ export interface ApiKeyRecord {
   hint: string;
   createdAt: string;
   expiresAt?: string | undefined;
-  /** Own limit in requests a minute, instead of the plan's. */
-  minute?: number | undefined;
-  /** Own limit in requests a UTC day, instead of the plan's. */
-  day?: number | undefined;
-  /** Own limits on trial, in the fields trialMinute, trialDay and trialSince. Goes before the plan's trial. */
+  /** Own limits on trial, in the fields of formatTrial. Goes before the plan's trial. */
   trial?: Trial | undefined;
   revokedAt?: string | undefined;
   /** Id of the key that this one replaces. */
@@ -36,6 +36,11 @@ export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date(
 
 const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
 
+const limitFields = Object.fromEntries(windowNames.map((name) => [name, limitText.optional()])) as Record<
+  WindowName,
+  z.ZodOptional<typeof limitText>
+>;
+
 const recordSchema = z.object({
   id: nonEmptyString,
   name: z.string().default(''),
@@ -43,8 +48,7 @@ const recordSchema = z.object({
   hint: z.string().default(''),
   createdAt: z.string().default(''),
   expiresAt: expiryText.optional(),
-  minute: limitText.optional(),
-  day: limitText.optional(),
+  ...limitFields,
   /** Any text counts: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
@@ -101,7 +105,7 @@ export function apiKeyState(
  * Without `rev`, which the script sets.
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
-  const { id, name, plan, hint, createdAt, expiresAt = '', minute = '', day = '', revokedAt = '' } = record;
+  const { id, name, plan, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
   const { replaces = '', replacedBy = '', batch = '', trial } = record;
   const fields = {
     id,
@@ -110,8 +114,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     hint,
     createdAt,
     expiresAt,
-    minute: String(minute),
-    day: String(day),
+    ...Object.fromEntries(windowNames.map((window) => [window, String(record[window] ?? '')])),
     ...formatTrial(trial),
     revokedAt,
     replaces,

@@ -3,6 +3,7 @@ import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { sendJson } from '../http/send-response.ts';
+import { mapWindows } from '../limits/windows.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
 import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { UsedWindow } from '../quota/usage.ts';
@@ -37,7 +38,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
       return refuseAnonymous(req, res, current.error);
     }
     const { caller, result: usage } = current;
-    const { minute, day, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
+    const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
     const { id, name, expiresAt, replacedBy = null } = caller;
     res.locals.caller = caller;
     res.locals.headers.setAll(usageHeaders(usage));
@@ -57,8 +58,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
         expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
         replacedBy,
       },
-      minute: windowJson(minute, nowMs),
-      day: windowJson(day, nowMs),
+      ...mapWindows(windows, (window) => windowJson(window, nowMs)),
       bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
       banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
       strikes,

@@ -3,6 +3,7 @@ import type { RequestHandler } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
+import { windowOf } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { HotKeys } from '../quota/hot-keys.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
@@ -82,6 +83,6 @@ function banWarning({ strikesLeft }: Extract<CurrentDecision, { outcome: 'limite
   return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
 }
 
-function describeLimit({ violated, minute, day }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
-  return violated === 'minute' ? `${minute.limit} requests a minute` : `${day.limit} requests a day`;
+function describeLimit({ violated, windows }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
+  return `${windows[violated]?.limit} requests ${windowOf(violated).each}`;
 }

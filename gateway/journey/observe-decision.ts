@@ -1,12 +1,16 @@
+import type { WindowState } from '../limits/window-states.ts';
+import { windows } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import type { QuotaDecision, WindowState } from '../quota/quota-decision.ts';
+import type { QuotaDecision } from '../quota/quota-decision.ts';
 
 /** Counts a decision for operators: refusals, keys near their limit, bans. */
 export function observeDecision(metrics: Metrics, plan: string, decision: QuotaDecision): void {
   switch (decision.outcome) {
     case 'allowed':
-      if (isNearLimit(decision.minute)) metrics.nearLimit.inc({ plan, window: 'minute' });
-      if (isNearLimit(decision.day)) metrics.nearLimit.inc({ plan, window: 'day' });
+      for (const { name: window } of windows) {
+        const state = decision.windows[window];
+        if (state !== undefined && isNearLimit(state)) metrics.nearLimit.inc({ plan, window });
+      }
       return;
     case 'limited':
       metrics.quotaRefusals.inc({ plan, window: decision.violated });

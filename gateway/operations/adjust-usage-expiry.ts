@@ -1,4 +1,4 @@
-import { dayMs, dayNumberOf } from '../quota/utc-day.ts';
+import { dayMs, dayNumberOf } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { parseUsageKey, usagePattern } from '../redis/redis-keys.ts';
 import { scanRedisKeys, type ScanProgress } from './scan-redis-keys.ts';

@@ -1,4 +1,4 @@
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 
 /**
  * Detects a day limit that is below the minute limit, which is valid and usually a mistake: the minute limit is never reached.

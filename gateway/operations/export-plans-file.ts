@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
-import { limitText } from '../plans/limits.ts';
+import { limitText } from '../limits/limits.ts';
 import { banPolicySchema } from '../quota/ban-policy.ts';
 import { usagePolicySchema } from '../quota/usage-policy.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';

@@ -8,10 +8,9 @@ import { createBanPolicyStore } from './ban-policy-store.ts';
 import { createBanStore } from './ban-store.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { createKeyTrials, type KeyOnTrial } from './key-trial.ts';
-import type { WindowView } from './key-usage.ts';
 import { keyView } from './key-view.ts';
-import { readKeyWindows, type KeyWindows } from './key-windows.ts';
-import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
+import { readKeyWindows, type KeyWindows, type WindowViews } from './key-windows.ts';
+import { createLimitsReader, knownLimitsIn, type LimitsInForce } from './limits-in-force.ts';
 import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
 import { createStoredKeys } from './stored-keys.ts';
@@ -45,7 +44,7 @@ export interface KeyDetail extends Omit<KeyView, 'state' | 'minute' | 'day'> {
   own: Pick<KeyView, 'minute' | 'day'>;
   /** Null without a valid record, as all that follows but `next`. */
   limits: LimitsInForce | null;
-  windows: { minute: WindowView; day: WindowView } | null;
+  windows: WindowViews | null;
   strikes: number | null;
   /** Null also if the ban policy is invalid. */
   strikesToBan: number | null;
@@ -115,32 +114,32 @@ async function describeRecord(
     ignoreInvalid(createBanPolicyStore(session).show()),
     ignoreInvalid(createKeyTrials(session).show(record.id)),
   ]);
-  const windows = await readKeyWindows(redis, keyHash, limits, policy);
+  const use = await readKeyWindows(redis, keyHash, knownLimitsIn(limits), policy);
   const ban = await readBan(session, { keyHash, record });
-  const { minute, day, ...view } = keyView({ outcome: 'record', record }, windows.nowMs);
+  const { minute, day, ...view } = keyView({ outcome: 'record', record }, use.nowMs);
   return {
     ...view,
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
     issues: trial?.issues ?? [],
     own: { minute, day },
     limits,
-    windows: { minute: windows.minute, day: windows.day },
-    strikes: windows.strikes,
+    windows: use.windows,
+    strikes: use.strikes,
     strikesToBan: banAfter(policy, limits),
     ban,
     trial: await describeTrial(session, trial),
-    next: nextOf(view.state, { record, windows, ban }),
-    now: new Date(windows.nowMs).toISOString(),
+    next: nextOf(view.state, { record, use, ban }),
+    now: new Date(use.nowMs).toISOString(),
   };
 }
 
 function nextOf(
   state: KeyView['state'],
-  { record, windows, ban }: { record: ApiKeyRecord; windows: KeyWindows; ban: BanView | null },
+  { record, use, ban }: { record: ApiKeyRecord; use: KeyWindows; ban: BanView | null },
 ): NextRequest {
   if (state === 'revoked') return refusedForGood(state, { since: record.revokedAt ?? null });
   if (state === 'expired') return refusedForGood(state, { since: record.expiresAt ?? null });
-  return nextRequest({ ban, minute: windows.minute, day: windows.day });
+  return nextRequest({ ban, windows: use.windows });
 }
 
 async function readBan(

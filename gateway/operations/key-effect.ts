@@ -1,21 +1,20 @@
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { changedLimits, doubtfulPairs, type SomeLimits } from '../limits/limits.ts';
+import type { ByWindow } from '../limits/windows.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { createBanStore } from './ban-store.ts';
-import { dayBelowMinute } from './day-below-minute.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits } from './key-limits.ts';
 import { readKeyWindows } from './key-windows.ts';
-import { createLimitsReader, type LimitsInForce } from './limits-in-force.ts';
+import { createLimitsReader, knownLimitsIn, type LimitsInForce } from './limits-in-force.ts';
 import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
 import { createStoredKeys } from './stored-keys.ts';
 
 /** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
-export interface LimitsChange {
+export interface LimitsChange extends ByWindow<number | null> {
   plan?: string | undefined;
-  minute?: number | null | undefined;
-  day?: number | null | undefined;
 }
 
 /** Limits of a key, and what its next request gets with them. */
@@ -41,32 +40,22 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   const { show } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
   const { keyHash, record } = await show(id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
-  const edited = {
-    plan: change.plan ?? record.plan,
-    minute: change.minute === undefined ? record.minute : (change.minute ?? undefined),
-    day: change.day === undefined ? record.day : (change.day ?? undefined),
-  };
+  const edited = { plan: change.plan ?? record.plan, ...changedLimits(record, change) };
   await assertLimits(redis, edited);
   const isExpired = apiKeyState(record, now()) === 'expired';
   const limitsOf = createLimitsReader(session);
   const found = await createBanStore({ ...session, keys: createApiKeyStore(session) }).find(keyHash);
   const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
 
-  async function view(key: Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>): Promise<LimitsView> {
+  async function view(key: SomeLimits & Pick<ApiKeyRecord, 'plan'>): Promise<LimitsView> {
     const limits = await limitsOf(key);
-    const { minute, day } = await readKeyWindows(redis, keyHash, limits);
+    const { windows } = await readKeyWindows(redis, keyHash, knownLimitsIn(limits));
     const next = isExpired
       ? refusedForGood('expired', { since: record.expiresAt ?? null })
-      : nextRequest({ ban, minute, day });
+      : nextRequest({ ban, windows });
     return { plan: key.plan, limits, next };
   }
 
   const [before, after] = await Promise.all([view(record), view(edited)]);
-  return { before, after, doubts: doubtsAbout(after.limits) };
-}
-
-function doubtsAbout({ minute, day }: LimitsInForce): string[] {
-  if (minute.limit === null || day.limit === null) return [];
-  const doubt = dayBelowMinute('this key', { minute: minute.limit, day: day.limit });
-  return doubt === undefined ? [] : [doubt];
+  return { before, after, doubts: doubtfulPairs('this key', knownLimitsIn(after.limits)) };
 }

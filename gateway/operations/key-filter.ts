@@ -1,3 +1,4 @@
+import { windowNames } from '../limits/windows.ts';
 import { keyView } from './key-view.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
@@ -12,7 +13,7 @@ export interface KeyFilter {
   name?: string | undefined;
   /** Keys that expire, or have expired, before this time. */
   expiresBefore?: Date | undefined;
-  /** Keys with a minute or day limit of their own. */
+  /** Keys with a limit of their own. */
   withOwnLimits?: boolean | undefined;
   /** Id of a bulk issue, from the audit log. */
   batch?: string | undefined;
@@ -29,7 +30,7 @@ export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredAp
     const { record } = key;
     if (plan !== undefined && record.plan !== plan) return false;
     if (batch !== undefined && record.batch !== batch) return false;
-    if (withOwnLimits && record.minute === undefined && record.day === undefined) return false;
+    if (withOwnLimits && windowNames.every((window) => record[window] === undefined)) return false;
     if (expiresBefore !== undefined && !expiresBeforeTime(record.expiresAt, expiresBefore)) return false;
     return nameMatches(record.name);
   };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxLimit } from '../plans/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import { containsApiKey } from './pasted-key.ts';
 
 const maxTextLength = 100;

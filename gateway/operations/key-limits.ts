@@ -1,5 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { parseLimit } from '../plans/limits.ts';
+import { isComplete, issueOf, type SomeLimits } from '../limits/limits.ts';
+import { windowNames } from '../limits/windows.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -8,23 +9,24 @@ import { readPlanNames } from './plan-names.ts';
 import { readPlanLimits } from './plan-store.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
-type KeyLimits = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
+type KeyLimits = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
 
 /**
  * @throws InvalidOperation if the plan does not exist, is not set in Redis, or lacks a limit that the key does not set
  * itself
  */
-export async function assertLimits(redis: RedisClient, { plan, minute, day }: KeyLimits): Promise<void> {
+export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<void> {
+  const { plan } = key;
   if (plan === enterprisePlan) {
-    if (minute === undefined || day === undefined) {
+    if (!isComplete(key)) {
       throw new InvalidOperation(
         'an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)',
       );
     }
     return;
   }
-  const limits = plan === anonymousPlan ? [] : await readPlanLimits(redis, plan);
-  if (limits.length === 0 || limits.some((limit) => parseLimit(limit) === undefined)) {
+  const texts = plan === anonymousPlan ? {} : await readPlanLimits(redis, plan);
+  if (windowNames.some((name) => issueOf(name, texts[name]) !== undefined)) {
     if (Object.hasOwn(defaultPlans, plan)) {
       throw new InvalidOperation(
         `the plan ${plan} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,

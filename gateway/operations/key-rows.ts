@@ -1,6 +1,6 @@
 import { keyView } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
-import { createLimitsReader } from './limits-in-force.ts';
+import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
 import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 
@@ -28,13 +28,13 @@ export function createKeyRows(
       return { ...view, usedToday: 0, dayLimit: null, bannedUntil: null };
     }
     const limits = await limitsOf(key.record);
-    const { day, banMs, nowMs } = await readKeyWindows(session.redis, keyHash, limits);
+    const { windows, banMs, nowMs } = await readKeyWindows(session.redis, keyHash, knownLimitsIn(limits));
     const isBanned = banMs > 0;
     return {
       ...view,
       state: view.state === 'valid' && isBanned ? 'banned' : view.state,
-      usedToday: day.used,
-      dayLimit: day.limit,
+      usedToday: windows.day.used,
+      dayLimit: windows.day.limit,
       bannedUntil: isBanned ? new Date(nowMs + banMs).toISOString() : null,
     };
   };

@@ -9,7 +9,7 @@ import {
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
-import { maxLimit } from '../plans/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';

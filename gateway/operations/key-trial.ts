@@ -1,12 +1,12 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { parseLimit, type Limits } from '../plans/limits.ts';
+import { isComplete, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { byWindow } from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plans.ts';
 import {
   parseTrial,
   trialFields,
   trialLimitsOf,
   type ParsedTrial,
-  type SomeLimits,
   type TrialLimits,
 } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
@@ -90,14 +90,13 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
   return {
     async show(id) {
       const { keyHash, record } = await show(id);
-      const [[minuteText, dayText], own, ofPlan] = await Promise.all([
+      const [texts, own, ofPlan] = await Promise.all([
         readPlanLimits(redis, record.plan),
         readTrial(redisKeys.apiKey(keyHash)),
         record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
       ]);
-      const minute = record.minute ?? parseLimit(minuteText);
-      const day = record.day ?? parseLimit(dayText);
-      const limits = minute === undefined || day === undefined ? undefined : { minute, day };
+      const known = byWindow((name) => record[name] ?? parseLimit(texts[name]));
+      const limits = isComplete(known) ? known : undefined;
       const trial = limits && trialLimitsOf(record, ofPlan?.trial, limits);
       return {
         keyHash,
@@ -122,8 +121,8 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
       }),
     apply: (id) =>
       change(id, 'keys.trial-apply', (record, { issues }) => {
-        const { minute, day } = validTrial({ trial: record.trial, issues }, `the key ${id} itself`);
-        return { ...record, minute: minute ?? record.minute, day: day ?? record.day, trial: undefined };
+        const trial = validTrial({ trial: record.trial, issues }, `the key ${id} itself`);
+        return { ...record, ...limitsIn(trial), trial: undefined };
       }),
   };
 }

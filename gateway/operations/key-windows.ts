@@ -1,15 +1,26 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
-import { maxLimit } from '../plans/limits.ts';
+import { maxLimit, withLimits, type SomeLimits } from '../limits/limits.ts';
+import { forRequired, mapWindows, type ByRequiredWindow } from '../limits/windows.ts';
 import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
-import { readUsage } from '../quota/usage.ts';
+import { readUsage, type UsedWindow } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { windowView, type WindowView } from './key-usage.ts';
-import type { LimitsInForce } from './limits-in-force.ts';
 
-/** Use of both windows of a key now. */
+/** Use of one window. */
+export interface WindowView {
+  used: number;
+  /** Null if it is invalid. */
+  limit: number | null;
+  remaining: number | null;
+  /** ISO 8601 in UTC. */
+  resetsAt: string;
+}
+
+/** Each required window, and others that have a limit. */
+export type WindowViews = ByRequiredWindow<WindowView>;
+
+/** Use of the windows of a key now. */
 export interface KeyWindows {
-  minute: WindowView;
-  day: WindowView;
+  windows: WindowViews;
   /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
   banMs: number;
   /** Refused requests that count towards a ban now. */
@@ -18,22 +29,39 @@ export interface KeyWindows {
   nowMs: number;
 }
 
-/** Reads both windows by one Redis command. Counts nothing. */
+/** Reads the windows by one Redis command. Counts nothing. @param limits those that are known */
 export async function readKeyWindows(
   redis: RedisClient,
   keyHash: string,
-  { minute, day }: LimitsInForce,
+  limits: SomeLimits,
   banPolicy: BanPolicy = defaultBanPolicy,
 ): Promise<KeyWindows> {
-  const limits = { minute: minute.limit ?? maxLimit, day: day.limit ?? maxLimit };
-  const usage = await readUsage(redis, { keyHash, rev: anyRev, limits, banPolicy });
-  if (usage === undefined) throw new Error('read-usage-5.lua compared a rev despite anyRev');
-  const { banMs, strikes, nowMs } = usage;
+  const usage = await readUsage(redis, {
+    keyHash,
+    rev: anyRev,
+    limits: withLimits(forRequired(maxLimit), limits),
+    banPolicy,
+  });
+  if (usage === undefined) throw new Error('read-usage-4.lua compared a rev despite anyRev');
+  const { windows, banMs, strikes, nowMs } = usage;
   return {
-    minute: windowView(usage.minute, minute.limit ?? undefined, nowMs),
-    day: windowView(usage.day, day.limit ?? undefined, nowMs),
+    windows: mapWindows(windows, (window, name) => windowView(window, limits[name], nowMs)),
     banMs,
     strikes,
     nowMs,
+  };
+}
+
+/** @param limit undefined for an invalid one */
+function windowView(
+  { used, remaining, resetMs }: UsedWindow,
+  limit: number | undefined,
+  nowMs: number,
+): WindowView {
+  return {
+    used,
+    limit: limit ?? null,
+    remaining: limit === undefined ? null : remaining,
+    resetsAt: new Date(nowMs + resetMs).toISOString(),
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { limitText, maxLimit } from '../plans/limits.ts';
+import { limitText, maxLimit } from '../limits/limits.ts';
 import { anonymousPlan, builtInLimits } from '../plans/plans.ts';
 import {
   defaultUsagePolicy,

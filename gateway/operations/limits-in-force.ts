@@ -1,5 +1,14 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { parseLimit, type Limits } from '../plans/limits.ts';
+import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import {
+  byWindow,
+  forRequired,
+  windowOf,
+  windows,
+  type ByRequiredWindow,
+  type ByWindow,
+  type WindowName,
+} from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plans.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues } from './enforced-values.ts';
@@ -16,14 +25,15 @@ export interface LimitInForce {
   plan: number | null;
 }
 
-export type LimitsInForce = Record<keyof Limits, LimitInForce>;
+/** Limit of each required window, and of others that have one. */
+export type LimitsInForce = ByRequiredWindow<LimitInForce>;
 
-type LimitedKey = Pick<ApiKeyRecord, 'plan' | 'minute' | 'day'>;
+type LimitedKey = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
 
 /** Limits of a plan, as they are in Redis and as running gateways enforce them. */
 interface PlanTexts {
-  stored: Record<keyof Limits, string | null | undefined>;
-  enforced: Record<string, string>;
+  stored: ByWindow<string>;
+  enforced: ByWindow<string>;
 }
 
 /** Creates a reader of limits that reads each plan once. */
@@ -34,22 +44,31 @@ export function createLimitsReader({
   const plans = new Map<string, Promise<PlanTexts>>();
 
   async function readPlan(name: string): Promise<PlanTexts> {
-    if (name === enterprisePlan) return { stored: { minute: null, day: null }, enforced: {} };
-    const [minute, day] = await readPlanLimits(redis, name);
-    const isValid = parseLimit(minute) !== undefined && parseLimit(day) !== undefined;
+    if (name === enterprisePlan) return { stored: {}, enforced: {} };
+    const stored = await readPlanLimits(redis, name);
+    const isValid = windows.every((window) => issueOf(window.name, stored[window.name]) === undefined);
     const enforced = isValid ? undefined : await readEnforcedValues({ redis, now });
-    return { stored: { minute, day }, enforced: enforced?.of(redisKeys.plan(name))[0] ?? {} };
+    return { stored, enforced: enforced?.of(redisKeys.plan(name))[0] ?? {} };
   }
 
-  return async function limitsInForce({ plan, minute, day }) {
-    const texts = plans.get(plan) ?? readPlan(plan);
-    plans.set(plan, texts);
+  return async function limitsInForce(key) {
+    const texts = plans.get(key.plan) ?? readPlan(key.plan);
+    plans.set(key.plan, texts);
     const { stored, enforced } = await texts;
-    return {
-      minute: choose(minute, stored.minute, enforced['minute']),
-      day: choose(day, stored.day, enforced['day']),
-    };
+    const limitOf = (name: WindowName) => choose(key[name], stored[name], enforced[name]);
+    const limits = byWindow((name) => {
+      const limit = limitOf(name);
+      return limit.limit === null && !windowOf(name).required ? undefined : limit;
+    });
+    return { ...forRequired(unknownLimit), ...limits };
   };
+}
+
+const unknownLimit: LimitInForce = { limit: null, from: null, plan: null };
+
+/** Limits in force without where they come from; one that is not known is absent. */
+export function knownLimitsIn(limits: LimitsInForce): SomeLimits {
+  return byWindow((name) => limits[name]?.limit ?? undefined);
 }
 
 function choose(

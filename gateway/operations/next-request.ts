@@ -1,8 +1,10 @@
-import type { WindowView } from './key-usage.ts';
+import { refusingWindow } from '../limits/window-states.ts';
+import { byWindow, windowNames, windowOf, windows, type WindowName } from '../limits/windows.ts';
+import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key is refused. */
 export type RefusalReason =
-  'gone' | 'lost' | 'unusable' | 'revoked' | 'expired' | 'ban' | 'no_limits' | 'day' | 'minute';
+  'gone' | 'lost' | 'unusable' | 'revoked' | 'expired' | 'ban' | 'no_limits' | WindowName;
 
 /** What the next request of a key gets, with a sentence for people. */
 export type NextRequest =
@@ -20,33 +22,43 @@ export type NextRequest =
 /** What decides on the next request of a valid key. */
 export interface ServingState {
   ban: { until: string; reason: string } | null;
-  minute: WindowView;
-  day: WindowView;
+  windows: WindowViews;
 }
 
-/** Decides as consume.lua does: a ban before the windows; of two full windows, the one that ends later. */
-export function nextRequest({ ban, minute, day }: ServingState): NextRequest {
+/** Decides as consume.lua does: a ban before the windows; of several full windows, the one that ends last. */
+export function nextRequest({ ban, windows: views }: ServingState): NextRequest {
   if (ban !== null) {
     const until = ban.until === '' ? null : ban.until;
     return refusal('ban', `banned (${ban.reason})`, until);
   }
-  if (minute.limit === null || day.limit === null) {
-    const window = minute.limit === null ? 'minute' : 'day';
+  const unlimited = windowNames.find((name) => views[name]?.limit === null);
+  if (unlimited !== undefined) {
     return refusal(
       'no_limits',
-      `no ${window} limit is known for this key, neither its own nor its plan's`,
+      `no ${unlimited} limit is known for this key, neither its own nor its plan's`,
       null,
     );
   }
-  const dayDecides = isOver(day) && (!isOver(minute) || day.resetsAt >= minute.resetsAt);
-  if (dayDecides) return overLimit('day', day);
-  if (isOver(minute)) return overLimit('minute', minute);
-  return { served: true, message: `served: ${used(minute)} this minute, ${used(day)} today` };
+  const refusing = refusingWindow(
+    byWindow((name) => {
+      const view = views[name];
+      return view && { remaining: view.remaining ?? 0, resetMs: Date.parse(view.resetsAt) };
+    }),
+  );
+  const refused = refusing && views[refusing];
+  if (refusing !== undefined && refused !== undefined) {
+    return refusal(refusing, `${used(refused)} ${windowOf(refusing).current}`, refused.resetsAt);
+  }
+  const uses = windows.flatMap(({ name, current }) => {
+    const view = views[name];
+    return view === undefined ? [] : [`${used(view)} ${current}`];
+  });
+  return { served: true, message: `served: ${uses.join(', ')}` };
 }
 
 /** What the next request of a key that is not valid gets. */
 export function refusedForGood(
-  state: Exclude<RefusalReason, 'ban' | 'no_limits' | 'day' | 'minute'>,
+  state: Exclude<RefusalReason, 'ban' | 'no_limits' | WindowName>,
   { since, issues = [] }: { since?: string | null; issues?: readonly string[] } = {},
 ): NextRequest {
   switch (state) {
@@ -72,18 +84,12 @@ export function refusedForGood(
   }
 }
 
-function overLimit(reason: 'minute' | 'day', window: WindowView): NextRequest {
-  return refusal(reason, `${used(window)} ${reason === 'minute' ? 'this minute' : 'today'}`, window.resetsAt);
-}
-
 function refusal(reason: RefusalReason, why: string, until: string | null): NextRequest {
   const end = until === null ? '' : ` until ${clockTime(until)}`;
   return { served: false, reason, message: `refused${end}: ${why}`, until, why };
 }
 
 const used = (window: WindowView) => `${grouped(window.used)} of ${grouped(window.limit ?? 0)} used`;
-
-const isOver = ({ remaining }: WindowView) => remaining === 0;
 
 function grouped(count: number): string {
   return count.toLocaleString('en');

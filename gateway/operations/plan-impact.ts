@@ -1,6 +1,15 @@
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
-import { maxLimit, parseLimit, type Limits } from '../plans/limits.ts';
+import { maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import {
+  byWindow,
+  fieldOf,
+  forRequired,
+  windowNames,
+  type ByWindow,
+  type RequiredWindow,
+  type WindowName,
+} from '../limits/windows.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -9,15 +18,17 @@ import { createApiKeyIndex } from './api-key-index.ts';
 import type { Session } from './session.ts';
 
 /** Keys of a plan, and the effect that other limits of it would have now. */
-export interface PlanImpact {
+export type PlanImpact = {
   /** Valid keys on the plan. */
   keys: number;
-  /** Keys that have used up the new minute limit. */
-  overMinute: number;
-  overDay: number;
-  /** Keys that have used up at least one of them: their next request would be refused. */
+  /** Keys that have used up at least one of the new limits: their next request would be refused. */
   over: number;
-}
+} & OverCounts;
+
+/** Keys that have used up the new limit of a window. */
+type OverCounts = Record<`over${Capitalize<RequiredWindow>}`, number> & {
+  [Name in WindowName as `over${Capitalize<Name>}`]?: number;
+};
 
 export const noImpact: Readonly<PlanImpact> = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
 
@@ -26,8 +37,7 @@ interface PlanKey {
   keyHash: string;
   plan: string;
   /** Limits of its own, which do not change with the plan. */
-  minute: number | undefined;
-  day: number | undefined;
+  own: SomeLimits;
 }
 
 /** How a count of all keys proceeds, for callers that do it in the background. */
@@ -39,8 +49,11 @@ export interface CountOptions {
 
 const defaultPageSize = 500;
 
-/** readUsage needs limits and the lengths of bans, which do not matter here. */
-const anyLimits: Limits = { minute: maxLimit, day: maxLimit };
+/** readUsage needs limits and the lengths of bans, which do not matter here. All windows are read. */
+const anyLimits: Limits = Object.assign(
+  forRequired(maxLimit),
+  byWindow(() => maxLimit),
+);
 const anyBanPolicy = { windowSeconds: 1, maxBanSeconds: 1 };
 
 /**
@@ -59,7 +72,7 @@ export async function planImpacts(
     const overs = await Promise.all(keys.map((key) => usedUp(redis, key, limits.get(key.plan))));
     for (const [index, { plan }] of keys.entries()) {
       const impact = impacts.get(plan) ?? { ...noImpact };
-      addTo(impact, overs[index] ?? {});
+      addTo(impact, overs[index] ?? []);
       impacts.set(plan, impact);
     }
   }
@@ -70,7 +83,7 @@ export async function planImpacts(
 export interface PlanUse {
   keys: number;
   /** Requests of each key in its open windows; undefined in a window for which it has a limit of its own. */
-  used: { minute: number | undefined; day: number | undefined }[];
+  used: ByWindow<number>[];
 }
 
 interface PlanUseOptions {
@@ -118,52 +131,42 @@ async function* planKeyPages(
 
 /** @returns undefined if it is not valid, or its record is gone */
 async function readPlanKey(redis: RedisClient, keyHash: string, nowMs: number): Promise<PlanKey | undefined> {
-  const fields = ['plan', 'minute', 'day', 'revokedAt', 'expiresAt'];
+  const fields = ['plan', 'revokedAt', 'expiresAt', ...windowNames];
   const texts = await redis.hmget(redisKeys.apiKey(keyHash), ...fields).catch((error: unknown) => {
     if (isWrongType(error)) return [];
     throw error;
   });
-  const [plan, minute, day, revokedAt, expiresAt] = texts.map((text) => text ?? undefined);
+  const [plan, revokedAt, expiresAt, ...limits] = texts.map((text) => text ?? undefined);
   if (plan === undefined || apiKeyState({ revokedAt, expiresAt }, nowMs) !== 'valid') return undefined;
-  return { keyHash, plan, minute: parseLimit(minute), day: parseLimit(day) };
+  return { keyHash, plan, own: byWindow((name) => parseLimit(limits[windowNames.indexOf(name)])) };
 }
 
 /** Which of the plan's limits the key has used up. */
-async function usedUp(
-  redis: RedisClient,
-  key: PlanKey,
-  limits: Limits | undefined,
-): Promise<{ minute?: boolean; day?: boolean }> {
-  return limits === undefined ? {} : overLimits(await readUsed(redis, key), limits);
+async function usedUp(redis: RedisClient, key: PlanKey, limits: Limits | undefined): Promise<WindowName[]> {
+  return limits === undefined ? [] : overLimits(await readUsed(redis, key), limits);
 }
 
-async function readUsed(redis: RedisClient, { keyHash, minute, day }: PlanKey): Promise<PlanUse['used'][0]> {
-  if (minute !== undefined && day !== undefined) return { minute: undefined, day: undefined };
+async function readUsed(redis: RedisClient, { keyHash, own }: PlanKey): Promise<ByWindow<number>> {
+  if (windowNames.every((name) => own[name] !== undefined)) return {};
   const usage = await readUsage(redis, {
     keyHash,
     rev: anyRev,
     limits: anyLimits,
     banPolicy: anyBanPolicy,
   });
-  return {
-    minute: minute === undefined ? usage?.minute.used : undefined,
-    day: day === undefined ? usage?.day.used : undefined,
-  };
+  return byWindow((name) => (own[name] === undefined ? usage?.windows[name]?.used : undefined));
 }
 
-function overLimits({ minute, day }: PlanUse['used'][0], limits: Limits): { minute: boolean; day: boolean } {
-  return {
-    minute: minute !== undefined && minute >= limits.minute,
-    day: day !== undefined && day >= limits.day,
-  };
+/** @returns the windows in which the use is at the limit */
+function overLimits(used: ByWindow<number>, limits: Limits): WindowName[] {
+  return windowNames.filter((name) => (used[name] ?? -1) >= (limits[name] ?? Infinity));
 }
 
-function addTo(
-  impact: PlanImpact,
-  { minute = false, day = false }: { minute?: boolean; day?: boolean },
-): void {
+function addTo(impact: PlanImpact, over: readonly WindowName[]): void {
   impact.keys += 1;
-  if (minute) impact.overMinute += 1;
-  if (day) impact.overDay += 1;
-  if (minute || day) impact.over += 1;
+  for (const name of over) {
+    const field = fieldOf('over', name);
+    impact[field] = (impact[field] ?? 0) + 1;
+  }
+  if (over.length > 0) impact.over += 1;
 }

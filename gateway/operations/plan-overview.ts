@@ -1,4 +1,4 @@
-import { maxLimit, parseLimit } from '../plans/limits.ts';
+import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { parseTrial, type Trial } from '../plans/trial.ts';
 import { redisKeys } from '../redis/redis-keys.ts';

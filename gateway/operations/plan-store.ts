@@ -1,4 +1,11 @@
-import { parseLimit, type Limits } from '../plans/limits.ts';
+import { equalLimits, limitsIn, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import {
+  byWindow,
+  forRequired,
+  windowNames,
+  type ByRequiredWindow,
+  type ByWindow,
+} from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -13,22 +20,20 @@ import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
-export interface PlanRow {
-  name: string;
-  minute: number | null;
-  day: number | null;
-}
+export type PlanRow = StoredLimits & { name: string };
+
+export type StoredLimits = ByRequiredWindow<number | null>;
 
 /** Limits that running gateways enforce in place of the stored ones. */
-export type EnforcedLimits = Pick<PlanRow, 'minute' | 'day'> & { gateways: number };
+export type EnforcedLimits = StoredLimits & { gateways: number };
 
 /** A plan with what running gateways enforce. */
-export interface ListedPlan extends PlanRow {
+export type ListedPlan = PlanRow & {
   /** Gateway processes that enforce the stored limits. Processes load an operator's own plan when a key on it is used. */
   gateways: number;
   /** What other processes enforce: each different value once. */
   enforced?: EnforcedLimits[];
-}
+};
 
 export interface PlanChange {
   before: PlanRow;
@@ -46,7 +51,7 @@ export interface PlanStore {
    */
   set(
     name: string,
-    limits: Partial<Limits>,
+    limits: SomeLimits,
     create: boolean,
     approve?: (change: PlanChange) => Promise<void>,
   ): Promise<PlanChange>;
@@ -55,17 +60,16 @@ export interface PlanStore {
    * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
    * name of the nearest one that does, and a limit that is neither given nor stored
    */
-  preview(name: string, limits: Partial<Limits>, create: boolean): Promise<PlanChange>;
+  preview(name: string, limits: SomeLimits, create: boolean): Promise<PlanChange>;
 }
 
 export function createPlanStore({ redis, audit, now }: Session): PlanStore {
   async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
     const row = parsePlanRow(name, await readPlanLimits(redis, name));
     const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-      const { minute, day } = parsePlanRow(name, [fields['minute'], fields['day']]);
-      return { minute, day, gateways };
+      return { ...limitsFrom(fields), gateways };
     });
-    const isStored = ({ minute, day }: EnforcedLimits) => minute === row.minute && day === row.day;
+    const isStored = (limits: EnforcedLimits) => equalLimits(limits, row);
     const others = inForce.filter((limits) => !isStored(limits));
     const gateways = inForce.find(isStored)?.gateways ?? 0;
     return { ...row, gateways, ...(others.length > 0 ? { enforced: others } : {}) };
@@ -82,7 +86,7 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
     throw unknownPlan(name, names, '--create makes a new plan');
   }
 
-  async function assertSettable(name: string, limits: Partial<Limits>, create: boolean): Promise<void> {
+  async function assertSettable(name: string, limits: SomeLimits, create: boolean): Promise<void> {
     assertPlan(name, limits);
     if (!create) await assertExists(name);
   }
@@ -94,22 +98,16 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
       // Without gw:plans, only the gateways know the operators' own plans.
       const names = lost ? [...listed, ...enforcedOnly] : listed;
       const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(name, enforced)));
-      const enterprise: ListedPlan = {
-        name: enterprisePlan,
-        minute: null,
-        day: null,
-        gateways: enforced.gateways,
-      };
+      const enterprise = { ...parsePlanRow(enterprisePlan, {}), gateways: enforced.gateways };
       return { plans: plans.toSpliced(-1, 0, enterprise), gateways: enforced.gateways };
     },
     async preview(name, limits, create) {
       await assertSettable(name, limits, create);
-      const [minute, day] = await readPlanLimits(redis, name);
-      return decide(name, limits, { minute: minute ?? '', day: day ?? '' });
+      return decide(name, limits, await readPlanLimits(redis, name));
     },
     async set(name, limits, create, approve) {
       await assertSettable(name, limits, create);
-      const row = { name, minute: null, day: null };
+      const row = parsePlanRow(name, {});
       let change: PlanChange = { before: row, after: row };
       await changeSettings(redis, redisKeys.plan(name), async (fields) => {
         change = decide(name, limits, fields);
@@ -128,9 +126,9 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
  * Decides on a change of the stored fields.
  * @throws InvalidOperation if a limit is neither given nor stored
  */
-function decide(name: string, limits: Partial<Limits>, fields: Record<string, string>): PlanChange {
-  const before = parsePlanRow(name, [fields['minute'], fields['day']]);
-  const after = { ...before, ...limits };
+function decide(name: string, limits: SomeLimits, fields: ByWindow<string>): PlanChange {
+  const before = parsePlanRow(name, fields);
+  const after = { ...before, ...limitsIn(limits) };
   if (lacksLimits(after)) {
     const lacking = after.minute === null ? 'minute' : 'day';
     throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
@@ -139,7 +137,7 @@ function decide(name: string, limits: Partial<Limits>, fields: Record<string, st
 }
 
 /** @throws InvalidOperation for input that is invalid whatever is stored */
-function assertPlan(name: string, { minute, day }: Partial<Limits>): void {
+function assertPlan(name: string, { minute, day }: SomeLimits): void {
   if (name === enterprisePlan) {
     throw new InvalidOperation(
       'enterprise has no limits of its own: set them on each key, with ops keys set',
@@ -164,21 +162,30 @@ export function lacksLimits({ name, minute, day }: PlanRow): boolean {
   return minute === null || (day === null && name !== anonymousPlan);
 }
 
-/** Parses the fields `minute` and `day` of a plan, which may have been edited by hand. */
-export function parsePlanRow(name: string, [minute, day]: (string | null | undefined)[]): PlanRow {
-  return { name, minute: parseLimit(minute) ?? null, day: parseLimit(day) ?? null };
+/** Parses the limits of a plan, which may have been edited by hand. */
+export function parsePlanRow(name: string, texts: ByWindow<string> | Record<string, string>): PlanRow {
+  return { name, ...limitsFrom(texts) };
 }
 
-function isEmpty({ minute, day }: PlanRow): boolean {
-  return minute === null && day === null;
+/** Null for a limit that is invalid, or required and missing. */
+function limitsFrom(texts: ByWindow<string>): StoredLimits {
+  return {
+    ...forRequired(null),
+    ...byWindow((window) => (texts[window] === undefined ? undefined : (parseLimit(texts[window]) ?? null))),
+  };
 }
 
-/** Reads the fields `minute` and `day` of a plan as text. A value of another type has no limits. */
-export async function readPlanLimits(redis: RedisClient, name: string): Promise<(string | null)[]> {
+function isEmpty(row: PlanRow): boolean {
+  return windowNames.every((name) => (row[name] ?? null) === null);
+}
+
+/** Reads the limits of a plan as text. A value of another type has no limits. */
+export async function readPlanLimits(redis: RedisClient, name: string): Promise<ByWindow<string>> {
   try {
-    return await redis.hmget(redisKeys.plan(name), 'minute', 'day');
+    const texts = await redis.hmget(redisKeys.plan(name), ...windowNames);
+    return byWindow((window) => texts[windowNames.indexOf(window)] ?? undefined);
   } catch (error) {
-    if (isWrongType(error)) return [];
+    if (isWrongType(error)) return {};
     throw error;
   }
 }

@@ -1,6 +1,7 @@
-import { parseLimit, type Limits } from '../plans/limits.ts';
+import { isComplete, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { byWindow, windowNames } from '../limits/windows.ts';
 import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
-import { formatTrial, parseTrial, trialFields, type SomeLimits, type Trial } from '../plans/trial.ts';
+import { formatTrial, parseTrial, trialFields, type Trial } from '../plans/trial.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -43,14 +44,14 @@ export type ApproveTrialChange = (change: PlanTrialChange) => void;
 
 export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
-    const [minute, day] = [parseLimit(fields['minute']), parseLimit(fields['day'])];
+    const limits = byWindow((window) => parseLimit(fields[window]));
     if (Object.keys(fields).length === 0) await assertListed(name);
-    if (minute === undefined || day === undefined) {
+    if (!isComplete(limits)) {
       throw new InvalidOperation(
         `the plan ${name} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
       );
     }
-    return { name, limits: { minute, day }, ...parseTrial(fields) };
+    return { name, limits, ...parseTrial(fields) };
   }
 
   /** @throws InvalidOperation for a plan that does not exist, with the name of the nearest one that does */
@@ -98,8 +99,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
       }),
     apply: (name, approve) =>
       change(name, 'plans.trial-apply', approve, (plan) => {
-        const { minute, day } = validTrial(plan, `the plan ${name}`);
-        const limits = { minute: minute ?? plan.limits.minute, day: day ?? plan.limits.day };
+        const limits = { ...plan.limits, ...limitsIn(validTrial(plan, `the plan ${name}`)) };
         return { ...plan, limits, trial: undefined };
       }),
   };
@@ -111,7 +111,7 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
  * @throws InvalidOperation without a limit
  */
 export function newTrial(limits: SomeLimits, nowMs: number, running: Trial | undefined): Trial {
-  if (limits.minute === undefined && limits.day === undefined) {
+  if (windowNames.every((name) => limits[name] === undefined)) {
     throw new InvalidOperation('a trial needs a limit: --minute N, --day N or both');
   }
   return { ...limits, since: nowMs === running?.since ? nowMs + 1 : nowMs };

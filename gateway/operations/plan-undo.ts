@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxLimit, type Limits } from '../plans/limits.ts';
+import { maxLimit, type Limits } from '../limits/limits.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -73,7 +73,7 @@ export async function undoPlanChange(
   await changeSettings(redis, redisKeys.plan(name), async (fields) => {
     const undone = await requireRecorded(redis, name);
     approve?.(undone);
-    undo = decide(undone, parsePlanRow(name, [fields['minute'], fields['day']]));
+    undo = decide(undone, parsePlanRow(name, fields));
     const { before, after } = undo;
     await audit({ action: 'plans.undo', target: name, before, after });
     const { minute, day } = after;

@@ -1,4 +1,4 @@
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import { defaultPlans } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { dayBelowMinute } from './day-below-minute.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { maxLimit } from '../plans/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { banPolicyBounds, isStrikesPerLimit } from '../quota/ban-policy.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';

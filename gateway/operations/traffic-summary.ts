@@ -1,3 +1,4 @@
+import { forRequired, isWindowName, type ByRequiredWindow } from '../limits/windows.ts';
 import { parseBound, parseField, type TrafficCounts, type TrafficField } from '../traffic/traffic-fields.ts';
 import { latencyOf, type DurationHistogram, type Latency } from './traffic-latency.ts';
 
@@ -18,8 +19,8 @@ export interface PlanTraffic {
   requests: number;
   /** By class of status such as `2xx`; `aborted` by the client, or `cut_off` by the gateway. */
   byStatus: Record<string, number>;
-  /** Requests refused because a window was used up. */
-  refusals: { minute: number; day: number };
+  /** Requests refused because a window was used up, by the window that refused. */
+  refusals: ByRequiredWindow<number>;
   /** New bans. */
   bans: number;
   /** Requests refused during a ban. */
@@ -73,7 +74,7 @@ function createTally(): Tally {
   return {
     requests: 0,
     byStatus: new Map(),
-    refusals: { minute: 0, day: 0 },
+    refusals: noRefusals(),
     bans: 0,
     bannedRequests: 0,
     localDecisions: 0,
@@ -86,11 +87,8 @@ function addTo(tally: Tally, { kind, status }: TrafficField, count: number): voi
       tally.requests += count;
       tally.byStatus.set(status, (tally.byStatus.get(status) ?? 0) + count);
       break;
-    case 'minuteRefusals':
-      tally.refusals.minute += count;
-      break;
-    case 'dayRefusals':
-      tally.refusals.day += count;
+    case 'refusals':
+      if (isWindowName(status)) tally.refusals[status] = (tally.refusals[status] ?? 0) + count;
       break;
     case 'bans':
     case 'bannedRequests':
@@ -100,6 +98,15 @@ function addTo(tally: Tally, { kind, status }: TrafficField, count: number): voi
     case 'durations':
       break;
   }
+}
+
+export function noRefusals(): ByRequiredWindow<number> {
+  return forRequired(0);
+}
+
+/** Requests refused by any window. */
+export function allRefusals(refusals: ByRequiredWindow<number>): number {
+  return Object.values(refusals).reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
 function planTraffic(tally: Tally): PlanTraffic {

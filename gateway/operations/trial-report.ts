@@ -1,5 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';

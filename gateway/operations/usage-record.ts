@@ -1,5 +1,5 @@
+import { dayNumberOf } from '../limits/utc-day.ts';
 import { datesByMonth, dayUsage, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
-import { dayNumberOf } from '../quota/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { dayNumberOf } from '../quota/utc-day.ts';
+import { dayNumberOf } from '../limits/utc-day.ts';
 
 /** A UTC date, `today` or `yesterday`, as the number of days since the Unix epoch. */
 export function dayArgument(text: string): number {

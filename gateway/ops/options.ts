@@ -1,10 +1,10 @@
 import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
+import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
-import { maxLimit, parseLimit } from '../plans/limits.ts';
 
 export interface JsonOption {
   json?: true;

@@ -1,3 +1,5 @@
+import { fieldOf, windowNames } from '../limits/windows.ts';
+import { allRefusals } from '../operations/traffic-summary.ts';
 import type { TrafficPoint } from '../operations/traffic.ts';
 import { fieldColumns, type ListLayout } from './list-output.ts';
 
@@ -35,7 +37,7 @@ export const trafficLayout: ListLayout<TrafficPoint> = {
     ...Object.values(statuses).map((status) => point.byStatus[status] ?? 0),
     rounded(point.latencyMs.served?.p50),
     rounded(point.latencyMs.served?.p99),
-    point.refusals.minute + point.refusals.day,
+    allRefusals(point.refusals),
     point.bans,
     point.bannedRequests,
     point.localDecisions,
@@ -45,8 +47,12 @@ export const trafficLayout: ListLayout<TrafficPoint> = {
     ...statusColumns(),
     p50Ms: ({ latencyMs }) => latencyMs.served?.p50,
     p99Ms: ({ latencyMs }) => latencyMs.served?.p99,
-    refusedMinute: ({ refusals }) => refusals.minute,
-    refusedDay: ({ refusals }) => refusals.day,
+    ...Object.fromEntries(
+      windowNames.map((name) => [
+        fieldOf('refused', name),
+        ({ refusals }: TrafficPoint) => refusals[name] ?? 0,
+      ]),
+    ),
     ...fieldColumns<TrafficPoint>('bans', 'bannedRequests', 'localDecisions'),
   },
 };

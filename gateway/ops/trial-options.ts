@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander';
+import type { SomeLimits } from '../limits/limits.ts';
 import { refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
-import type { SomeLimits } from '../plans/trial.ts';
 import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
 import type { Cell } from './output.ts';
 

@@ -1,7 +1,7 @@
+import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Session } from '../operations/session.ts';
 import { findKeyHash, readDays, type Days } from '../operations/usage-record.ts';
 import type { DayUsage } from '../quota/usage-days.ts';
-import { dayNumberOf } from '../quota/utc-day.ts';
 import { fieldColumns, onePage, printList, type ListLayout, type OutputFormat } from './list-output.ts';
 import { printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';

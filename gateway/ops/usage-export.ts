@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
+import { dayNumberOf } from '../limits/utc-day.ts';
 import { createApiKeyIndex } from '../operations/api-key-index.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
-import { dayNumberOf } from '../quota/utc-day.ts';
 import { formatCsvText } from './csv-cell.ts';
 import { dayArgument } from './day-argument.ts';
 import { outputFormat } from './list-output.ts';

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { byWindow, isWindowName } from '../limits/windows.ts';
 import { createUsageReader, type KeyUsage } from '../operations/key-usage.ts';
 import { UnknownKey } from '../operations/unknown-key.ts';
 import { findKeyHash } from '../operations/usage-record.ts';
@@ -68,11 +69,13 @@ async function printUsage(id: string, { days, day }: UsageOptions, format: Outpu
 }
 
 function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
-  const { minute, day, ban, strikes, strikesToBan, violations: _sameAsStrikes, ...key } = usage;
+  const { id, name, plan, state, ban, strikes, strikesToBan } = usage;
   printFields({
-    ...key,
-    minute: describeWindow(minute),
-    day: describeWindow(day),
+    id,
+    name,
+    plan,
+    state,
+    ...byWindow((window) => usage[window] && describeWindow(usage[window])),
     strikes: describeStrikes(strikes, strikesToBan, policy),
     ban: ban === null ? null : `${ban.reason}; ends at ${ban.endsAt || 'no set time'}`,
   });
@@ -80,7 +83,6 @@ function printWindows(usage: KeyUsage, policy: BanPolicy | undefined): void {
 
 /** More than what a person wants to know first; --json has all. */
 const shownRefusals = 5;
-const reasons = { minute: 'minute limit', day: 'day limit', ban: 'ban' };
 
 function printRefusals(refusals: readonly Refusals[]): void {
   process.stdout.write('\n');
@@ -88,7 +90,12 @@ function printRefusals(refusals: readonly Refusals[]): void {
     ['REFUSED FROM', 'TO', 'REQUESTS', 'REASON'],
     refusals
       .slice(0, shownRefusals)
-      .map(({ from, to, refused, reason }) => [from, to, refused, reasons[reason]]),
+      .map(({ from, to, refused, reason }) => [
+        from,
+        to,
+        refused,
+        isWindowName(reason) ? `${reason} limit` : reason,
+      ]),
   );
 }
 

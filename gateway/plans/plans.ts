@@ -1,9 +1,17 @@
+import {
+  equalLimits,
+  isComplete,
+  issueOf,
+  parseLimit,
+  type Limits,
+  type SomeLimits,
+} from '../limits/limits.ts';
+import { byWindow, requiredWindows, windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { maxLimit, parseLimit, type Limits } from './limits.ts';
 import {
   parseTrial,
   trialFields,
@@ -28,7 +36,7 @@ export const anonymousPlan = 'anonymous';
 const defaultAnonymousMinute = 60;
 
 /** Limits of the plans that always exist. `anonymous` is one of them. */
-export const builtInLimits: Readonly<Record<string, Partial<Limits>>> = {
+export const builtInLimits: Readonly<Record<string, SomeLimits>> = {
   ...defaultPlans,
   [anonymousPlan]: { minute: defaultAnonymousMinute },
 };
@@ -38,7 +46,7 @@ export interface Plans {
    * Limits of a key: its own, or else its plan's.
    * @returns undefined if neither is known, for example because the plan does not exist
    */
-  limitsOf(key: { plan: string; minute?: number | undefined; day?: number | undefined }): Limits | undefined;
+  limitsOf(key: SomeLimits & { plan: string }): Limits | undefined;
   /**
    * Limits on trial for a key: its own, or else its plan's.
    * @param enforced limits of the key
@@ -66,31 +74,36 @@ interface PlansDependencies {
   invalidValues: InvalidValues;
   now: () => number;
   /** Called with the limits in force of each plan, at the start and at each change. */
-  onLimits?: (plan: string, limits: Partial<Limits>) => void;
+  onLimits?: (plan: string, limits: SomeLimits) => void;
 }
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
 export function createPlans({ redis, invalidValues, now, onLimits }: PlansDependencies): Plans {
   /** Last valid limits, from Redis or from another gateway. */
-  const known = new Map<string, Partial<Limits>>(Object.keys(builtInLimits).map((name) => [name, {}]));
+  const known = new Map<string, SomeLimits>(Object.keys(builtInLimits).map((name) => [name, {}]));
   /** Limits in force: the known ones, and defaults below them. */
-  const limits = new Map<string, Partial<Limits>>(Object.entries(builtInLimits));
+  const limits = new Map<string, SomeLimits>(Object.entries(builtInLimits));
   /** Valid trials, by plan. */
   const trials = new Map<string, Trial>();
   /** Time at which a key on an operator's own plan was last read. */
   const usedAtMs = new Map<string, number>();
   for (const [name, builtIn] of limits) onLimits?.(name, builtIn);
 
-  function addKnown(name: string, found: Partial<Limits>): void {
-    known.set(name, { ...known.get(name), ...found });
+  /** @param found valid limits; undefined for one that was removed */
+  function addKnown(name: string, found: SomeLimits): void {
+    const all = { ...known.get(name), ...found };
+    known.set(
+      name,
+      byWindow((window) => all[window]),
+    );
     const before = limits.get(name);
     const inForce = { ...builtInLimits[name], ...known.get(name) };
     limits.set(name, inForce);
-    if (inForce.minute !== before?.minute || inForce.day !== before?.day) onLimits?.(name, inForce);
+    if (!equalLimits(inForce, before ?? {})) onLimits?.(name, inForce);
   }
 
   const lackedFields = (name: string) =>
-    fieldsOf(name).filter((field) => known.get(name)?.[field] === undefined);
+    requiredFieldsOf(name).filter((field) => known.get(name)?.[field] === undefined);
 
   const lacks = (name: string) => lackedFields(name).length > 0;
 
@@ -101,8 +114,8 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
       for (const [key, texts] of Object.entries(settings.known)) {
         const [name] = planOfKey(key);
         if (name === undefined) continue;
-        const found = parseLimits(lackedFields(name), (field) => texts[field]);
-        if (Object.keys(found).length > 0) addKnown(name, found);
+        if (!lacks(name)) continue;
+        addKnown(name, { ...validLimits((window) => texts[window]), ...known.get(name) });
       }
     }
   }
@@ -135,13 +148,14 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
       return;
     }
     const textOf = (field: string) => texts[allFields.findIndex((other) => other === field)];
-    addKnown(name, parseLimits(fields, textOf));
-    const limitIssues = fields.flatMap((field) => {
-      if (parseLimit(textOf(field)) !== undefined) return [];
-      return textOf(field) === null
-        ? [`${field} is missing`]
-        : [`${field} is not a whole number from 1 to ${maxLimit}`];
+    const removed = fields.filter((field) => !windowOf(field).required && textOf(field) === null);
+    // A plan that is gone as a whole was lost, so that nothing was removed from it.
+    const isGone = fields.every((field) => textOf(field) === null);
+    addKnown(name, {
+      ...(isGone ? {} : Object.fromEntries(removed.map((field) => [field, undefined]))),
+      ...validLimits((window) => (fields.includes(window) ? textOf(window) : undefined)),
     });
+    const limitIssues = fields.flatMap((field) => issueOf(field, textOf(field)) ?? []);
     report(name, [...limitIssues, ...refreshTrial(name, textOf)]);
   }
 
@@ -157,12 +171,10 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
   }
 
   return {
-    limitsOf({ plan, minute, day }) {
-      const planLimits = plan === enterprisePlan ? undefined : limits.get(plan);
-      const minuteLimit = minute ?? planLimits?.minute;
-      const dayLimit = day ?? planLimits?.day;
-      if (minuteLimit === undefined || dayLimit === undefined) return undefined;
-      return { minute: minuteLimit, day: dayLimit };
+    limitsOf(key) {
+      const planLimits = key.plan === enterprisePlan ? undefined : limits.get(key.plan);
+      const inForce = byWindow((window) => key[window] ?? planLimits?.[window]);
+      return isComplete(inForce) ? inForce : undefined;
     },
     trialOf: (key, enforced) => trialLimitsOf(key, trials.get(key.plan), enforced),
     anonymousMinute: () => limits.get(anonymousPlan)?.minute ?? defaultAnonymousMinute,
@@ -191,21 +203,17 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
   };
 }
 
-function fieldsOf(name: string): (keyof Limits)[] {
-  return name === anonymousPlan ? ['minute'] : ['minute', 'day'];
+/** The plan of addresses has one window. */
+function fieldsOf(name: string): readonly WindowName[] {
+  return name === anonymousPlan ? ['minute'] : windowNames;
 }
 
-/** @returns the valid ones */
-function parseLimits(
-  fields: readonly (keyof Limits)[],
-  textOf: (field: keyof Limits) => string | null | undefined,
-): Partial<Limits> {
-  const limits: Partial<Limits> = {};
-  for (const field of fields) {
-    const limit = parseLimit(textOf(field));
-    if (limit !== undefined) limits[field] = limit;
-  }
-  return limits;
+function requiredFieldsOf(name: string): readonly WindowName[] {
+  return name === anonymousPlan ? ['minute'] : requiredWindows;
+}
+
+function validLimits(textOf: (window: WindowName) => string | null | undefined): SomeLimits {
+  return byWindow((window) => parseLimit(textOf(window)));
 }
 
 /** @returns the name of the plan, or nothing if it is the Redis key of something else */

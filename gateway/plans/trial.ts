@@ -1,24 +1,23 @@
-import { maxLimit, parseLimit, type Limits } from './limits.ts';
-
-/** Limits of both windows, of one, or of none. */
-export type SomeLimits = Partial<Record<keyof Limits, number | undefined>>;
+import { limitIssue, parseLimit, withLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { byWindow, fieldOf, windowNames } from '../limits/windows.ts';
 
 /**
  * Limits on trial, of a plan or of one key. What they would have refused is counted; the enforced limits still decide. A
  * window that is not named stays as enforced.
  */
-export interface Trial extends SomeLimits {
+export type Trial = SomeLimits & {
   /** Start in Unix milliseconds, which identifies the trial: with another one, its counts start over. */
   since: number;
-}
+};
 
-/** Trial limits of a key in both windows. */
-export interface TrialLimits extends Limits {
-  since: number;
-}
+/** Trial limits of a key in each window that has a limit. */
+export type TrialLimits = Limits & { since: number };
+
+const trialField = (name: (typeof windowNames)[number]) => fieldOf('trial', name);
+const limitFields = windowNames.map(trialField);
 
 /** Fields of a trial in `gw:plan:<name>` and in the record of a key. */
-export const trialFields = ['trialMinute', 'trialDay', 'trialSince'] as const;
+export const trialFields: readonly string[] = [...limitFields, 'trialSince'];
 
 type TrialTexts = Readonly<Partial<Record<string, string | null>>>;
 
@@ -30,38 +29,40 @@ export interface ParsedTrial {
 
 /** Parses the fields of a trial. Never throws: the hash may have been edited by hand. */
 export function parseTrial(texts: TrialTexts): ParsedTrial {
-  const { trialMinute, trialDay, trialSince } = texts;
-  if (![trialMinute, trialDay, trialSince].some(isPresent)) return { trial: undefined, issues: [] };
-  const [minute, day, since] = [parseLimit(trialMinute), parseLimit(trialDay), parseSince(trialSince)];
+  if (!trialFields.some((field) => isPresent(texts[field]))) return { trial: undefined, issues: [] };
+  const limits = byWindow((name) => parseLimit(texts[trialField(name)]));
+  const since = parseSince(texts['trialSince']);
   const off = 'so the trial is off';
-  const range = `is not a whole number from 1 to ${maxLimit}, ${off}`;
   const issues: string[] = [];
-  if (!isPresent(trialMinute) && !isPresent(trialDay)) {
-    issues.push(`trialMinute and trialDay are missing, ${off}`);
+  if (!limitFields.some((field) => isPresent(texts[field]))) {
+    issues.push(`${listed(limitFields)} are missing, ${off}`);
   }
-  if (isPresent(trialMinute) && minute === undefined) issues.push(`trialMinute ${range}`);
-  if (isPresent(trialDay) && day === undefined) issues.push(`trialDay ${range}`);
+  for (const name of windowNames) {
+    if (isPresent(texts[trialField(name)]) && limits[name] === undefined) {
+      issues.push(`${trialField(name)} ${limitIssue}, ${off}`);
+    }
+  }
   if (since === undefined) {
     issues.push(
-      isPresent(trialSince)
+      isPresent(texts['trialSince'])
         ? `trialSince is not a time in Unix milliseconds, ${off}`
         : `trialSince is missing, ${off}`,
     );
   }
   if (issues.length > 0 || since === undefined) return { trial: undefined, issues };
-  return { trial: { minute, day, since }, issues };
+  return { trial: { ...limits, since }, issues };
 }
 
 /** Formats a trial as fields of a hash. An empty value stands for a field that the hash must not have. */
-export function formatTrial(trial: Trial | undefined): Record<(typeof trialFields)[number], string> {
-  const { minute = '', day = '', since = '' } = trial ?? {};
-  return { trialMinute: String(minute), trialDay: String(day), trialSince: String(since) };
+export function formatTrial(trial: Trial | undefined): Record<string, string> {
+  return {
+    ...Object.fromEntries(windowNames.map((name) => [trialField(name), String(trial?.[name] ?? '')])),
+    trialSince: String(trial?.since ?? ''),
+  };
 }
 
 /** What of a key decides on its trial. */
-export interface OnTrial extends SomeLimits {
-  trial?: Trial | undefined;
-}
+export type OnTrial = SomeLimits & { trial?: Trial | undefined };
 
 /**
  * Trial limits of a key: those of its own trial, or else of its plan's, which replace the plan's limits only.
@@ -74,14 +75,19 @@ export function trialLimitsOf(
   enforced: Limits,
 ): TrialLimits | undefined {
   const { trial } = key;
-  if (trial !== undefined) {
-    return { minute: trial.minute ?? enforced.minute, day: trial.day ?? enforced.day, since: trial.since };
-  }
+  if (trial !== undefined) return onTrial(trial, trial.since, enforced);
   if (planTrial === undefined) return undefined;
-  const minute = key.minute === undefined ? planTrial.minute : undefined;
-  const day = key.day === undefined ? planTrial.day : undefined;
-  if (minute === undefined && day === undefined) return undefined;
-  return { minute: minute ?? enforced.minute, day: day ?? enforced.day, since: planTrial.since };
+  const ofPlan = byWindow((name) => (key[name] === undefined ? planTrial[name] : undefined));
+  return Object.keys(ofPlan).length === 0 ? undefined : onTrial(ofPlan, planTrial.since, enforced);
+}
+
+function onTrial(trial: SomeLimits, since: number, enforced: Limits): TrialLimits {
+  return { ...withLimits(enforced, trial), since };
+}
+
+/** As in "one, two and three". */
+function listed(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
 }
 
 function isPresent(text: string | null | undefined): text is string {

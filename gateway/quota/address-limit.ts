@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { addressGroup } from '../http/address-group.ts';
+import type { WindowState } from '../limits/window-states.ts';
 import { defineScripts } from '../redis/define-scripts.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import type { RedisGate } from '../redis/redis-gate.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { WindowState } from './quota-decision.ts';
 import { createRefusedAddresses } from './refused-addresses.ts';
 
 /** Limit of one address for requests without a valid key. Requests with a valid key never touch it. */

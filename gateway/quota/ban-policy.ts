@@ -143,19 +143,21 @@ export async function convertFirstBanPolicy(redis: RedisClient, recordChange: Re
   await recordChange({ action: 'policy.convert', target: redisKeys.banPolicy, before, after });
 }
 
-/**
- * Formats the policies for consume.lua: eight numbers, of which the first is 0 for no bans, and the last is the time for
- * which the use of a key is kept.
- */
-export function formatScriptArgument(
-  policy: BanPolicy,
-  retentionDays = defaultUsagePolicy.retentionDays,
-): string {
-  const { enabled, strikes, strikesPerLimit } = policy;
-  const { graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds } = policy;
-  const lengths = [graceSeconds, windowSeconds, banSeconds, maxBanSeconds, resetSeconds];
-  const lengthsMs = lengths.map((seconds) => seconds * 1000);
-  return [enabled ? strikes : 0, strikesPerLimit, ...lengthsMs, retentionDays].join(' ');
+/** Formats both policies as consume.lua expects them. */
+export function formatPolicies(policy: BanPolicy, retentionDays = defaultUsagePolicy.retentionDays): string {
+  const values = {
+    strikes: policy.enabled ? policy.strikes : 0,
+    perLimit: policy.strikesPerLimit,
+    graceMs: policy.graceSeconds * 1000,
+    windowMs: policy.windowSeconds * 1000,
+    banMs: policy.banSeconds * 1000,
+    maxBanMs: policy.maxBanSeconds * 1000,
+    resetMs: policy.resetSeconds * 1000,
+    retention: retentionDays,
+  };
+  return Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
 }
 
 export type LiveBanPolicy = LiveSetting<BanPolicy>;

@@ -1,6 +1,6 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 
 /** @throws GatewayError service_unavailable if no limit is known for the caller's plan */

@@ -1,11 +1,11 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
+import { alignedLeftMs, byWindow, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
 import { decisionOf, type QuotaDecision } from './quota-decision.ts';
-import { dayNumberOf } from './utc-day.ts';
 
 export interface LocalQuota {
   /**
-   * Decides without Redis: this instance admits its share of both limits. Windows go on when Redis is back, so that a Redis
+   * Decides without Redis: this instance admits its share of each limit. Windows go on when Redis is back, so that a Redis
    * that comes and goes does not grant a new share each time.
    * @param shares number of instances that share the limits
    */
@@ -14,52 +14,67 @@ export interface LocalQuota {
   giveBack(keyHash: string): Promise<void>;
 }
 
-const minuteSeconds = 60;
-const daySeconds = 86_400;
-const minuteMs = minuteSeconds * 1000;
+/** The library forgets counts by a timer, which has no more than 2^31 ms. */
+const maxCountedMs = 24 * 86_400_000;
 
 /**
  * Quotas during an outage of Redis, counted in memory by rate-limiter-flexible.
- * @param now Redis' clock: windows are minutes and UTC days of it, and so the same on all instances
+ * @param now Redis' clock: windows begin at multiples of their length by it, and so are the same on all instances
  */
 export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   // The limiters only count. Limits differ from key to key, so they are compared here.
   const points = Number.MAX_SAFE_INTEGER;
-  const minute = new RateLimiterMemory({ points, duration: minuteSeconds });
-  const day = new RateLimiterMemory({ points, duration: daySeconds });
+  const counters = new Map<WindowName, RateLimiterMemory>();
+  for (const name of windowNames) {
+    const duration = Math.min(windowLengthMs(name, now()), maxCountedMs) / 1000;
+    counters.set(name, new RateLimiterMemory({ points, duration }));
+  }
 
   return {
     async consume(keyHash, limits, shares) {
       const nowMs = now();
-      const { thisMinute, today } = windowsAt(keyHash, nowMs);
-      const share = (limit: number) => Math.max(1, Math.floor(limit / shares));
-      const shared = { minute: share(limits.minute), day: share(limits.day) };
-      const [minuteResult, dayResult] = await Promise.all([minute.penalty(thisMinute), day.penalty(today)]);
-      const allowed = minuteResult.consumedPoints <= shared.minute && dayResult.consumedPoints <= shared.day;
+      const shared = byWindow((name) => shareOf(limits[name], shares)) as Limits;
+      const counted = await Promise.all(
+        Array.from(counters).flatMap(([name, counter]) => {
+          const limit = shared[name];
+          if (limit === undefined) return [];
+          const { leftMs, window } = windowAt(name, keyHash, nowMs);
+          return [
+            counter
+              .penalty(window)
+              .then(({ consumedPoints }) => ({ name, counter, window, limit, leftMs, used: consumedPoints })),
+          ];
+        }),
+      );
+      const allowed = counted.every(({ used, limit }) => used <= limit);
       // A refused request uses no quota, here as in Redis.
-      if (!allowed) await Promise.all([minute.reward(thisMinute), day.reward(today)]);
-      return decisionOf(allowed, shared, {
-        minuteUsed: minuteResult.consumedPoints - (allowed ? 0 : 1),
-        minuteLeftMs: minuteMs - (nowMs % minuteMs),
-        dayUsed: dayResult.consumedPoints - (allowed ? 0 : 1),
-        nowMs,
-      });
+      if (!allowed) await Promise.all(counted.map(({ counter, window }) => counter.reward(window)));
+      const uses = Object.fromEntries(
+        counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : 1), leftMs }]),
+      );
+      return decisionOf(allowed, shared, { uses, nowMs });
     },
     async giveBack(keyHash) {
-      const { thisMinute, today } = windowsAt(keyHash, now());
-      await Promise.all([takeOne(minute, thisMinute), takeOne(day, today)]);
+      const nowMs = now();
+      await Promise.all(
+        Array.from(counters, ([name, counter]) => takeOne(counter, windowAt(name, keyHash, nowMs).window)),
+      );
     },
   };
 }
 
-/** Keys of the windows that are open at a time. */
-const windowsAt = (keyHash: string, nowMs: number) => ({
-  thisMinute: `${keyHash}:${Math.floor(nowMs / minuteMs)}`,
-  today: `${keyHash}:${dayNumberOf(nowMs)}`,
-});
+/** The window that is open at a time: its end, and its key in a counter. */
+function windowAt(name: WindowName, keyHash: string, nowMs: number) {
+  const leftMs = alignedLeftMs(name, nowMs);
+  return { leftMs, window: `${keyHash}:${nowMs + leftMs}` };
+}
 
 async function takeOne(limiter: RateLimiterMemory, key: string): Promise<void> {
   const used = await limiter.get(key);
   // Not below zero: another window may have begun since.
   if (used !== null && used.consumedPoints > 0) await limiter.reward(key);
+}
+
+function shareOf(limit: number | undefined, shares: number): number | undefined {
+  return limit === undefined ? undefined : Math.max(1, Math.floor(limit / shares));
 }

@@ -1,4 +1,4 @@
-import { formatScriptArgument, type LiveBanPolicy } from './ban-policy.ts';
+import { formatPolicies, type LiveBanPolicy } from './ban-policy.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
 interface PolicyArgumentDependencies {
@@ -10,12 +10,12 @@ interface PolicyArgumentDependencies {
 export function createPolicyArgument({ banPolicy, usagePolicy }: PolicyArgumentDependencies): () => string {
   let bans = banPolicy.current();
   let usage = usagePolicy.current();
-  let argument = formatScriptArgument(bans, usage.retentionDays);
+  let argument = formatPolicies(bans, usage.retentionDays);
   return () => {
     if (bans !== banPolicy.current() || usage !== usagePolicy.current()) {
       bans = banPolicy.current();
       usage = usagePolicy.current();
-      argument = formatScriptArgument(bans, usage.retentionDays);
+      argument = formatPolicies(bans, usage.retentionDays);
     }
     return argument;
   };

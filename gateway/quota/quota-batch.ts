@@ -6,19 +6,17 @@ import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 
-/** Arguments of consume.lua for one request. Numbers are text; the minute limit may have a trial with it. */
-export type QuotaArguments = [rev: string, minuteLimit: string, dayLimit: string, banPolicy: string];
-
 export interface QuotaBatch {
   /**
    * Runs consume.lua for one request.
+   * @param args those of one request, as text
    * @param parse converts the reply for that request
    * @param span of the decision; undefined if no traces are exported
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
-    args: QuotaArguments,
+    args: readonly string[],
     parse: (reply: readonly number[]) => Result,
     span?: Span,
   ): Promise<Result>;
@@ -26,7 +24,7 @@ export interface QuotaBatch {
 
 interface WaitingRequest {
   keys: QuotaKeys;
-  args: QuotaArguments;
+  args: readonly string[];
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
   span: Span | undefined;
@@ -46,11 +44,14 @@ const maxInFlight = 4;
 export function createQuotaBatch({
   redis,
   gate,
+  policies,
   spans,
   onLateReply,
 }: {
   redis: RedisClient;
   gate: Pick<RedisGate, 'open' | 'outages' | 'send'>;
+  /** Both policies as formatPolicies returns them. */
+  policies: () => string;
   spans?: RequestSpans | undefined;
   /** Called with the reply for a request whose caller has been told before that Redis is unavailable. */
   onLateReply?: (keys: QuotaKeys, reply: readonly number[]) => void;
@@ -88,6 +89,7 @@ export function createQuotaBatch({
       const keysAndArgs: string[] = [];
       for (const { keys } of batch) keysAndArgs.push(...keys);
       const numberOfKeys = keysAndArgs.length;
+      keysAndArgs.push(policies());
       for (const { args } of batch) keysAndArgs.push(...args);
       const replies = await gate.send(
         () => redis.consumeQuota(numberOfKeys, ...keysAndArgs),

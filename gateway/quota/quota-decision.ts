@@ -1,26 +1,14 @@
-import type { Limits } from '../plans/limits.ts';
-import { dayMs } from './utc-day.ts';
-
-/** State of one window after the decision. */
-export interface WindowState {
-  /** Requests that the window allows. */
-  limit: number;
-  /** Requests left in the window; never negative. */
-  remaining: number;
-  /** Milliseconds from the decision to the end of the window. */
-  resetMs: number;
-}
-
-export type WindowName = 'minute' | 'day';
+import type { Limits } from '../limits/limits.ts';
+import { refusingWindow, type WindowStates } from '../limits/window-states.ts';
+import { mapWindows, windowOf, type ByWindow, type WindowName } from '../limits/windows.ts';
 
 /** Decision on one request. Times come from the clock that decided: Redis', or this process' during an outage. */
 export type QuotaDecision =
-  | { outcome: 'allowed'; minute: WindowState; day: WindowState; nowMs: number }
+  | { outcome: 'allowed'; windows: WindowStates; nowMs: number }
   | {
       outcome: 'limited';
       violated: WindowName;
-      minute: WindowState;
-      day: WindowState;
+      windows: WindowStates;
       nowMs: number;
       /** Further refused requests that lead to a ban, if they are being counted. */
       strikesLeft?: number | undefined;
@@ -43,44 +31,42 @@ export interface Ban {
   reason?: string | undefined;
 }
 
-const minuteMs = 60_000;
+/** Requests counted in a window, and milliseconds to its end. */
+export interface WindowUse {
+  used: number;
+  leftMs: number;
+}
 
-/** Use of both windows, whether Redis counted it or this process. */
-export interface CountedUse {
-  minuteUsed: number;
-  minuteLeftMs: number;
-  dayUsed: number;
+/** What was counted, by Redis or by this process. */
+interface Counted {
+  uses: ByWindow<WindowUse>;
   nowMs: number;
   /** As in QuotaDecision. */
   strikesLeft?: number | undefined;
 }
 
-/** State of both windows. The day ends at midnight UTC of `nowMs`. */
-export function windowsOf(limits: Limits, use: CountedUse): { minute: WindowState; day: WindowState } {
-  const minute = {
-    limit: limits.minute,
-    remaining: Math.max(0, limits.minute - use.minuteUsed),
-    resetMs: Math.min(use.minuteLeftMs, minuteMs),
-  };
-  const day = {
-    limit: limits.day,
-    remaining: Math.max(0, limits.day - use.dayUsed),
-    resetMs: dayMs - (use.nowMs % dayMs),
-  };
-  return { minute, day };
+/** State of each window with a limit. */
+export function windowStates(limits: Limits, uses: ByWindow<WindowUse>): WindowStates {
+  return mapWindows(limits, (limit, name) => {
+    const { used, leftMs } = uses[name] ?? { used: 0, leftMs: 0 };
+    const { lengthMs = Infinity } = windowOf(name);
+    return { limit, remaining: Math.max(0, limit - used), resetMs: Math.min(leftMs, lengthMs) };
+  });
 }
 
-/** The decision that follows from the use of both windows. */
-export function decisionOf(allowed: boolean, limits: Limits, use: CountedUse): QuotaDecision {
-  const { minute, day } = windowsOf(limits, use);
-  const { nowMs, strikesLeft } = use;
-  if (allowed) return { outcome: 'allowed', minute, day, nowMs };
-  return { outcome: 'limited', violated: violatedWindow(minute, day), minute, day, nowMs, strikesLeft };
-}
-
-/** If both windows are full, the one that ends later: a retry can succeed only then. */
-function violatedWindow(minute: WindowState, day: WindowState): WindowName {
-  if (day.remaining > 0) return 'minute';
-  if (minute.remaining > 0) return 'day';
-  return day.resetMs >= minute.resetMs ? 'day' : 'minute';
+/** The decision that follows from the use of the windows. */
+export function decisionOf(
+  allowed: boolean,
+  limits: Limits,
+  { uses, nowMs, strikesLeft }: Counted,
+): QuotaDecision {
+  const states = windowStates(limits, uses);
+  if (allowed) return { outcome: 'allowed', windows: states, nowMs };
+  return {
+    outcome: 'limited',
+    violated: refusingWindow(states) ?? 'minute',
+    windows: states,
+    nowMs,
+    strikesLeft,
+  };
 }

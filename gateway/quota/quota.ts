@@ -2,9 +2,10 @@ import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { WindowName } from '../limits/windows.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import type { RequestSpans } from '../observability/request-spans.ts';
-import type { Limits } from '../plans/limits.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
@@ -18,7 +19,7 @@ import { knownLimits } from './known-limits.ts';
 import type { LocalQuota } from './local-quota.ts';
 import { createPolicyArgument } from './policy-argument.ts';
 import { createQuotaBatch } from './quota-batch.ts';
-import type { Ban, QuotaDecision, WindowName } from './quota-decision.ts';
+import type { Ban, QuotaDecision } from './quota-decision.ts';
 import { consumeQuota, type CountedTrial } from './redis-quota.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import type { UsageReports } from './usage-reports.ts';
@@ -54,8 +55,13 @@ interface QuotaDependencies {
 /** Decides by a cached ban, or else in Redis, or else, during an outage, in this instance alone. */
 export function createQuota(dependencies: QuotaDependencies): Quota {
   const { redis, gate, plans, instances, local, usageReports, invalidValues, spans, log } = dependencies;
-  const batch = createQuotaBatch({ redis, gate, spans, onLateReply: takeBackIfCounted });
-  const policyArgument = createPolicyArgument(dependencies);
+  const batch = createQuotaBatch({
+    redis,
+    gate,
+    spans,
+    policies: createPolicyArgument(dependencies),
+    onLateReply: takeBackIfCounted,
+  });
   // Not the time of day: a clock that is set back must not prolong a ban.
   const bans = createBanCache({ now: () => performance.now() });
   /** Hashes of keys whose record the script could not read, such as one of the wrong type. */
@@ -90,7 +96,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, caller, limits, policyArgument(), trial, span);
+      const decision = await consumeQuota(batch, { caller, limits, trial, span });
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;

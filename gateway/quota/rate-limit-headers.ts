@@ -1,5 +1,7 @@
-import type { Limits } from '../plans/limits.ts';
-import type { CurrentDecision, WindowName, WindowState } from './quota-decision.ts';
+import type { Limits } from '../limits/limits.ts';
+import { bindingState, type WindowState, type WindowStates } from '../limits/window-states.ts';
+import { mapWindows, windowLengthMs, windows, type ByWindow, type WindowName } from '../limits/windows.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 import type { Usage } from './usage.ts';
 
 /** Header names and values, in the order in which they are sent. */
@@ -7,7 +9,7 @@ export type RateLimitHeaders = Record<string, string>;
 
 /**
  * Headers of the specification, section 8.3, and of draft-ietf-httpapi-ratelimit-headers: X-RateLimit shows one window,
- * RateLimit both, or only the ban, since what the windows have left is not read during one. Times are whole seconds,
+ * RateLimit all, or only the ban, since what the windows have left is not read during one. Times are whole seconds,
  * rounded up, so that waiting as long as they say always suffices.
  */
 export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
@@ -16,30 +18,29 @@ export function rateLimitHeaders(decision: CurrentDecision): RateLimitHeaders {
     const { limits, remainingMs } = decision;
     return { ...banHeaders(limits, remainingMs, nowMs), ...refusal('ban', remainingMs) };
   }
-  const { minute, day } = decision;
   if (decision.outcome === 'allowed') {
-    const binding = bindingWindow(minute, day) === 'minute' ? minute : day;
-    return windowHeaders(binding, minute, day, nowMs);
+    return windowHeaders(bindingState(decision.windows), decision.windows, nowMs);
   }
-  const violated = decision.violated === 'minute' ? minute : day;
+  const violated = decision.windows[decision.violated] ?? decision.windows.minute;
   return {
-    ...windowHeaders(violated, minute, day, nowMs),
+    ...windowHeaders(violated, decision.windows, nowMs),
     ...refusal(decision.violated, violated.resetMs),
     ...(decision.strikesLeft ? { 'X-RateLimit-Ban-After': String(decision.strikesLeft) } : undefined),
   };
 }
 
 /** Headers of a response about usage. Nothing was refused. */
-export function usageHeaders({ minute, day, banMs, nowMs }: Usage): RateLimitHeaders {
-  if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs });
-  return banHeaders({ minute: minute.limit, day: day.limit }, banMs, nowMs);
+export function usageHeaders({ windows: used, banMs, nowMs }: Usage): RateLimitHeaders {
+  if (banMs === 0) return rateLimitHeaders({ outcome: 'allowed', windows: used, nowMs });
+  const limits = mapWindows(used, ({ limit }) => limit);
+  return banHeaders(limits, banMs, nowMs);
 }
 
 function banHeaders(limits: Limits, remainingMs: number, nowMs: number): RateLimitHeaders {
   const ban = { limit: limits.minute, remaining: 0, resetMs: remainingMs };
   return {
     ...xRateLimit(ban, nowMs),
-    'RateLimit-Policy': bothPolicies(limits.minute, limits.day),
+    'RateLimit-Policy': policies(limits, nowMs),
     RateLimit: quotaLeft('ban', ban),
   };
 }
@@ -75,7 +76,7 @@ function singleWindowHeaders(
 ): RateLimitHeaders {
   return {
     ...xRateLimit(window, nowMs),
-    'RateLimit-Policy': `"${name}";q=${window.limit};w=${seconds}`,
+    'RateLimit-Policy': policy(name, window.limit, seconds),
     RateLimit: quotaLeft(name, window),
   };
 }
@@ -90,12 +91,6 @@ export function retryAfter(waitMs: number): RateLimitHeaders {
   return { 'Retry-After': String(Math.max(1, wholeSeconds(waitMs))) };
 }
 
-/** The window with the fewest requests left, which will refuse first; on a tie the one that ends later. */
-function bindingWindow(minute: WindowState, day: WindowState): WindowName {
-  if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? 'minute' : 'day';
-  return minute.resetMs > day.resetMs ? 'minute' : 'day';
-}
-
 function xRateLimit(window: WindowState, nowMs: number): RateLimitHeaders {
   return {
     'X-RateLimit-Limit': String(window.limit),
@@ -104,22 +99,35 @@ function xRateLimit(window: WindowState, nowMs: number): RateLimitHeaders {
   };
 }
 
-/** @param shown the window for X-RateLimit; RateLimit has both */
-function windowHeaders(
-  shown: WindowState,
-  minute: WindowState,
-  day: WindowState,
-  nowMs: number,
-): RateLimitHeaders {
+/** @param shown the window for X-RateLimit; RateLimit has all */
+function windowHeaders(shown: WindowState, states: WindowStates, nowMs: number): RateLimitHeaders {
+  const limits = mapWindows(states, ({ limit }) => limit);
   return {
     ...xRateLimit(shown, nowMs),
-    'RateLimit-Policy': bothPolicies(minute.limit, day.limit),
-    RateLimit: `${quotaLeft('minute', minute)}, ${quotaLeft('day', day)}`,
+    'RateLimit-Policy': policies(limits, nowMs),
+    RateLimit: listed(states, (name, state) => quotaLeft(name, state)),
   };
 }
 
-function bothPolicies(minute: number, day: number): string {
-  return `"minute";q=${minute};w=60, "day";q=${day};w=86400`;
+function policies(limits: Limits, nowMs: number): string {
+  return listed(limits, (name, limit) => policy(name, limit, windowLengthMs(name, nowMs) / 1000));
+}
+
+/** A list of RFC 9651, with a member for each window. */
+function listed<Value>(
+  values: ByWindow<Value>,
+  memberOf: (name: WindowName, value: Value) => string,
+): string {
+  let list = '';
+  for (const { name } of windows) {
+    const value = values[name];
+    if (value !== undefined) list += `${list === '' ? '' : ', '}${memberOf(name, value)}`;
+  }
+  return list;
+}
+
+function policy(name: string, limit: number, seconds: number): string {
+  return `"${name}";q=${limit};w=${seconds}`;
 }
 
 function quotaLeft(name: string, { remaining, resetMs }: WindowState): string {

@@ -1,12 +1,12 @@
 import type { Span } from '@opentelemetry/api';
 import type { Caller } from '../api-keys/api-key-cache.ts';
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
+import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
 import type { TrialLimits } from '../plans/trial.ts';
-import { redisKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { operatorsReason } from './ban-reason.ts';
-import type { QuotaArguments, QuotaBatch } from './quota-batch.ts';
-import { decisionOf, type QuotaDecision, type WindowName } from './quota-decision.ts';
+import type { QuotaBatch } from './quota-batch.ts';
+import { decisionOf, type QuotaDecision, type WindowUse } from './quota-decision.ts';
 
 /** Limits on trial for one request. */
 export interface CountedTrial {
@@ -15,63 +15,83 @@ export interface CountedTrial {
   onRefusal: (window: WindowName) => void;
 }
 
+interface QuotaRequest {
+  caller: Caller;
+  limits: Limits;
+  trial?: CountedTrial | undefined;
+  /** Of the decision, if traces are exported. */
+  span?: Span | undefined;
+}
+
 /**
- * Decides in one Redis round trip, and counts an allowed request in both windows.
- * @param policyArgument both policies as formatScriptArgument returns them
- * @param span of the decision, if traces are exported
+ * Decides in one Redis round trip, and counts an allowed request in each window with a limit.
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
-export function consumeQuota(
-  batch: QuotaBatch,
-  caller: Caller,
-  limits: Limits,
-  policyArgument: string,
-  trial?: CountedTrial,
-  span?: Span,
-): Promise<QuotaDecision> {
-  const { rev, quotaKeys } = caller;
-  const minute = trial === undefined ? String(limits.minute) : trialArgument(caller, limits, trial.limits);
-  const args: QuotaArguments = [String(rev), minute, String(limits.day), policyArgument];
+export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<QuotaDecision> {
+  const { caller, limits, trial, span } = request;
+  const args = [String(caller.rev), trial === undefined ? '' : trialArgument(trial.limits)];
+  for (const { name } of windows) args.push(String(limits[name] ?? ''));
   const parse = (reply: readonly number[]) => {
-    const refusedBy = trialWindows[reply[5] ?? 0];
-    if (refusedBy !== undefined) trial?.onRefusal(refusedBy);
+    if (trial !== undefined) {
+      const refusedBy = trialWindow(reply, limits);
+      if (refusedBy !== undefined) trial.onRefusal(refusedBy);
+    }
     return parseReply(reply, limits);
   };
-  return batch.run(quotaKeys, args, parse, span);
+  return batch.run(caller.quotaKeys, args, parse, span);
 }
 
-/** In place of the minute limit, so that a request of a key without a trial has no further argument. */
-function trialArgument({ keyHash }: Caller, { minute }: Limits, trial: TrialLimits): string {
-  return `${minute} ${trial.minute} ${trial.day} ${trial.since} ${redisKeys.trial(keyHash)}`;
+/** As trial.lua expects it: `since=1795000000000 minute=60 day=1000`. */
+function trialArgument(trial: TrialLimits): string {
+  const limits = windows.flatMap(({ name }) => (trial[name] === undefined ? [] : [`${name}=${trial[name]}`]));
+  return [`since=${trial.since}`, ...limits].join(' ');
 }
 
-/** By the sixth element of a reply. */
-const trialWindows: readonly (WindowName | undefined)[] = [undefined, 'minute', 'day'];
+/** The window by which a trial would have refused the request: the last element of the reply has its place in the list. */
+function trialWindow(reply: readonly number[], limits: Limits): WindowName | undefined {
+  const counted = windows.filter(({ name }) => limits[name] !== undefined).length;
+  const place = reply[reply[0] === scriptOutcome.banned ? 5 : 3 + 2 * counted] ?? 0;
+  return windows[place - 1]?.name;
+}
 
 function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
-  const [outcome = -1, nowMs = 0, minuteUsedOrBanMs = 0, minuteLeftOrIsNew = 0, dayUsedOrBan = 0] = reply;
+  const [outcome = -1, nowMs = 0] = reply;
   switch (outcome) {
     case scriptOutcome.limited:
     case scriptOutcome.allowed:
       return decisionOf(outcome === scriptOutcome.allowed, limits, {
-        minuteUsed: minuteUsedOrBanMs,
-        minuteLeftMs: minuteLeftOrIsNew,
-        dayUsed: dayUsedOrBan,
+        uses: parseUses(reply, 3, limits),
         nowMs,
-        strikesLeft: reply[6],
+        strikesLeft: reply[2],
       });
-    case scriptOutcome.banned:
+    case scriptOutcome.banned: {
+      const [, , remainingMs = 0, isNew, value] = reply;
       return {
         outcome: 'banned',
         limits,
-        remainingMs: minuteUsedOrBanMs,
+        remainingMs,
         nowMs,
-        isNew: minuteLeftOrIsNew === 1,
-        reason: operatorsReason(String(dayUsedOrBan)),
+        isNew: isNew === 1,
+        reason: operatorsReason(String(value)),
       };
+    }
     case scriptOutcome.stale:
       return { outcome: 'stale' };
     default:
       throw new Error(`consume.lua returned the outcome ${outcome}`);
   }
+}
+
+/** Parses what addWindows of windows.lua appends to a reply, from an element on. */
+export function parseUses(
+  reply: readonly number[],
+  first: number,
+  limits: Limits,
+): ByRequiredWindow<WindowUse> {
+  let index = first;
+  return mapWindows(limits, () => {
+    const use = { used: reply[index] ?? 0, leftMs: reply[index + 1] ?? 0 };
+    index += 2;
+    return use;
+  });
 }

@@ -1,4 +1,5 @@
-import type { CurrentDecision, WindowName } from './quota-decision.ts';
+import { windowNames, type WindowName } from '../limits/windows.ts';
+import type { CurrentDecision } from './quota-decision.ts';
 
 export type RefusalReason = WindowName | 'ban';
 
@@ -41,13 +42,15 @@ export function formatRefusalRuns(runs: readonly RefusalRun[]): string {
     .join('');
 }
 
-const line = /^([1-9]\d{0,14}) ([1-9]\d{0,14}) ([1-9]\d{0,14}) (minute|day|ban)$/;
+const reasons: readonly RefusalReason[] = [...windowNames, 'ban'];
+const line = new RegExp(`^([1-9]\\d{0,14}) ([1-9]\\d{0,14}) ([1-9]\\d{0,14}) (${reasons.join('|')})$`);
 
 /** Reads the lines of refusals.lua. Leaves out those that were edited by hand into anything else. */
 export function parseRefusalRuns(text: string): RefusalRun[] {
   return text.split('\n').flatMap((stored) => {
     const [, from, to, refused, reason] = line.exec(stored) ?? [];
-    if (reason !== 'minute' && reason !== 'day' && reason !== 'ban') return [];
-    return [{ fromMs: Number(from), toMs: Number(to), refused: Number(refused), reason }];
+    const known = reasons.find((other) => other === reason);
+    if (known === undefined) return [];
+    return [{ fromMs: Number(from), toMs: Number(to), refused: Number(refused), reason: known }];
   });
 }

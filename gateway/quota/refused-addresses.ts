@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { WindowState } from './quota-decision.ts';
+import type { WindowState } from '../limits/window-states.ts';
 
 export interface RefusedAddresses {
   /** The used-up window of an address or network that was refused within the last second, as of now. */

@@ -1,6 +1,6 @@
+import { utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { utcDate } from './utc-day.ts';
 
 /** Use of one API key on one UTC day. */
 export interface DayUsage {

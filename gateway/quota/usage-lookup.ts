@@ -1,6 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import { dayNumberOf } from '../limits/utc-day.ts';
 import type { Plans } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
@@ -11,7 +12,6 @@ import { readRefusals, type Refusals } from './refusals.ts';
 import { readUsageDays, type DayUsage } from './usage-days.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 import { readUsage, type Usage } from './usage.ts';
-import { dayNumberOf } from './utc-day.ts';
 
 /** What the owner of a key sees of its use. */
 export interface LookedUpUsage extends Usage {

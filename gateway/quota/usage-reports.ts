@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -11,7 +12,6 @@ import {
   type RefusalRun,
 } from './refusal-runs.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
-import { dayNumberOf, utcDate } from './utc-day.ts';
 
 /** What this process counts of each key's use and adds to its record in Redis later. */
 export interface UsageReports {

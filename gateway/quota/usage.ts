@@ -1,9 +1,12 @@
-import type { Limits } from '../plans/limits.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { WindowState } from '../limits/window-states.ts';
+import { mapWindows, windows, type ByRequiredWindow } from '../limits/windows.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { quotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
 import { operatorsReason } from './ban-reason.ts';
-import { windowsOf, type WindowState } from './quota-decision.ts';
+import { windowStates } from './quota-decision.ts';
+import { parseUses } from './redis-quota.ts';
 
 export interface UsedWindow extends WindowState {
   /** Requests counted. More than the limit if that was lowered in the meantime. */
@@ -12,8 +15,8 @@ export interface UsedWindow extends WindowState {
 
 /** Use of a key's quotas, and its ban. Reading it counts nothing. */
 export interface Usage {
-  minute: UsedWindow;
-  day: UsedWindow;
+  /** Each window with a limit. */
+  windows: ByRequiredWindow<UsedWindow>;
   /** Milliseconds to the end of the ban; 0 for a key that is not banned. */
   banMs: number;
   /** Reason that an operator gave for the ban. */
@@ -33,34 +36,24 @@ interface ReadUsageOptions {
 }
 
 /**
- * Reads both windows of a key by one Redis command.
+ * Reads the windows of a key by one Redis command.
  * @returns undefined if the record has changed since it was read
  */
 export async function readUsage(redis: RedisClient, options: ReadUsageOptions): Promise<Usage | undefined> {
   const { keyHash, rev, limits, banPolicy } = options;
-  const [
-    outcome,
-    nowMs = 0,
-    minuteUsed = 0,
-    minuteLeftMs = 0,
-    dayUsed = 0,
-    banMs = 0,
-    strikes = 0,
-    ban = '',
-  ] = await redis.readUsage(
+  const reply = await redis.readUsage(
     ...quotaKeys(keyHash),
     rev,
     banPolicy.windowSeconds * 1000,
     banPolicy.maxBanSeconds * 1000,
+    ...windows.map(({ name }) => limits[name] ?? ''),
   );
+  const [outcome, nowMs = 0, banMs = 0, strikes = 0, ban = ''] = reply;
   if (outcome !== scriptOutcome.allowed) return undefined;
-  const { minute, day } = windowsOf(limits, { minuteUsed, minuteLeftMs, dayUsed, nowMs });
-  return {
-    minute: { ...minute, used: minuteUsed },
-    day: { ...day, used: dayUsed },
-    banMs,
-    banReason: operatorsReason(String(ban)),
-    strikes,
-    nowMs,
-  };
+  const uses = parseUses(reply, 5, limits);
+  const used = mapWindows(windowStates(limits, uses), (state, name) => ({
+    ...state,
+    used: uses[name]?.used ?? 0,
+  }));
+  return { windows: used, banMs, banReason: operatorsReason(String(ban)), strikes, nowMs };
 }

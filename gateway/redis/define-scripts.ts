@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Cluster, Redis } from 'ioredis';
 import { isUnknownScript } from './redis-errors.ts';
 
-interface ScriptDefinition {
+export interface ScriptDefinition {
   lua: string;
   /** Undefined if the number is the first argument of each call. */
   numberOfKeys?: number;

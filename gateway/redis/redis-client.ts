@@ -1,32 +1,21 @@
-import { readFileSync } from 'node:fs';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
+import { definitionsOf } from './load-script.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
-import { scriptOutcome } from './script-outcomes.ts';
 
 /** One server, found directly or through Sentinels, or a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 
-const script = (name: string) => readFileSync(new URL(`scripts/${name}`, import.meta.url), 'utf8');
-const outcomeTable = `local outcome = { ${Object.entries(scriptOutcome)
-  .map(([name, value]) => `${name} = ${value}`)
-  .join(', ')} }\n`;
-/** Lua scripts in Redis have no imports: the outcomes and what scripts share are put before scripts that use them. */
-export const scriptPrelude = outcomeTable + ['clock.lua', 'usage.lua', 'bans.lua'].map(script).join('');
-export const withPrelude = (...names: string[]) => scriptPrelude + names.map(script).join('');
-/** consume.lua with everything that it uses. */
-export const consumeScript = withPrelude('trial.lua', 'consume.lua');
-
 declare module 'ioredis' {
   interface RedisCommander<Context> {
-    /** consume.lua: five keys and four arguments for each request. */
+    /** consume.lua */
     consumeQuota(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number[][], Context>;
-    /** read-usage-5.lua */
+    /** read-usage-4.lua */
     readUsage(...keysAndArgs: [...QuotaKeys, ...(string | number)[]]): Result<number[], Context>;
     /** add-usage-2.lua */
     addUsage(reportKey: string, dayPrefix: string, ...args: (string | number)[]): Result<number, Context>;
@@ -47,18 +36,20 @@ declare module 'ioredis' {
   }
 }
 
-const scripts = {
-  consumeQuota: { lua: consumeScript },
-  readUsage: { numberOfKeys: 5, lua: withPrelude('read-usage-5.lua') },
-  addUsage: { numberOfKeys: 2, lua: withPrelude('refusals.lua', 'add-usage-2.lua') },
-  readUsageMonth: { numberOfKeys: 1, lua: withPrelude('read-usage-month-1.lua') },
-  addTraffic: { lua: script('add-traffic.lua') },
-  setBan: { numberOfKeys: 2, lua: withPrelude('set-ban-2.lua') },
-  liftBan: { numberOfKeys: 2, lua: withPrelude('lift-ban-2.lua') },
-  setFields: { numberOfKeys: 1, lua: script('set-fields-1.lua') },
-  writeSettings: { lua: script('write-settings.lua') },
-  changeRecord: { numberOfKeys: 1, lua: withPrelude('change-record-1.lua') },
-};
+/** Files of the scripts by the method that runs them. The number in a name is that of the keys, unless a call says it. */
+export const scriptFiles = {
+  consumeQuota: 'consume.lua',
+  readUsage: 'read-usage-4.lua',
+  addUsage: 'add-usage-2.lua',
+  readUsageMonth: 'read-usage-month-1.lua',
+  addTraffic: 'add-traffic.lua',
+  setBan: 'set-ban-2.lua',
+  liftBan: 'lift-ban-2.lua',
+  setFields: 'set-fields-1.lua',
+  writeSettings: 'write-settings.lua',
+  changeRecord: 'change-record-1.lua',
+} as const;
+const scripts = definitionsOf(scriptFiles);
 
 /** Minimum time between reconnections to a server that has become a replica. */
 const readonlyReconnectMs = 1000;

@@ -1,3 +1,5 @@
+import type { WindowName } from '../limits/windows.ts';
+
 /*
  * Names of all Redis keys of the gateway. All keys of one API key share the hash tag {<key hash>}, so that one script can
  * use them together in Redis Cluster. A key hash is the hexadecimal SHA-256 of the API key.
@@ -9,8 +11,8 @@ export const busyPrefix = 'gw:{busy}:';
 export const redisKeys = {
   /** Hash: the record of an API key (api-key-record.ts). */
   apiKey: (keyHash: string) => `gw:key:{${keyHash}}`,
-  /** String with expiry: requests of the open minute window. */
-  minute: (keyHash: string) => `gw:minute:{${keyHash}}`,
+  /** String with expiry: requests of a window that its first request opens, such as gw:minute:{<key hash>}. */
+  openWindow: (keyHash: string, window: WindowName) => `gw:${window}:{${keyHash}}`,
   /** Prefix of the day counters; the script appends the UTC date: gw:day:{<key hash>}:20261120. */
   dayPrefix: (keyHash: string) => `gw:day:{${keyHash}}`,
   /** @param day UTC date as YYYYMMDD */
@@ -106,13 +108,12 @@ export function parseUsageKey(key: string): UsageKeyName | undefined {
   return { keyHash, year: Number(year), month: Number(month), day: day === undefined ? day : Number(day) };
 }
 
-/** The keys of consume.lua and read-usage-5.lua, in their order. */
-export type QuotaKeys = [record: string, minute: string, dayPrefix: string, ban: string, violations: string];
+/** The keys of consume.lua and read-usage-4.lua, in their order. */
+export type QuotaKeys = [record: string, dayPrefix: string, ban: string, violations: string];
 
 export function quotaKeys(keyHash: string): QuotaKeys {
   return [
     redisKeys.apiKey(keyHash),
-    redisKeys.minute(keyHash),
     redisKeys.dayPrefix(keyHash),
     redisKeys.ban(keyHash),
     redisKeys.violations(keyHash),

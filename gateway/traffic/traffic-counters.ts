@@ -17,8 +17,7 @@ export async function readTrafficCounters(metrics: TrafficMetrics): Promise<Traf
     }
   }
   for (const { labels, value } of (await metrics.quotaRefusals.get()).values) {
-    const kind = labels.window === 'day' ? 'dayRefusals' : 'minuteRefusals';
-    add(kind, '', String(labels.plan), value);
+    add('refusals', String(labels.window), String(labels.plan), value);
   }
   await addByPlan('bans', metrics.bans);
   await addByPlan('bannedRequests', metrics.bannedRequests);

@@ -7,10 +7,8 @@ export type TrafficCounts = Map<string, number>;
 const kinds = [
   /** Requests by class of status and plan. */
   ['requests', 'r'],
-  /** Requests refused because the minute window was used up, by plan. */
-  ['minuteRefusals', 'm'],
-  /** The same for the day window. */
-  ['dayRefusals', 'd'],
+  /** Requests refused because a window was used up, by the window that refused and plan. */
+  ['refusals', 'w'],
   /** New bans, by plan. */
   ['bans', 'b'],
   /** Requests refused during a ban, by plan. */
@@ -25,7 +23,7 @@ export type TrafficKind = (typeof kinds)[number][0];
 
 export interface TrafficField {
   kind: TrafficKind;
-  /** Class of status, such as 2xx; empty for kinds without. */
+  /** Class of status, such as 2xx, or name of a window; empty for kinds without. */
   status: string;
   /** A plan, or the bound of a duration. Empty for plans that have no field of their own. */
   name: string;

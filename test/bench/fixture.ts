@@ -2,12 +2,12 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { maxLimit } from '../../gateway/limits/limits.ts';
+import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { createApiKeyStore, type NewApiKey } from '../../gateway/operations/api-key-store.ts';
-import { maxLimit } from '../../gateway/plans/limits.ts';
 import { seedDefaults } from '../../gateway/quota/seed-defaults.ts';
-import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { loadScript } from '../../gateway/redis/load-script.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
-import { consumeScript } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';
@@ -70,7 +70,7 @@ export async function setUpBench(): Promise<Fixture> {
   const today = utcDate(dayNumberOf(Date.now()));
   await Promise.all(exhausted.map((key) => redis.set(redisKeys.day(hashApiKey(key), today), 1)));
   await writeFile(exhaustedFile, exhausted.join('\n'));
-  const scriptSha = String(await redis.script('LOAD', consumeScript));
+  const scriptSha = String(await redis.script('LOAD', loadScript('consume.lua')));
   redis.disconnect();
 
   const disposables = stack.move();

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Redis } from 'ioredis';
 import { generateApiKey, hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
-import { maxLimit } from '../../gateway/plans/limits.ts';
+import { maxLimit } from '../../gateway/limits/limits.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { thisGateway } from './contenders.ts';

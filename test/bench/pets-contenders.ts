@@ -1,7 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
+import { maxLimit } from '../../gateway/limits/limits.ts';
 import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
-import { maxLimit } from '../../gateway/plans/limits.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { connectRedis } from '../support/kits/keys.ts';

@@ -1,5 +1,6 @@
-import { dayMs } from '../../gateway/quota/utc-day.ts';
-import { scriptPrelude, type RedisClient } from '../../gateway/redis/redis-client.ts';
+import { dayMs } from '../../gateway/limits/utc-day.ts';
+import { loadScript } from '../../gateway/redis/load-script.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 
 const batchSize = 1000;
 
@@ -24,7 +25,7 @@ end`;
  * Writes what a month of requests leaves behind (usage-record.test.ts has the same fields): each key is used on every day,
  * and refused on each fifth one. The last day of the last month is still in its counter.
  */
-const addMonth = `${scriptPrelude}${keyOf}
+const addMonth = `${loadScript('usage.lua')}${keyOf}
 local first, last, isLastMonth = tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
 for n = tonumber(ARGV[1]), tonumber(ARGV[2]) - 1 do
   local keyTag = '{' .. keyHashOf(n) .. '}'

@@ -1,7 +1,6 @@
 import { createCaller } from '../../gateway/api-keys/api-key-cache.ts';
-import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
+import { dayMs } from '../../gateway/limits/utc-day.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
-import { dayMs } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { createOpenBatch } from '../support/kits/quota-batch.ts';
@@ -37,12 +36,7 @@ async function requestMicros(redis: RedisClient, keyHashes: readonly string[]): 
       keyHashes.slice(start, start + batchSize).map((keyHash) => {
         const record = { id: 'k', name: '', plan: 'free', hint: '', createdAt: '', rev: 1 };
         const limits = { minute: 1_000_000, day: 1_000_000 };
-        return consumeQuota(
-          batch,
-          createCaller(record, keyHash),
-          limits,
-          formatScriptArgument(defaultBanPolicy),
-        );
+        return consumeQuota(batch, { caller: createCaller(record, keyHash), limits });
       }),
     );
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { banPolicyBounds, defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
-import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import { textFields } from '../../gateway/redis/enforced-settings.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayMs } from '../../gateway/quota/utc-day.ts';
+import { dayMs } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { expectClean, seriousBarriers, type TestBrowser } from '../support/kits/browser.ts';

@@ -54,7 +54,7 @@ describe('with 1,000,000 keys in Redis', { tags: ['redis-server'], timeout: time
     const keyHash = (await kit.redis.hget(redisKeys.apiKeyIds, id)) ?? '';
     const parts = {
       record: redisKeys.apiKey(keyHash),
-      minute: redisKeys.minute(keyHash),
+      minute: redisKeys.openWindow(keyHash, 'minute'),
       day: redisKeys.day(keyHash, today()),
     };
     const bytes = await Promise.all(

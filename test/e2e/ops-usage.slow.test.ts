@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';

@@ -125,7 +125,9 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
     await failOver();
 
     for (let times = 0; times < 3; times += 1) expect(await limitOf(key)).toBe('"minute";q=10;w=60');
-    expect(Number(await replica.redis.get(redisKeys.minute(keyHash)))).toBeGreaterThanOrEqual(3);
+    expect(Number(await replica.redis.get(redisKeys.openWindow(keyHash, 'minute')))).toBeGreaterThanOrEqual(
+      3,
+    );
     expect(await badRecords()).toBe('1');
     await ops(`redis://127.0.0.1:${replica.port}`, 'keys', 'set', id, '--minute', '12');
     expect(await limitOf(key)).toBe('"minute";q=12;w=60');

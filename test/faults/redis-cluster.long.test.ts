@@ -35,7 +35,9 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
 
   test('quotas are exact across three gateways, on every shard', async () => {
     const keys = await Promise.all(Array.from({ length: 12 }, () => fleet.issue({ minute: 20 })));
-    const masters = await Promise.all(keys.map(({ keyHash }) => cluster.masterOf(redisKeys.minute(keyHash))));
+    const masters = await Promise.all(
+      keys.map(({ keyHash }) => cluster.masterOf(redisKeys.openWindow(keyHash, 'minute'))),
+    );
     expect(new Set(masters).size).toBe(3);
     const responsesByKey = await Promise.all(
       keys.map(({ key }) => Promise.all(Array.from({ length: 50 }, (_, index) => pets(key, index)))),
@@ -120,7 +122,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
       keys.map(({ key }) => key),
     );
     await load.more(60);
-    await moveSlot(cluster, redisKeys.minute(keys[0]?.keyHash ?? ''), () => load.more(150));
+    await moveSlot(cluster, redisKeys.openWindow(keys[0]?.keyHash ?? '', 'minute'), () => load.more(150));
     await load.more(100);
     await load.stop();
     expect(new Set(load.outcomes.map(({ status }) => status))).toEqual(new Set([200]));

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
-import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
 import { runProgram } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';

@@ -81,9 +81,9 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const until = Number(banned.header('X-RateLimit-Reset'));
     expect(Math.abs(until - (Date.now() / 1000 + 60))).toBeLessThan(3);
     // The ban outlasts the minute window.
-    await redis.del(redisKeys.minute(issued.keyHash));
+    await redis.del(redisKeys.openWindow(issued.keyHash, 'minute'));
     expect((await pets(issued.key)).json).toMatchObject({ code: 'api_key_banned' });
-    expect(await redis.exists(redisKeys.minute(issued.keyHash))).toBe(0);
+    expect(await redis.exists(redisKeys.openWindow(issued.keyHash, 'minute'))).toBe(0);
   });
 
   test('a ban is never said to last longer than it was set for, although the clock of Redis was set back by an hour', async ({
@@ -120,7 +120,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   test('a ban ends within a second after an operator deletes its Redis key', async ({ expect }) => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
-    await redis.del(redisKeys.ban(issued.keyHash), redisKeys.minute(issued.keyHash));
+    await redis.del(redisKeys.ban(issued.keyHash), redisKeys.openWindow(issued.keyHash, 'minute'));
     await sleep(1000);
     expect((await pets(issued.key)).status).toBe(200);
   });
@@ -173,7 +173,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
       message: expect.stringContaining(' 59 more requests before that lead to a ban.') as unknown,
     });
     expect(await strikesOf(keyHash)).toBe('1');
-    await redis.del(redisKeys.minute(keyHash));
+    await redis.del(redisKeys.openWindow(keyHash, 'minute'));
     expect((await pets(key)).status).toBe(200);
     await pets(key);
     await pets(key);
@@ -198,7 +198,7 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
     const banned = await provokeBan(issued);
     await redis.hset(redisKeys.banPolicy, 'banSeconds', 60);
     expect(banned.header('Retry-After')).toBe('2');
-    await redis.del(redisKeys.minute(issued.keyHash));
+    await redis.del(redisKeys.openWindow(issued.keyHash, 'minute'));
     await sleep(2000);
     expect((await pets(issued.key)).status).toBe(200);
   });

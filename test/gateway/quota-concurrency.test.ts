@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { anyRev, createCaller } from '../../gateway/api-keys/api-key-cache.ts';
-import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -22,7 +21,7 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
   test('are allowed up to exactly the smaller limit, through any number of gateways', async () => {
     await using server = await startRedisServer();
     const connections = await Promise.all(Array.from({ length: 4 }, () => connectRedis(server.url)));
-    const batches = connections.map(createOpenBatch);
+    const batches = connections.map((redis) => createOpenBatch(redis));
     let keys = 0;
     await fc.assert(
       fc.asyncProperty(scenario, async ({ gateways, minute, day, requests }) => {
@@ -33,14 +32,14 @@ describe('concurrent requests', { tags: ['redis-server'] }, () => {
           Array.from({ length: requests }, (_, index) => {
             const batch = batches[index % gateways];
             if (batch === undefined) throw new Error('no batch for this gateway');
-            return consumeQuota(batch, caller, { minute, day }, formatScriptArgument(defaultBanPolicy));
+            return consumeQuota(batch, { caller, limits: { minute, day } });
           }),
         );
         const allowed = decisions.filter(({ outcome }) => outcome === 'allowed').length;
         expect(allowed).toBe(Math.min(minute, day, requests));
         // A burst does not lead to a ban.
         expect(decisions.filter(({ outcome }) => outcome === 'limited')).toHaveLength(requests - allowed);
-        expect(await server.redis.get(redisKeys.minute(keyHash))).toBe(String(allowed));
+        expect(await server.redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe(String(allowed));
       }),
       { numRuns: 60 },
     );

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createQuotaBatch, type QuotaArguments } from '../../gateway/quota/quota-batch.ts';
+import { windowNames } from '../../gateway/limits/windows.ts';
+import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
+import { createQuotaBatch } from '../../gateway/quota/quota-batch.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../../gateway/redis/redis-gate.ts';
 import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -8,12 +10,10 @@ import { connectRedis } from '../support/kits/keys.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
 
 const keyHashOf = (index: number) => String(index).padStart(64, '0');
-const args = (minute: number, rev = -1): QuotaArguments => [
-  String(rev),
-  String(minute),
-  '1000',
-  '60 1 10000 60000 60000 3600000 86400000 400',
-];
+const args = (minute: number, rev = -1): string[] => {
+  const limits: Partial<Record<string, number>> = { minute, day: 1000 };
+  return [String(rev), '', ...windowNames.map((name) => String(limits[name] ?? ''))];
+};
 const identity = (reply: readonly number[]) => reply;
 const { limited, allowed, stale } = scriptOutcome;
 
@@ -35,7 +35,7 @@ describe('a batch of requests', () => {
 
   function startScript() {
     gate = { open: true, outages: 0, send: (command) => command() };
-    return createQuotaBatch({ redis, gate });
+    return createQuotaBatch({ redis, gate, policies: () => formatPolicies(defaultBanPolicy) });
   }
 
   async function scriptCalls(): Promise<number> {
@@ -57,7 +57,7 @@ describe('a batch of requests', () => {
       ...Array<number>(40).fill(allowed),
       ...Array<number>(20).fill(limited),
     ]);
-    expect(replies.map(([, , minuteUsed]) => minuteUsed)).toEqual([
+    expect(replies.map(([, , , minuteUsed]) => minuteUsed)).toEqual([
       ...Array<number>(20).fill(1),
       ...Array<number>(40).fill(2),
     ]);
@@ -73,7 +73,7 @@ describe('a batch of requests', () => {
     );
     const count = (wanted: number) => replies.filter(([outcome]) => outcome === wanted).length;
     expect({ allowed: count(allowed), limited: count(limited) }).toEqual({ allowed: 400, limited: 50 });
-    expect(await redis.get(redisKeys.minute(keyHash))).toBe('400');
+    expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('400');
   });
 
   test('is not affected by a request whose record has changed or has the wrong type', async () => {
@@ -113,6 +113,6 @@ describe('a batch of requests', () => {
       expect(waiting).rejects.toThrow(RedisUnavailable),
     ]);
     expect(decisions.map(([outcome]) => outcome)).toEqual([allowed, allowed, allowed, allowed]);
-    expect((await script.run(quotaKeys(keyHash), args(8), identity))[2]).toBe(5);
+    expect((await script.run(quotaKeys(keyHash), args(8), identity))[3]).toBe(5);
   });
 });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
+import { windowNames } from '../../gateway/limits/windows.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
-import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -48,7 +49,7 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     const count = (status: number) => responses.filter((response) => response.status === status).length;
     expect({ served: count(200), refused: count(429) }).toEqual({ served: 60, refused: 1940 });
     expect(await dayCount(keyHash)).toBe(60);
-    expect(await redis.get(redisKeys.minute(keyHash))).toBe('60');
+    expect(await redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('60');
     const remaining = responses
       .filter(({ status }) => status === 200)
       .map((response) => Number(response.header('X-RateLimit-Remaining')));
@@ -122,8 +123,8 @@ describe('quotas of three gateways on one redis-server', { tags: ['redis-server'
     await expect.poll(() => keyCommands().length).toBeGreaterThanOrEqual(50);
     monitor.close();
     expect(keyCommands().map(({ args }) => args[0])).toEqual(Array(50).fill('evalsha'));
-    // The script's hash, the number of keys, five keys and four arguments.
-    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([12]));
+    // The script's hash, the number of keys, four keys, the policies, the rev, no trial, and a limit or none for each window.
+    expect(new Set(keyCommands().map(({ args }) => args.length))).toEqual(new Set([10 + windowNames.length]));
     // All other commands come from timers: settings, heartbeats, reports and the console's address, at any load.
     const others = new Set(
       sent().flatMap(({ args }) =>

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readRefusals } from '../../gateway/quota/refusals.ts';
-import { dayNumberOf } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';

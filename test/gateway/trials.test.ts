@@ -3,8 +3,7 @@ import { createCaller } from '../../gateway/api-keys/api-key-cache.ts';
 import { createKeyTrials } from '../../gateway/operations/key-trial.ts';
 import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
 import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
-import { formatTrial } from '../../gateway/plans/trial.ts';
-import { defaultBanPolicy, formatScriptArgument } from '../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, formatPolicies } from '../../gateway/quota/ban-policy.ts';
 import { consumeQuota } from '../../gateway/quota/redis-quota.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { quotaKeys, redisKeys } from '../../gateway/redis/redis-keys.ts';
@@ -93,7 +92,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
       refusedDay: 0,
     });
     expect((await refusals(plan, 'minute')) - before).toBe(30);
-    expect(await fleet.redis.get(redisKeys.minute(key.keyHash))).toBe('40');
+    expect(await fleet.redis.get(redisKeys.openWindow(key.keyHash, 'minute'))).toBe('40');
   });
 
   test('that are higher than the enforced ones count fewer refusals than there are', async () => {
@@ -187,7 +186,7 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
       const { text } = await send(`${fleet.gateways[0]?.adminUrl}/metrics`);
       return new RegExp(`gateway_bad_settings{key="${key}"} (\\d+)`).exec(text)?.[1];
     };
-    const invalidTrial = { ...formatTrial({ minute: 5, day: 50, since: 1 }), trialMinute: 'few' };
+    const invalidTrial = { trialMinute: 'few', trialDay: '50', trialSince: '1' };
 
     test('are off for a plan, and are reported', async () => {
       const plan = await makePlan('invalid');
@@ -237,19 +236,19 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
 
   test('cost no further command, and nothing at all for keys that are not on trial', async () => {
     const key = await fleet.issue();
-    const policy = formatScriptArgument(defaultBanPolicy);
+    const policy = formatPolicies(defaultBanPolicy);
     await fleet.pets(key.key);
     const keys = quotaKeys(key.keyHash);
     const rev = () => fleet.redis.hget(redisKeys.apiKey(key.keyHash), 'rev');
     const without = await commandsOf(key, 3);
-    const command = ['evalsha', ['5', ...keys, await rev(), '60', '1000', policy]];
+    const command = ['evalsha', ['4', ...keys, policy, await rev(), '', '60', '', '1000', '']];
     expect(without.sent).toEqual([command, command, command]);
 
     const { after } = await createKeyTrials(session()).start(key.id, { minute: 20 });
     await fleet.pets(key.key);
     const on = await commandsOf(key, 3);
-    const trial = `60 20 1000 ${after.trial?.since} ${redisKeys.trial(key.keyHash)}`;
-    const onTrial = ['evalsha', ['5', ...keys, await rev(), trial, '1000', policy]];
+    const trial = `since=${after.trial?.since} minute=20 day=1000`;
+    const onTrial = ['evalsha', ['4', ...keys, policy, await rev(), trial, '60', '', '1000', '']];
     expect(on.sent).toEqual([onTrial, onTrial, onTrial]);
     // They share the connection and the round trip.
     expect(on.inScript.length).toBe(without.inScript.length + 2 * 3);
@@ -278,13 +277,14 @@ describe('limits on trial', { tags: ['redis-server'] }, () => {
       createCaller({ id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: 0 }, keyHash);
     const keyHashes = ['a', 'b', 'c'].map((letter) => letter.repeat(64));
     for (const keyHash of [...keyHashes, ...keyHashes]) {
-      const decision = await consumeQuota(
-        batch,
-        caller(keyHash),
-        { minute: 60, day: 1000 },
-        formatScriptArgument(defaultBanPolicy),
-        { limits: { minute: 1, day: 1000, since: 7 }, onRefusal: (window) => refused.push(window) },
-      );
+      const decision = await consumeQuota(batch, {
+        caller: caller(keyHash),
+        limits: { minute: 60, day: 1000 },
+        trial: {
+          limits: { minute: 1, day: 1000, since: 7 },
+          onRefusal: (window) => refused.push(window),
+        },
+      });
       expect(decision.outcome).toBe('allowed');
     }
     expect(refused).toEqual(['minute', 'minute', 'minute']);

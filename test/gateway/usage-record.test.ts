@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dayMs, utcDate } from '../../gateway/limits/utc-day.ts';
 import { adjustUsageExpiry } from '../../gateway/operations/adjust-usage-expiry.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
-import { dayMs, utcDate } from '../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dayNumberOf, utcDate } from '../../gateway/quota/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
@@ -52,7 +52,7 @@ describe('GET /v1/usage', () => {
     expect(used.header('X-RateLimit-Limit')).toBe('300');
     expect(used.header('X-RateLimit-Remaining')).toBe('298');
     expect(used.header('RateLimit')).toMatch(/^"minute";r=298;t=\d+, "day";r=4998;t=\d+$/);
-    expect(await kit.redis.get(redisKeys.minute(keyHash))).toBe('2');
+    expect(await kit.redis.get(redisKeys.openWindow(keyHash, 'minute'))).toBe('2');
     expect(kit.upstream.seen.map(({ url }) => url)).not.toContain('/v1/usage');
   });
 

@@ -37,6 +37,7 @@ const forbiddenImports = [
   { file: 'gateway/journey/authenticate.ts', imported: '../operations/api-key-store.ts' },
   { file: 'gateway/journey/enforce-quota.ts', imported: '../redis/redis-client.ts' },
   { file: 'gateway/api-keys/api-key-cache.ts', imported: '../quota/quota.ts' },
+  { file: 'gateway/limits/windows.ts', imported: '../redis/redis-keys.ts' },
   { file: 'gateway/plans/plans.ts', imported: '../quota/quota.ts' },
   { file: 'gateway/quota/quota.ts', imported: '../journey/enforce-quota.ts' },
   { file: 'gateway/traffic/traffic-reporter.ts', imported: '../quota/hot-keys.ts' },

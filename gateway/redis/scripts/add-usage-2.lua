@@ -1,3 +1,5 @@
+-- include: windows.lua
+-- include: refusals.lua
 --[[
 Adds what a process has counted of one key and UTC day: requests that were served without Redis, and refused requests. Once
 for each report.
@@ -14,8 +16,6 @@ ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua)
 
 Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
 be added to.
-
-clock.lua, usage.lua and refusals.lua are put before this script.
 ]]
 
 if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
@@ -29,6 +29,10 @@ if served ~= 0 then
   local date = utcDate(dayNumber)
   local counter = dayCounter(keyTag, date)
   local today = dayNumberOf(nowMs())
+  if dayNumber < today then
+    -- It is summed up again.
+    redis.call('DEL', monthCounter(keyTag, today))
+  end
   if redis.call('EXISTS', counter) == 1 then
     redis.call('INCRBY', counter, served)
   elseif dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1 then

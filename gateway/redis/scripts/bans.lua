@@ -1,5 +1,6 @@
+-- include: usage.lua
 --[[
-Put before the scripts that read or set bans, after clock.lua and usage.lua. The violations of a key (hash) hold, besides what consume.lua counts:
+For scripts that read or set bans. The violations of a key (hash) hold, besides what consume.lua counts:
   ban, banMs  value and length of the ban that was last set by a gateway or the ops command
   wentOn      1 if the key sent requests during that ban
 ]]

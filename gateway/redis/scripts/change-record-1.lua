@@ -1,3 +1,4 @@
+-- include: clock.lua
 --[[
 Changes a record and raises its rev, so that every gateway reads it again on the key's next request. The rev becomes at least
 the time in Unix ms, so that a change is newer than all that gateways have seen, also after Redis has lost earlier changes.
@@ -9,8 +10,6 @@ ARGV[3]  seconds that it is kept instead if that time is over already
 ARGV[4…] pairs of field and value; an empty value removes the field
 
 Returns the new rev, or 0 if the record was changed in between and nothing was written.
-
-The table of outcomes, clock.lua, usage.lua and bans.lua are put before this script.
 ]]
 
 local rev = redis.call('HGET', KEYS[1], 'rev') or '0'

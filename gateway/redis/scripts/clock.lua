@@ -1,5 +1,5 @@
 --[[
-Put before the scripts that count time and requests, so that all do so in the same way.
+For scripts that count time and requests, so that all do so in the same way.
 ]]
 
 -- Unix milliseconds by this server's clock, so that the gateways' clocks do not matter.

@@ -1,65 +1,60 @@
+-- include: trial.lua
 --[[
-Decides on a batch of requests, one after another, and counts each: in both quota windows of its API key, or in neither.
+Decides on a batch of requests, one after another, and counts each: in every window of its API key that has a limit, or in none.
 
-Five KEYS for each request. All have to be named: while a slot of a Redis Cluster moves to another node, a command of which
-some keys are missing is told to try again. With the record alone, it would run where only some of the keys are.
+Four KEYS for each request:
   1  record of the API key (hash, field rev)
-  2  counter of the open minute window (string, expires when the window ends)
-  3  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
-     counter has the hash tag of the other keys, and so their slot. The record of use is derived in the same way (usage.lua)
-  4  ban (string, expires when the ban ends)
-  5  violations (hash). Besides the fields of bans.lua:
+  2  prefix of the day counters; the UTC date of this server is appended, so that the gateways' clocks do not matter. The
+     other counters (windows.lua, usage.lua, trial.lua) are derived from its hash tag, {<key hash>}, and so have its slot.
+     While a slot of a Redis Cluster moves to another node, a command of which a key is missing is told to try again: no key
+     has this name, so none is decided where only some of them are
+  3  ban (string, expires when the ban ends)
+  4  violations (hash). Besides the fields of bans.lua:
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
        strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
        bans, bannedUntil          consecutive bans, and the end of the last one
-Four ARGV for each request:
+ARGV[1], for the batch, because most requests do not need them: the policies as name=value, separated by spaces:
+  strikes      strikes that lead to a ban, 0 for no bans
+  perLimit     strikes for each request of the minute limit, if that is more
+  graceMs      grace period after the first refusal
+  windowMs     time within which strikes lead to a ban
+  banMs        length of the first ban; maxBanMs of the longest
+  resetMs      time without a ban after which the next one is a first one again
+  retention    days for which use is kept
+Then for each request:
   1  rev of the record that the caller knows, or -1 for any
-  2  limit of the minute window; for a key on trial five words, separated by spaces: this limit, the trial limits of the
-     minute and of the day, the start of the trial in Unix ms, and the key of its counts (trial.lua)
-  3  limit of the day
-  4  policies, eight numbers separated by spaces, in one argument because most requests do not need it: strikes that
-     lead to a ban, 0 for no bans; strikes for each request of the minute limit, if that is more; grace period after the
-     first refusal, in ms; time within which strikes lead to a ban, in ms; length of the first ban in ms; of the longest
-     ban in ms; time without a ban after which the next one is a first one again, in ms; days for which use is kept
+  2  limits on trial (trial.lua), or an empty argument
+  3  a limit for each window, in the order of the list, or an empty argument
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
-  {allowed, now in Unix ms, minute used, ms to the end of the minute window, day used}
-  {limited, the same, 0, further refused requests that lead to a ban, or 0 while they are not counted}
+  {allowed or limited, now in Unix ms, further refused requests that lead to a ban or 0 while they are not counted, and for each
+  window with a limit: requests used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
-For a key on trial the sixth element of the reply to a request that was not made during a ban is the window whose trial limit
-would have refused it, 1 for the minute, 2 for the day, or 0.
-
-The table of outcomes, clock.lua, usage.lua, bans.lua and trial.lua are put before this script.
+For a key on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
+trial limit would have refused it, or 0.
 ]]
 
 local now = nowMs()
 local dayNumber = dayNumberOf(now)
 local today = utcDate(dayNumber)
 
-local function parsePolicy(text)
-  local strikes, perLimit, graceMs, windowMs, banMs, maxBanMs, resetMs, retentionDays =
-    string.match(text, '^(%d+) ([%d.]+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+)$')
-  return {
-    strikes = tonumber(strikes),
-    perLimit = tonumber(perLimit),
-    graceMs = tonumber(graceMs),
-    windowMs = tonumber(windowMs),
-    banMs = tonumber(banMs),
-    maxBanMs = tonumber(maxBanMs),
-    resetMs = tonumber(resetMs),
-    retentionDays = tonumber(retentionDays),
-  }
+local function parsePolicies(text)
+  local policies = {}
+  for name, value in string.gmatch(text, '(%a+)=([%d.]+)') do
+    policies[name] = tonumber(value)
+  end
+  return policies
 end
 
 -- Tells a key's last allowed request: its day and its number on that day. A refused request changes no counter.
-local function lastAllowedOf(dayPrefix, dayUsed)
+local function lastAllowedOf(keyTag, dayUsed)
   if dayUsed > 0 then
     return string.format('%s:%.0f', today, dayUsed)
   end
   local yesterday = utcDate(dayNumber - 1)
-  local used = wholeNumber(redis.call('MGET', dayPrefix .. ':' .. yesterday)[1])
-  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTagOf(dayPrefix), yesterday))
+  local used = wholeNumber(redis.call('MGET', dayCounter(keyTag, yesterday))[1])
+  return string.format('%s:%.0f', yesterday, used > 0 and used or rolledUp(keyTag, yesterday))
 end
 
 -- Returns the reply for a request during a ban.
@@ -75,7 +70,7 @@ local function refuseBanned(banKey, violationsKey, expiresInMs, policy)
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
-local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, policy)
+local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, refusedForMs, policy)
   local history = redis.pcall(
     'HMGET', violationsKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
@@ -105,7 +100,7 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
     strikes, strikesSince = 0, now
   end
   strikes = strikes + 1
-  local strikesToBan = math.max(policy.strikes, math.ceil(minuteLimit * policy.perLimit))
+  local strikesToBan = math.max(policy.strikes, math.ceil(shortestLimit * policy.perLimit))
   if strikes < strikesToBan then
     redis.call('HSET', violationsKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
     redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
@@ -117,7 +112,7 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
     bans = 0
   end
   local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
-  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retentionDays)
+  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retention)
   redis.call(
     'HSET', violationsKey,
     'strikes', 0,
@@ -127,7 +122,7 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, re
   return banMs
 end
 
-local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, rev, minuteLimit, dayLimit, policy)
+local function consume(recordKey, dayPrefix, banKey, violationsKey, rev, limits, policies)
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
     if type(current) == 'table' then
@@ -140,78 +135,57 @@ local function consume(recordKey, minuteKey, dayPrefix, banKey, violationsKey, r
 
   local expiresInMs = redis.call('PTTL', banKey)
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(banKey, violationsKey, expiresInMs, parsePolicy(policy))
+    return refuseBanned(banKey, violationsKey, expiresInMs, parsePolicies(policies))
   end
 
-  local dayKey = dayPrefix .. ':' .. today
-  local counters = redis.call('MGET', minuteKey, dayKey)
-  local minuteUsed = wholeNumber(counters[1])
-  local dayUsed = wholeNumber(counters[2])
-  local dayIsOpen = dayUsed > 0
-  if not dayIsOpen then
-    dayUsed = rolledUp(keyTagOf(dayPrefix), today)
-  end
-  local minuteLeft = 60000
-  if minuteUsed ~= 0 then
-    minuteLeft = redis.call('PTTL', minuteKey)
-    if minuteLeft == -1 or minuteLeft > 60000 then
-      -- Somebody removed or extended the expiry, or Redis' clock was set back. A window without an end would lock the key
-      -- out.
-      redis.call('PEXPIRE', minuteKey, 60000)
-      minuteLeft = 60000
-    elseif minuteLeft <= 0 then
-      -- A window that ends in this very millisecond is over, so that waiting exactly Retry-After suffices.
-      minuteUsed = 0
-      minuteLeft = 60000
+  local keyTag = keyTagOf(dayPrefix)
+  local used, leftMs, dayUsed, dayIsOpen = readWindows(keyTag, limits, now, true)
+  local refusing = refusingWindow(limits, used, leftMs)
+  if refusing then
+    local policy, strikesLeft = parsePolicies(policies), 0
+    if policy.strikes > 0 then
+      -- The first window of the list is the shortest: the minute.
+      local banMs
+      banMs, strikesLeft = recordRefusal(
+        violationsKey, banKey, lastAllowedOf(keyTag, dayUsed), limits[1], leftMs[refusing], policy
+      )
+      if banMs then
+        return { outcome.banned, now, banMs, 1, '' }
+      end
     end
+    return addWindows({ outcome.limited, now, strikesLeft }, limits, used, leftMs)
   end
 
-  if minuteUsed < minuteLimit and dayUsed < dayLimit then
-    if minuteUsed == 0 then
-      redis.call('SET', minuteKey, 1, 'PX', 60000)
-    else
-      redis.call('INCR', minuteKey)
-    end
-    if dayIsOpen then
-      redis.call('INCR', dayKey)
-    else
-      openDay(keyTagOf(dayPrefix), dayNumber, dayUsed + 1, parsePolicy(policy).retentionDays)
-    end
-    return { outcome.allowed, now, minuteUsed + 1, minuteLeft, dayUsed + 1 }
-  end
-
-  local parsed, strikesLeft = parsePolicy(policy), 0
-  if parsed.strikes > 0 then
-    -- Requests are refused until the used-up window ends, the later one if both are.
-    local refusedForMs = minuteUsed >= minuteLimit and minuteLeft or 0
-    if dayUsed >= dayLimit then
-      refusedForMs = math.max(refusedForMs, (dayNumber + 1) * 86400000 - now)
-    end
-    local lastAllowed = lastAllowedOf(dayPrefix, dayUsed)
-    local banMs
-    banMs, strikesLeft = recordRefusal(violationsKey, banKey, lastAllowed, minuteLimit, refusedForMs, parsed)
-    if banMs then
-      return { outcome.banned, now, banMs, 1, '' }
+  for index, window in ipairs(windows) do
+    if limits[index] then
+      if window.lengthMs and used[index] == 0 then
+        redis.call('SET', counterOf(window, keyTag), 1, 'PX', window.lengthMs)
+      elseif window.lengthMs then
+        redis.call('INCR', counterOf(window, keyTag))
+      end
+      used[index] = used[index] + 1
     end
   end
-  return { outcome.limited, now, minuteUsed, minuteLeft, dayUsed, 0, strikesLeft }
+  if dayIsOpen then
+    redis.call('INCR', dayCounter(keyTag, today))
+  else
+    openDay(keyTag, dayNumber, dayUsed + 1, parsePolicies(policies).retention)
+  end
+  return addWindows({ outcome.allowed, now, 0 }, limits, used, leftMs)
 end
 
+local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
-for request = 1, #KEYS / 5 do
-  local key, arg = 5 * request - 4, 4 * request - 3
-  local minuteLimit, trial = tonumber(ARGV[arg + 1]), nil
-  if not minuteLimit then
-    minuteLimit, trial = parseTrial(ARGV[arg + 1])
-  end
+for request = 1, #KEYS / keysOfRequest do
+  local key, arg = keysOfRequest * (request - 1), 1 + argumentsOfRequest * (request - 1)
   local reply = consume(
-    KEYS[key], KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg], minuteLimit, tonumber(ARGV[arg + 2]), ARGV[arg + 3]
+    KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
+    ARGV[arg + 1], limitsFrom(ARGV, arg + 3), ARGV[1]
   )
   -- The request that leads to a ban is not made during it.
   local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
-  if trial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
-    reply[6] = countTrial(trial, now)
+  if ARGV[arg + 2] ~= '' and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
+    reply[#reply + 1] = countTrial(keyTagOf(KEYS[key + 2]), ARGV[arg + 2], now)
   end
   replies[request] = reply
 end

@@ -1,11 +1,10 @@
+-- include: bans.lua
 --[[
 Ends the ban of a key and forgets the strikes that led to it. What is left of the ban is taken from the record of use.
 
 KEYS[1]  ban (string, expires when the ban ends)
 KEYS[2]  violations (hash, described in consume.lua)
 ARGV[1]  days for which use is kept
-
-clock.lua, usage.lua and bans.lua are put before this script.
 ]]
 
 unrecordBan(KEYS[1], KEYS[2], tonumber(ARGV[1]))

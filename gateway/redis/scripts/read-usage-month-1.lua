@@ -1,11 +1,10 @@
+-- include: usage.lua
 --[[
 Reads the record of a key's use in one month, with the days that were not rolled up yet. Writes nothing.
 
 KEYS[1]  record of the month (hash, described in usage.lua)
 
 Returns pairs of field and value. A value of the wrong type counts as none.
-
-clock.lua and usage.lua are put before this script.
 ]]
 
 local keyTag, month = keyTagOf(KEYS[1]), string.sub(KEYS[1], -6)

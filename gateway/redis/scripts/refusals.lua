@@ -1,6 +1,5 @@
+-- include: clock.lua
 --[[
-Put before add-usage-2.lua, after clock.lua.
-
 The last refusals of a key are one string with expiry, gw:refusals:{<key hash>}. It has a line for each run of refused
 requests, the one with the latest end first:
   from to refused reason

@@ -1,3 +1,4 @@
+-- include: bans.lua
 --[[
 Bans a key, as an operator does.
 
@@ -6,8 +7,6 @@ KEYS[2]  violations (hash, described in consume.lua)
 ARGV[1]  reason
 ARGV[2]  length in ms
 ARGV[3]  days for which use is kept
-
-clock.lua, usage.lua and bans.lua are put before this script.
 ]]
 
 if type(redis.pcall('HLEN', KEYS[2])) == 'table' then

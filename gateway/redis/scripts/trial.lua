@@ -1,74 +1,95 @@
+-- include: windows.lua
+-- include: bans.lua
 --[[
-Put before consume.lua, after clock.lua and bans.lua. Counts what the trial limits of a key would have refused, in a hash
-with expiry, as if they were enforced: a request that they refuse uses neither window. Its fields:
-  since                      start of the trial in Unix ms, which identifies it: with another one, all counts start over
-  requests                   requests of the trial
-  refusedMinute, refusedDay  those that the trial limits would have refused, by the window that decided
-  minuteUsed, minuteEndsAt   the minute window, and its end in Unix ms
-  day, dayUsed               the window of the UTC day, and that day in days since 1 January 1970
+Counts what the trial limits of a key would have refused, in a hash with expiry, as if they were enforced: a request that they
+refuse uses no window. Its fields:
+  since            start of the trial in Unix ms, which identifies it: with another one, all counts start over
+  requests         requests of the trial
+for each window with a limit, with its name as <window> and <Window>:
+  refused<Window>  requests that the trial limits would have refused, by the window that decided
+  <window>Used     requests of the window that were not refused
+  <window>EndsAt   end of the window in Unix ms
 ]]
 
--- Counts are kept this long after the last day with requests: a customer may come once a month.
+-- Counts are kept this long after a window last opened: a customer may come once a month.
 local trialKeptSeconds = 40 * 86400
 
--- What the reply says of the window that would have refused a request.
-local byMinute, byDay, byNone = 1, 2, 0
-
--- Parses the limit of the minute window of a request on trial. Returns that limit and the trial.
+-- Parses a trial such as `since=1795000000000 minute=60 day=1000`.
 local function parseTrial(text)
-  local minuteLimit, trialMinute, trialDay, since, key = string.match(text, '^(%d+) (%d+) (%d+) (%d+) (.+)$')
-  return tonumber(minuteLimit), { minute = tonumber(trialMinute), day = tonumber(trialDay), since = since, key = key }
+  local values = {}
+  for name, value in string.gmatch(text, '(%l+)=(%d+)') do
+    values[name] = value
+  end
+  local limits = {}
+  for index, window in ipairs(windows) do
+    limits[index] = tonumber(values[window.name]) or false
+  end
+  return values.since, limits
 end
 
--- Counts a request of the trial. Returns the window that would have refused it.
-local function countTrial(trial, atMs)
-  local counts = redis.pcall(
-    'HMGET', trial.key,
-    'since', 'requests', 'refusedMinute', 'refusedDay', 'minuteUsed', 'minuteEndsAt', 'day', 'dayUsed'
-  )
+-- Time from now to the end of a window of which nothing is known.
+local function fullLengthMs(window, now)
+  local dayNumber = dayNumberOf(now)
+  if window.lengthMs then
+    return window.lengthMs
+  end
+  return (window.calendar == 'day' and dayNumber + 1 or nextMonth(dayNumber)) * dayLengthMs - now
+end
+
+-- Counts a request of the trial. Returns the place of the window that would have refused it, or 0.
+local function countTrial(keyTag, text, now)
+  local since, limits = parseTrial(text)
+  local key = 'gw:trial:' .. keyTag
+  local fields = { 'since', 'requests' }
+  for index, window in ipairs(windows) do
+    if limits[index] then
+      local name = string.upper(string.sub(window.name, 1, 1)) .. string.sub(window.name, 2)
+      fields[#fields + 1] = 'refused' .. name
+      fields[#fields + 1] = window.name .. 'Used'
+      fields[#fields + 1] = window.name .. 'EndsAt'
+    end
+  end
+  local counts = redis.pcall('HMGET', key, unpack(fields))
   if counts.err then
     -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', trial.key)
+    redis.call('DEL', key)
   end
-  if counts.err or counts[1] ~= trial.since then
+  if counts.err or counts[1] ~= since then
     counts = {}
   end
-  local refusedMinute, refusedDay = wholeNumber(counts[3]), wholeNumber(counts[4])
 
-  local minuteUsed, minuteEndsAt = wholeNumber(counts[5]), wholeNumber(counts[6])
-  if minuteUsed == 0 or minuteEndsAt <= atMs then
-    minuteUsed, minuteEndsAt = 0, atMs + 60000
-  end
-  -- It ends later than that if Redis' clock was set back.
-  minuteEndsAt = math.min(minuteEndsAt, atMs + 60000)
-  local day = dayNumberOf(atMs)
-  local isSameDay = wholeNumber(counts[7]) == day
-  local dayUsed = isSameDay and wholeNumber(counts[8]) or 0
-
-  local isOverMinute, isOverDay = minuteUsed >= trial.minute, dayUsed >= trial.day
-  local refusedBy = byNone
-  if isOverDay and (not isOverMinute or (day + 1) * 86400000 >= minuteEndsAt) then
-    -- If both windows are used up, the one that ends later decides (quota-decision.ts).
-    refusedBy, refusedDay = byDay, refusedDay + 1
-  elseif isOverMinute then
-    refusedBy, refusedMinute = byMinute, refusedMinute + 1
-  else
-    minuteUsed, dayUsed = minuteUsed + 1, dayUsed + 1
+  local refused, used, leftMs, place, opens = {}, {}, {}, 3, false
+  for index, window in ipairs(windows) do
+    if limits[index] then
+      refused[index] = wholeNumber(counts[place])
+      used[index], leftMs[index] = wholeNumber(counts[place + 1]), wholeNumber(counts[place + 2]) - now
+      local longestMs = fullLengthMs(window, now)
+      if used[index] == 0 or leftMs[index] <= 0 then
+        used[index], leftMs[index], opens = 0, longestMs, true
+      end
+      -- It ends later than that if Redis' clock was set back.
+      leftMs[index] = math.min(leftMs[index], longestMs)
+      place = place + 3
+    end
   end
 
-  redis.call(
-    'HSET', trial.key,
-    'since', trial.since,
-    'requests', wholeNumber(counts[2]) + 1,
-    'refusedMinute', refusedMinute,
-    'refusedDay', refusedDay,
-    'minuteUsed', minuteUsed,
-    'minuteEndsAt', wholeMs(minuteEndsAt),
-    'day', day,
-    'dayUsed', dayUsed
-  )
-  if not isSameDay then
-    redis.call('EXPIRE', trial.key, trialKeptSeconds)
+  local refusing = refusingWindow(limits, used, leftMs)
+  local values = { since, wholeNumber(counts[2]) + 1 }
+  for index = 1, #windows do
+    if limits[index] then
+      values[#values + 1] = refused[index] + (index == refusing and 1 or 0)
+      values[#values + 1] = used[index] + (refusing and 0 or 1)
+      values[#values + 1] = wholeMs(now + leftMs[index])
+    end
   end
-  return refusedBy
+  local pairsToSet = {}
+  for index, field in ipairs(fields) do
+    pairsToSet[2 * index - 1], pairsToSet[2 * index] = field, values[index]
+  end
+  redis.call('HSET', key, unpack(pairsToSet))
+  if opens then
+    redis.call('EXPIRE', key, trialKeptSeconds)
+  end
+  return refusing or 0
 end
+

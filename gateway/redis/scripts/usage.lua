@@ -1,5 +1,6 @@
+-- include: clock.lua
 --[[
-Put after clock.lua, before the scripts that count, read or record the use of a key.
+For scripts that count, read or record the use of a key.
 
 The record of a key's use is one hash for each month, gw:usage:{<key hash>}:<YYYYMM>. Its fields, with the day of the month
 as DD:

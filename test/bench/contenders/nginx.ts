@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { windows } from '../../../gateway/limits/windows.ts';
+import { defaultBanPolicy, formatPolicies } from '../../../gateway/quota/ban-policy.ts';
 
 interface NginxOptions {
   directory: string;
@@ -8,6 +10,9 @@ interface NginxOptions {
   upstreamPort: number;
   redisPort: number;
 }
+
+/** Arguments of consume.lua: limits that are never reached. */
+const limits = windows.map(({ required }) => (required ? 999_999_999 : "''")).join(', ');
 
 const modules = /--modules-path=(\S+)/.exec(spawnSync('nginx', ['-V']).stderr?.toString() ?? '')?.[1] ?? '';
 
@@ -117,8 +122,8 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         end
         local tag = '{' .. keyHash .. '}'
         local results = redis(command(
-          'EVALSHA', '${scriptSha}', 5, 'gw:key:' .. tag, 'gw:minute:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
-          'gw:violations:' .. tag, rev, 999999999, 999999999, '60 1 10000 60000 60000 3600000 86400000 400'
+          'EVALSHA', '${scriptSha}', 4, 'gw:key:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
+          'gw:violations:' .. tag, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
         ))
         local result = results[1]
         if result[1] ~= '1' then

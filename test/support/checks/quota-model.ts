@@ -1,4 +1,4 @@
-import type { Limits } from '../../../gateway/plans/limits.ts';
+import type { Limits } from '../../../gateway/limits/limits.ts';
 import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 
 /*

@@ -2,15 +2,16 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import type { Limits } from '../../../gateway/limits/limits.ts';
+import { dayMs, dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
+import type { WindowName } from '../../../gateway/limits/windows.ts';
 import { readTrialCounts } from '../../../gateway/operations/trial-report.ts';
-import type { Limits } from '../../../gateway/plans/limits.ts';
-import { formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
-import type { QuotaDecision, WindowName } from '../../../gateway/quota/quota-decision.ts';
+import type { BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays } from '../../../gateway/quota/usage-days.ts';
 import { readUsage } from '../../../gateway/quota/usage.ts';
-import { dayMs, dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { createOpenBatch } from '../kits/quota-batch.ts';
@@ -232,7 +233,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   const keyHash = randomBytes(32).toString('hex');
   const [recordKey, minuteKey, banKey, violationsKey] = [
     redisKeys.apiKey(keyHash),
-    redisKeys.minute(keyHash),
+    redisKeys.openWindow(keyHash, 'minute'),
     redisKeys.ban(keyHash),
     redisKeys.violations(keyHash),
   ];
@@ -281,7 +282,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     if (serverNowMs - checkedAtMs > stallMs) throw new Stalled();
   }
 
-  const batch = createOpenBatch(redis);
+  const batch = createOpenBatch(redis, policy);
 
   const consume = async (rev: number): Promise<Consumed> => {
     const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
@@ -290,13 +291,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       limits: trialModel.trial,
       onRefusal: (window: WindowName) => void refused.push(window),
     };
-    const decision = await consumeQuota(
-      batch,
-      createCaller(record, keyHash),
-      limits,
-      formatScriptArgument(policy),
-      trial,
-    );
+    const decision = await consumeQuota(batch, { caller: createCaller(record, keyHash), limits, trial });
     return { decision, refused };
   };
 
@@ -335,8 +330,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const decision = await request();
     if (decision.outcome !== 'limited') return;
     // If the day is used up as well, the request is still refused after the minute.
-    if (decision.violated === 'minute' && decision.day.remaining === 0) return;
-    const seconds = Number(retryAfter(decision[decision.violated].resetMs)['Retry-After']);
+    if (decision.violated === 'minute' && decision.windows.day.remaining === 0) return;
+    const violated = decision.windows[decision.violated]?.resetMs ?? 0;
+    const seconds = Number(retryAfter(violated)['Retry-After']);
     const midnightMs = dayMs - ((decision.nowMs + aheadMs) % dayMs);
     await advance(decision.violated === 'minute' ? seconds * 1000 : midnightMs);
     // No avoidTransitions(): a request at the exact end of the window has to be allowed.
@@ -514,7 +510,10 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const usage = await readUsage(redis, { keyHash, rev: model.rev, limits, banPolicy: policy });
     expect(usage).toBeDefined();
     if (usage === undefined) return;
-    const { nowMs, minute, day } = usage;
+    const {
+      nowMs,
+      windows: { minute, day },
+    } = usage;
     assertNoStall(nowMs);
     const expected = model.usage(nowMs + aheadMs, modelDay(nowMs));
     const { minuteUsed, dayUsage, strikes } = expected;
@@ -571,7 +570,7 @@ function withoutTimes(decision: QuotaDecision): object {
       };
     case 'allowed':
     case 'limited': {
-      const { minute, day } = decision;
+      const { minute, day } = decision.windows;
       return {
         outcome: decision.outcome,
         minute: { limit: minute.limit, remaining: minute.remaining },
@@ -610,7 +609,7 @@ function timePairs(decision: QuotaDecision, expected: Expected, nowMs: number): 
   return expected.outcome === 'banned'
     ? []
     : [
-        [decision.minute.resetMs, expected.minuteLeftMs],
-        [decision.day.resetMs, dayMs - (nowMs % dayMs)],
+        [decision.windows.minute.resetMs, expected.minuteLeftMs],
+        [decision.windows.day.resetMs, dayMs - (nowMs % dayMs)],
       ];
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import { defaultBanPolicy, formatScriptArgument, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
+import { defaultBanPolicy, type BanPolicy } from '../../../gateway/quota/ban-policy.ts';
 import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
 import { retryAfter } from '../../../gateway/quota/rate-limit-headers.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
@@ -17,7 +17,10 @@ export type Client = (decision: Answered) => number;
 export const obedient = (betweenMs: number): Client => {
   return (decision) => {
     if (decision.outcome === 'allowed') return betweenMs;
-    const waitMs = decision.outcome === 'banned' ? decision.remainingMs : decision[decision.violated].resetMs;
+    const waitMs =
+      decision.outcome === 'banned'
+        ? decision.remainingMs
+        : (decision.windows[decision.violated]?.resetMs ?? 0);
     return Number(retryAfter(waitMs)['Retry-After']) * 1000;
   };
 };
@@ -66,8 +69,7 @@ export async function runClients(redis: RedisClient, options: RunOptions): Promi
   const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev: anyRev };
   const caller = createCaller(record, keyHash);
   const time = createSimulatedTime(redis, keyHash);
-  const batch = createOpenBatch(redis);
-  const argument = formatScriptArgument({ ...defaultBanPolicy, ...policy });
+  const batch = createOpenBatch(redis, { ...defaultBanPolicy, ...policy });
   const allLimits = { day: 1_000_000, ...limits };
 
   let passedMs = 0;
@@ -85,7 +87,7 @@ export async function runClients(redis: RedisClient, options: RunOptions): Promi
       await time.moveTimes(toPassMs);
       passedMs += toPassMs;
     }
-    const decision = await consumeQuota(batch, caller, allLimits, argument);
+    const decision = await consumeQuota(batch, { caller, limits: allLimits });
     if (decision.outcome === 'stale') throw new Error('the record of the key is stale');
     const atMs = decision.nowMs - startMs + passedMs;
     const isNewBan = decision.outcome === 'banned' && decision.isNew;

@@ -1,4 +1,4 @@
-import { dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 
@@ -76,7 +76,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.minute(keyHash), redisKeys.ban(keyHash), violationsKey, trialKey];
+      const keys = [redisKeys.openWindow(keyHash, 'minute'), redisKeys.ban(keyHash), violationsKey, trialKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {

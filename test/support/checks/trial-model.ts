@@ -1,5 +1,5 @@
+import type { WindowName } from '../../../gateway/limits/windows.ts';
 import type { TrialLimits } from '../../../gateway/plans/trial.ts';
-import type { WindowName } from '../../../gateway/quota/quota-decision.ts';
 
 export interface TrialModelCounts {
   since: number;

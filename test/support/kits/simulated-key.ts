@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
-import { defaultBanPolicy, formatScriptArgument } from '../../../gateway/quota/ban-policy.ts';
+import { dayMs, dayNumberOf } from '../../../gateway/limits/utc-day.ts';
 import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
-import { dayMs, dayNumberOf } from '../../../gateway/quota/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 import { scriptClock } from '../stores/scripted-clock.ts';
@@ -43,7 +42,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       const outcomes: string[] = [];
       for (let request = 0; request < requests; request += 1) {
         const limits = { minute: 1_000_000, day: dayLimit };
-        const decision = await consumeQuota(batch, caller, limits, formatScriptArgument(defaultBanPolicy));
+        const decision = await consumeQuota(batch, { caller, limits });
         outcomes.push(decision.outcome);
       }
       return outcomes;

@@ -1,4 +1,4 @@
-import { dayNumberOf, utcDate } from '../../../gateway/quota/utc-day.ts';
+import { dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
 

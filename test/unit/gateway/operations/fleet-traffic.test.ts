@@ -57,7 +57,7 @@ test('a process that has ended is no longer part of the rate', () => {
 test('durations, refusals and bans are part of it', () => {
   const add = createFleetTraffic();
   add([fleetProcess('a', 0, 0)], startMs);
-  const counts = { 'r4xx:': 6, 'm:': 4, 'd:': 2, 'b:': 1, 'x:': 3 };
+  const counts = { 'r4xx:': 6, 'wminute:': 4, 'wday:': 2, 'b:': 1, 'x:': 3 };
   const traffic = add([fleetProcess('a', 2000, 100, counts)], startMs + 2000);
   expect(traffic?.counted).toMatchObject({ refusals: { minute: 4, day: 2 }, bans: 1, bannedRequests: 3 });
   expect(traffic?.perSecond).toMatchObject({

@@ -11,7 +11,7 @@ const minute = (used: number, limit: number | null = 60) => window(used, limit, 
 const day = (used: number, limit: number | null = 1000) => window(used, limit, '2026-11-24T00:00:00.000Z');
 
 test('a key below both limits is served', () => {
-  expect(nextRequest({ ban: null, minute: minute(59), day: day(999) })).toEqual({
+  expect(nextRequest({ ban: null, windows: { minute: minute(59), day: day(999) } })).toEqual({
     served: true,
     message: 'served: 59 of 60 used this minute, 999 of 1,000 used today',
   });
@@ -25,7 +25,7 @@ test.each([
   ['no_limits', minute(0, null), day(0), 'refused: no minute limit is known for this key'],
   ['no_limits', minute(0), day(0, null), 'refused: no day limit is known for this key'],
 ])('a key over its limit is refused until a retry succeeds: %s', (reason, minute, day, message) => {
-  expect(nextRequest({ ban: null, minute, day })).toMatchObject({
+  expect(nextRequest({ ban: null, windows: { minute, day } })).toMatchObject({
     served: false,
     reason,
     message: expect.stringContaining(message),
@@ -34,19 +34,23 @@ test.each([
 
 test('of two full windows, the minute decides if it ends after the day', () => {
   const lateMinute = window(60, 60, '2026-11-24T00:00:30.000Z');
-  expect(nextRequest({ ban: null, minute: lateMinute, day: day(1000) })).toMatchObject({ reason: 'minute' });
+  expect(nextRequest({ ban: null, windows: { minute: lateMinute, day: day(1000) } })).toMatchObject({
+    reason: 'minute',
+  });
 });
 
 test('a ban comes before the windows; one without an end says so', () => {
   const ban = { until: '2026-11-23T15:00:00.000Z', reason: 'unpaid' };
-  expect(nextRequest({ ban, minute: minute(60), day: day(0) })).toEqual({
+  expect(nextRequest({ ban, windows: { minute: minute(60), day: day(0) } })).toEqual({
     served: false,
     reason: 'ban',
     until: ban.until,
     message: 'refused until 15:00:00 UTC: banned (unpaid)',
     why: 'banned (unpaid)',
   });
-  expect(nextRequest({ ban: { ...ban, until: '' }, minute: minute(0), day: day(0) })).toMatchObject({
+  expect(
+    nextRequest({ ban: { ...ban, until: '' }, windows: { minute: minute(0), day: day(0) } }),
+  ).toMatchObject({
     until: null,
     message: 'refused: banned (unpaid)',
   });

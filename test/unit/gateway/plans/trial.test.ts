@@ -16,7 +16,13 @@ describe('the fields of a trial', () => {
   });
 
   test('are all removed without a trial', () => {
-    expect(formatTrial(undefined)).toEqual({ trialMinute: '', trialDay: '', trialSince: '' });
+    expect(formatTrial(undefined)).toEqual({
+      trialMinute: '',
+      trialHour: '',
+      trialDay: '',
+      trialMonth: '',
+      trialSince: '',
+    });
   });
 
   test.each([{}, { trialMinute: null, trialDay: null, trialSince: null }])('may be absent: %j', (absent) => {
@@ -34,7 +40,7 @@ describe('the fields of a trial', () => {
     },
     {
       edited: { trialMinute: null, trialDay: null },
-      issues: ['trialMinute and trialDay are missing, so the trial is off'],
+      issues: ['trialMinute, trialHour, trialDay and trialMonth are missing, so the trial is off'],
     },
   ])('switch the trial off if they are invalid: $edited', ({ edited, issues }) => {
     expect(parseTrial({ ...texts, ...edited })).toEqual({ trial: undefined, issues });

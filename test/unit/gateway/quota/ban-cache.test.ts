@@ -15,8 +15,10 @@ const banned = (remainingMs: number, isNew = true): QuotaDecision => ({
 
 const allowed: QuotaDecision = {
   outcome: 'allowed',
-  minute: { limit: 60, remaining: 59, resetMs: 60_000 },
-  day: { limit: 1000, remaining: 999, resetMs: 1000 },
+  windows: {
+    minute: { limit: 60, remaining: 59, resetMs: 60_000 },
+    day: { limit: 1000, remaining: 999, resetMs: 1000 },
+  },
   nowMs: redisMs,
 };
 

@@ -19,8 +19,10 @@ describe('while Redis is unavailable', () => {
     const quota = createLocalQuota({ now: () => noonMs });
     expect(await quota.consume('a', limits, 1)).toEqual({
       outcome: 'allowed',
-      minute: { limit: 3, remaining: 2, resetMs: 60_000 },
-      day: { limit: 5, remaining: 4, resetMs: 43_200_000 },
+      windows: {
+        minute: { limit: 3, remaining: 2, resetMs: 60_000 },
+        day: { limit: 5, remaining: 4, resetMs: 43_200_000 },
+      },
       nowMs: noonMs,
     });
   });
@@ -43,13 +45,17 @@ describe('while Redis is unavailable', () => {
     expect(await quota.consume('a', limits, 1)).toMatchObject({
       outcome: 'limited',
       violated: 'minute',
-      minute: { limit: 3, remaining: 0 },
-      day: { limit: 5, remaining: 2 },
+      windows: {
+        minute: { limit: 3, remaining: 0 },
+        day: { limit: 5, remaining: 2 },
+      },
     });
     expect(await quota.consume('a', { minute: 4, day: 5 }, 1)).toMatchObject({
       outcome: 'allowed',
-      minute: { remaining: 0 },
-      day: { remaining: 1 },
+      windows: {
+        minute: { remaining: 0 },
+        day: { remaining: 1 },
+      },
     });
   });
 
@@ -59,8 +65,10 @@ describe('while Redis is unavailable', () => {
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({
       outcome: 'limited',
       violated: 'day',
-      minute: { remaining: 2 },
-      day: { remaining: 0, resetMs: 43_200_000 },
+      windows: {
+        minute: { remaining: 2 },
+        day: { remaining: 0, resetMs: 43_200_000 },
+      },
     });
   });
 
@@ -71,7 +79,9 @@ describe('while Redis is unavailable', () => {
     expect(allowed).toHaveLength(60);
     expect(await quota.consume('a', { minute: 61, day: 1000 }, 1)).toMatchObject({
       outcome: 'allowed',
-      day: { remaining: 939 },
+      windows: {
+        day: { remaining: 939 },
+      },
     });
   });
 
@@ -80,7 +90,9 @@ describe('while Redis is unavailable', () => {
     await consumeTimes(4, () => quota.consume('a', limits, 1));
     expect(await quota.consume('b', limits, 1)).toMatchObject({
       outcome: 'allowed',
-      minute: { remaining: 2 },
+      windows: {
+        minute: { remaining: 2 },
+      },
     });
   });
 
@@ -92,8 +104,10 @@ describe('while Redis is unavailable', () => {
     const quota = createLocalQuota({ now: () => noonMs });
     const decision = await quota.consume('a', { minute: 60, day: 1000 }, instances);
     expect(decision).toMatchObject({
-      minute: { limit: shared.minute, remaining: shared.minute - 1 },
-      day: { limit: shared.day, remaining: shared.day - 1 },
+      windows: {
+        minute: { limit: shared.minute, remaining: shared.minute - 1 },
+        day: { limit: shared.day, remaining: shared.day - 1 },
+      },
     });
   });
 
@@ -112,7 +126,9 @@ describe('while Redis is unavailable', () => {
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({
       outcome: 'limited',
       violated: 'day',
-      day: { resetMs: 1000 },
+      windows: {
+        day: { resetMs: 1000 },
+      },
     });
     nowMs += 1000;
     expect(await quota.consume('a', { minute: 3, day: 1 }, 1)).toMatchObject({ outcome: 'allowed' });
@@ -124,7 +140,9 @@ describe('while Redis is unavailable', () => {
     await quota.consume('a', { minute: 1, day: 5 }, 1);
     expect(await quota.consume('a', { minute: 1, day: 5 }, 1)).toMatchObject({
       outcome: 'limited',
-      minute: { resetMs: 15_000 },
+      windows: {
+        minute: { resetMs: 15_000 },
+      },
     });
     nowMs += 15_000;
     expect(await quota.consume('a', { minute: 1, day: 5 }, 1)).toMatchObject({ outcome: 'allowed' });

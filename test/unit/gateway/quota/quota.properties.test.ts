@@ -1,14 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { maxLimit, parseLimit } from '../../../../gateway/plans/limits.ts';
-import {
-  banPolicySchema,
-  formatScriptArgument,
-  type BanPolicy,
-} from '../../../../gateway/quota/ban-policy.ts';
+import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
+import { dayMs } from '../../../../gateway/limits/utc-day.ts';
+import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
+import { banPolicySchema, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
-import { dayMs } from '../../../../gateway/quota/utc-day.ts';
 
 const limit = fc.integer({ min: 1, max: maxLimit });
 const anyText = fc.oneof(
@@ -73,7 +70,7 @@ describe('a ban policy', () => {
           expect(Number.isSafeInteger(number) && number >= 1 && number <= 30 * 86_400).toBe(true);
         }
         expect(graceSeconds >= 0 && strikesPerLimit >= 0 && strikesPerLimit <= 1000).toBe(true);
-        expect(formatScriptArgument(parsed.data)).toMatch(/^\d+ [\d.]+( \d+){6}$/);
+        expect(formatPolicies(parsed.data)).toMatch(/^strikes=\d+ perLimit=[\d.]+( [a-zA-Z]+=\d+){6}$/);
         expect(maxBanSeconds).toBeGreaterThanOrEqual(banSeconds);
       }),
       { numRuns: 2000 },
@@ -121,10 +118,14 @@ describe('the rate limit headers', () => {
   test('show the window with the fewest requests left, and a sufficient Retry-After', () => {
     fc.assert(
       fc.property(fc.boolean(), limits, use, (allowed, limits, use) => {
-        const decision = decisionOf(allowed, limits, use);
+        const uses = {
+          minute: { used: use.minuteUsed, leftMs: use.minuteLeftMs },
+          day: { used: use.dayUsed, leftMs: alignedLeftMs('day', use.nowMs) },
+        };
+        const decision = decisionOf(allowed, limits, { uses, nowMs: use.nowMs });
         if (decision.outcome !== 'allowed' && decision.outcome !== 'limited')
           throw new Error('unexpected ban');
-        const { minute, day } = decision;
+        const { minute, day } = decision.windows;
         const headers = rateLimitHeaders(decision);
         for (const { limit, remaining, resetMs } of [minute, day]) {
           expect(remaining >= 0 && remaining <= limit && resetMs >= 1 && resetMs <= dayMs).toBe(true);

@@ -11,7 +11,7 @@ const minute = { limit: 60, remaining: 59, resetMs: 60_000 };
 const day = { limit: 1000, remaining: 999, resetMs: 40_211_000 };
 
 test('an allowed request shows the minute in X-RateLimit and both windows in RateLimit', () => {
-  expect(rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs })).toEqual({
+  expect(rateLimitHeaders({ outcome: 'allowed', windows: { minute, day }, nowMs })).toEqual({
     'X-RateLimit-Limit': '60',
     'X-RateLimit-Remaining': '59',
     'X-RateLimit-Reset': '1795176060',
@@ -45,7 +45,7 @@ describe('X-RateLimit shows', () => {
       '60',
     ],
   ])('%s', (_name, minute, day, limit) => {
-    expect(rateLimitHeaders({ outcome: 'allowed', minute, day, nowMs })).toMatchObject({
+    expect(rateLimitHeaders({ outcome: 'allowed', windows: { minute, day }, nowMs })).toMatchObject({
       'X-RateLimit-Limit': limit,
       'X-RateLimit-Remaining': String(Math.min(minute.remaining, day.remaining)),
     });
@@ -57,8 +57,10 @@ describe('a limited request', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
       violated: 'minute',
-      minute: { limit: 60, remaining: 0, resetMs: 12_001 },
-      day: { limit: 1000, remaining: 0, resetMs: 1000 },
+      windows: {
+        minute: { limit: 60, remaining: 0, resetMs: 12_001 },
+        day: { limit: 1000, remaining: 0, resetMs: 1000 },
+      },
       nowMs,
     });
     expect(headers).toEqual({
@@ -76,8 +78,10 @@ describe('a limited request', () => {
     const headers = rateLimitHeaders({
       outcome: 'limited',
       violated: 'day',
-      minute: { limit: 60, remaining: 30, resetMs: 500 },
-      day: { limit: 1000, remaining: 0, resetMs: 40_211_000 },
+      windows: {
+        minute: { limit: 60, remaining: 30, resetMs: 500 },
+        day: { limit: 1000, remaining: 0, resetMs: 40_211_000 },
+      },
       nowMs,
       strikesLeft: 7,
     });

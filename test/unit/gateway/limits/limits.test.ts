@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseLimit } from '../../../../gateway/plans/limits.ts';
+import { parseLimit } from '../../../../gateway/limits/limits.ts';
 
 test.each([
   ['1', 1],

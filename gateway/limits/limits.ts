@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import {
+  byWindow,
+  windowOf,
+  windows,
+  type ByRequiredWindow,
+  type ByWindow,
+  type WindowName,
+} from './windows.ts';
+
+/** Requests allowed in each window of a plan or key. No limit for a window means that it allows any number. */
+export type Limits = ByRequiredWindow<number>;
+
+/** Limits of some windows, such as the own limits of a key. */
+export type SomeLimits = ByWindow<number>;
+
+/** Largest valid limit. Far above any real plan, and exact in Lua and in JavaScript. */
+export const maxLimit = 1_000_000_000;
+
+export const limitIssue = `is not a whole number from 1 to ${maxLimit}`;
+
+/** A limit as text, from Redis or the command line: a whole number from 1 to {@link maxLimit}. */
+export const limitText = z
+  .string({ error: 'is missing' })
+  .refine((text) => /^[1-9]\d{0,9}$/.test(text) && Number(text) <= maxLimit, { error: limitIssue })
+  .transform(Number);
+
+/** @returns undefined if the text is not a valid limit */
+export function parseLimit(text: string | null | undefined): number | undefined {
+  return limitText.safeParse(text).data;
+}
+
+/** What is wrong with the text of a limit; undefined for a valid one, and for one that need not be there. */
+export function issueOf(name: WindowName, text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined) return windowOf(name).required ? `${name} is missing` : undefined;
+  return parseLimit(text) === undefined ? `${name} ${limitIssue}` : undefined;
+}
+
+/** Picks the limits out of a value that has more than limits. */
+export function limitsIn(value: SomeLimits): Partial<Limits> {
+  return byWindow((name) => value[name]);
+}
+
+/** @returns whether a value has a limit for each required window */
+export function isComplete(limits: SomeLimits): limits is Limits {
+  return windows.every(({ name, required }) => !required || limits[name] !== undefined);
+}
+
+/** Limits with some of them replaced. */
+export function withLimits(limits: Limits, replaced: SomeLimits): Limits {
+  return { ...limits, ...limitsIn(replaced) };
+}
+
+/** Own limits after a change: undefined leaves one as it is, null removes it. */
+export function changedLimits(limits: SomeLimits, change: ByWindow<number | null>): SomeLimits {
+  return byWindow((name) => (change[name] === undefined ? limits[name] : (change[name] ?? undefined)));
+}
+
+/** `null`, for an invalid limit, differs from every limit. */
+export function equalLimits(one: ByWindow<number | null>, other: ByWindow<number | null>): boolean {
+  return windows.every(({ name }) => one[name] === other[name]);
+}
+
+/** Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit. */
+export function describeLimits(
+  limits: ByWindow<number | null>,
+  format: (limit: number) => string = String,
+): string {
+  return windows
+    .flatMap(({ name, each }) => {
+      const limit = limits[name] ?? undefined;
+      return limit === undefined ? [] : [`${format(limit)} ${each}`];
+    })
+    .join(', ');
+}
+
+/**
+ * Detects limits of which a longer window allows fewer requests than a shorter one, which is valid and usually a mistake: the
+ * limit of the shorter one is never reached.
+ * @returns a description of each pair
+ */
+export function doubtfulPairs(owner: string, limits: SomeLimits): string[] {
+  return windows.flatMap(({ name: longer }, index) => {
+    const limit = limits[longer];
+    // Of several shorter windows with more, the nearest: the others follow from it.
+    const shorter = windows
+      .slice(0, index)
+      .map(({ name }): WindowName => name)
+      .findLast((name) => (limits[name] ?? 0) > (limit ?? Infinity));
+    if (shorter === undefined) return [];
+    return [
+      `the ${longer} limit of ${owner}, ${limit}, is less than its ${shorter} limit, ${limits[shorter]}`,
+    ];
+  });
+}

@@ -1,0 +1,49 @@
+import { windows, type ByRequiredWindow, type ByWindow, type WindowName } from './windows.ts';
+
+/** State of one window after a decision. */
+export interface WindowState {
+  /** Requests that the window allows. */
+  limit: number;
+  /** Requests left in the window; never negative. */
+  remaining: number;
+  /** Milliseconds from the decision to the end of the window. */
+  resetMs: number;
+}
+
+/** State of each window that has a limit. */
+export type WindowStates = ByRequiredWindow<WindowState>;
+
+/** What decides between windows, whatever else is known of them. Ends are in any unit that all of them share. */
+interface Rankable {
+  remaining: number;
+  resetMs: number;
+}
+
+/**
+ * The window that refuses a request: of those that are used up, the one that ends last, since a retry can succeed only then.
+ * The scripts decide alike (windows.lua).
+ * @returns undefined if none is used up
+ */
+export function refusingWindow(states: ByWindow<Rankable>): WindowName | undefined {
+  let refusing: WindowName | undefined;
+  let latest = -Infinity;
+  for (const { name } of windows) {
+    const state = states[name];
+    if (state === undefined || state.remaining > 0 || state.resetMs < latest) continue;
+    refusing = name;
+    latest = state.resetMs;
+  }
+  return refusing;
+}
+
+/** The window with the fewest requests left, which will refuse first; on a tie the one that ends later. */
+export function bindingState(states: WindowStates): WindowState {
+  let binding = states.minute;
+  for (const { name } of windows) {
+    const state = states[name];
+    if (state === undefined) continue;
+    const isTie = state.remaining === binding.remaining;
+    if (isTie ? state.resetMs >= binding.resetMs : state.remaining < binding.remaining) binding = state;
+  }
+  return binding;
+}

@@ -1,0 +1,144 @@
+-- include: usage.lua
+--[[
+The windows in which requests are counted, and the decision between them. The table `windows` comes before every script
+(load-script.ts): for each window, in order, its name and either lengthMs, if the first request opens it, or calendar, which
+is day or month. Limits, requests used and ms to the end are arrays in the same order; false is no limit.
+
+Counters, besides the day counter (usage.lua), which is also the record of use:
+  gw:<window>:{<key hash>}          requests of an open window (string, expires when the window ends)
+  gw:month:{<key hash>}:<YYYYMMDD>  requests of the month before that day, only of a key with a month limit (string with expiry).
+                                    With those of the day they are the month's, so the record of use is what the limit is for
+]]
+
+local dayLengthMs = 86400000
+
+local function counterOf(window, keyTag)
+  return 'gw:' .. window.name .. ':' .. keyTag
+end
+
+-- Number of the first day of the next month.
+local function nextMonth(dayNumber)
+  local first = dayNumber - tonumber(string.sub(utcDate(dayNumber), 7)) + 1
+  local inNextMonth = first + 31
+  return inNextMonth - tonumber(string.sub(utcDate(inNextMonth), 7)) + 1
+end
+
+-- Requests of the month before a day, from the record of use and the day counter that was not rolled up yet.
+local function servedEarlier(keyTag, date)
+  local fields = redis.pcall('HGETALL', usageMonth(keyTag, date))
+  local today, sum = string.sub(date, 7), 0
+  for index = 1, #fields, 2 do
+    local field, value = fields[index], fields[index + 1]
+    if string.find(field, '^%d%d$') and field < today then
+      sum = sum + wholeNumber(value)
+    elseif field == 'open' and string.find(value, '^%d%d$') and value < today then
+      sum = sum + wholeNumber(redis.call('MGET', dayCounter(keyTag, string.sub(date, 1, 6) .. value))[1])
+    end
+  end
+  return sum
+end
+
+local function monthCounter(keyTag, dayNumber)
+  return 'gw:month:' .. keyTag .. ':' .. utcDate(dayNumber)
+end
+
+-- The same, summed up once a day if it may be stored.
+local function usedEarlierInMonth(keyTag, dayNumber, mayStore)
+  local counter = monthCounter(keyTag, dayNumber)
+  -- Not GET: a value of another type counts as none.
+  local stored = redis.call('MGET', counter)[1]
+  if stored == '0' or wholeNumber(stored) > 0 then
+    return wholeNumber(stored)
+  end
+  local sum = servedEarlier(keyTag, utcDate(dayNumber))
+  if mayStore then
+    redis.call('SET', counter, string.format('%.0f', sum), 'EXAT', (dayNumber + 1) * 86400)
+  end
+  return sum
+end
+
+-- Requests used and ms to the end of a window that its first request opens.
+local function useOfOpenWindow(window, counter, count, mayStore)
+  local used = wholeNumber(count)
+  if used == 0 then
+    return 0, window.lengthMs
+  end
+  local leftMs = redis.call('PTTL', counter)
+  if leftMs == -1 or leftMs > window.lengthMs then
+    -- Somebody removed or extended the expiry, or Redis' clock was set back. A window without an end would lock the key out.
+    if mayStore then
+      redis.call('PEXPIRE', counter, window.lengthMs)
+    end
+    return used, window.lengthMs
+  elseif leftMs <= 0 then
+    -- A window that ends in this very millisecond is over, so that waiting exactly Retry-After suffices.
+    return 0, window.lengthMs
+  end
+  return used, leftMs
+end
+
+-- Reads the windows with a limit. Returns requests used and ms to the end of each, requests of the day, and whether the day's
+-- counter exists.
+local function readWindows(keyTag, limits, now, mayStore)
+  local dayNumber = dayNumberOf(now)
+  local counters = { dayCounter(keyTag, utcDate(dayNumber)) }
+  for index, window in ipairs(windows) do
+    if limits[index] and window.lengthMs then
+      counters[#counters + 1] = counterOf(window, keyTag)
+    end
+  end
+  local counts = redis.call('MGET', unpack(counters))
+  local dayUsed = wholeNumber(counts[1])
+  local dayIsOpen = dayUsed > 0
+  if not dayIsOpen then
+    dayUsed = rolledUp(keyTag, utcDate(dayNumber))
+  end
+  local used, leftMs, place = {}, {}, 1
+  for index, window in ipairs(windows) do
+    if not limits[index] then
+      used[index], leftMs[index] = 0, 0
+    elseif window.lengthMs then
+      place = place + 1
+      used[index], leftMs[index] = useOfOpenWindow(window, counters[place], counts[place], mayStore)
+    elseif window.calendar == 'day' then
+      used[index], leftMs[index] = dayUsed, (dayNumber + 1) * dayLengthMs - now
+    else
+      used[index] = dayUsed + usedEarlierInMonth(keyTag, dayNumber, mayStore)
+      leftMs[index] = nextMonth(dayNumber) * dayLengthMs - now
+    end
+  end
+  return used, leftMs, dayUsed, dayIsOpen
+end
+
+-- The place of the window that refuses a request: of those that are used up, the one that ends last, since a retry can succeed
+-- only then (window-states.ts decides alike). Nil if none is used up.
+local function refusingWindow(limits, used, leftMs)
+  local refusing
+  for index = 1, #windows do
+    if limits[index] and used[index] >= limits[index] and not (refusing and leftMs[index] < leftMs[refusing]) then
+      refusing = index
+    end
+  end
+  return refusing
+end
+
+-- Appends requests used and ms to the end of each window with a limit to a reply.
+local function addWindows(reply, limits, used, leftMs)
+  for index = 1, #windows do
+    if limits[index] then
+      reply[#reply + 1] = used[index]
+      reply[#reply + 1] = leftMs[index]
+    end
+  end
+  return reply
+end
+
+-- Limits as the arguments from one on have them: a number for each window, or an empty argument.
+local function limitsFrom(arguments, first)
+  local limits = {}
+  for index = 1, #windows do
+    limits[index] = tonumber(arguments[first + index - 1]) or false
+  end
+  return limits
+end
+
