@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { withLimits, type SomeLimits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf } from '../../../gateway/limits/utc-day.ts';
-import { consumeQuota } from '../../../gateway/quota/redis-quota.ts';
+import type { QuotaDecision } from '../../../gateway/quota/quota-decision.ts';
+import { consumeQuota, type CountedTrial } from '../../../gateway/quota/redis-quota.ts';
 import { readUsageDays, type DayUsage } from '../../../gateway/quota/usage-days.ts';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../../gateway/redis/redis-keys.ts';
@@ -15,11 +17,15 @@ export interface SimulatedKey {
   at(time: string | number): Promise<void>;
   /** Sends requests one after another. @returns their outcomes */
   serve(requests: number): Promise<string[]>;
+  /** Sends one request that these limits hold for. */
+  decide(limits: SomeLimits, trial?: CountedTrial): Promise<QuotaDecision>;
   /** Adds a report of a process. @param daysAgo days before the present one */
   report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
   /** Use of the days of a range of dates, both included. */
   days(from: string, to: string): Promise<DayUsage[]>;
 }
+
+const unlimited = { minute: 1_000_000, day: 1_000_000 };
 
 /** @param dayLimit limit of a day; that of a minute is never reached */
 export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_000): Promise<SimulatedKey> {
@@ -41,12 +47,13 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
     async serve(requests) {
       const outcomes: string[] = [];
       for (let request = 0; request < requests; request += 1) {
-        const limits = { minute: 1_000_000, day: dayLimit };
+        const limits = { ...unlimited, day: dayLimit };
         const decision = await consumeQuota(batch, { caller, limits });
         outcomes.push(decision.outcome);
       }
       return outcomes;
     },
+    decide: (limits, trial) => consumeQuota(batch, { caller, limits: withLimits(unlimited, limits), trial }),
     async report({ served = 0, refused = 0, daysAgo = 0 }) {
       reports += 1;
       const mark = redisKeys.dayReport(keyHash, 'process');

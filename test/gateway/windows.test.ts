@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { windowNames, type WindowName } from '../../gateway/limits/windows.ts';
+import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
+import type { QuotaDecision } from '../../gateway/quota/quota-decision.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startGatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { createSimulatedKey } from '../support/kits/simulated-key.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+/** Runs on redis-server, or on the embedded Redis if that is not installed: the scripts have to work on both. */
+describe('windows', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const refusal = (decision: QuotaDecision) =>
+    decision.outcome === 'limited'
+      ? [decision.violated, decision.windows[decision.violated]?.resetMs]
+      : decision.outcome;
+
+  test('of an hour begin with the first request, and those of a month are UTC months', async () => {
+    const key = await createSimulatedKey(redis);
+    const limits = { hour: 3, month: 5 };
+    const ask = async () => refusal(await key.decide(limits));
+    await key.at('2026-11-30T21:10:00.000Z');
+    expect([await ask(), await ask(), await ask()]).toEqual(['allowed', 'allowed', 'allowed']);
+    await key.at('2026-11-30T21:20:00.000Z');
+    // Redis lets the window expire by the real time.
+    expect(await ask()).toEqual(['hour', expect.closeTo(3_600_000, -5)]);
+    await redis.del(redisKeys.openWindow(key.keyHash, 'hour'));
+    await key.at('2026-11-30T22:10:00.000Z');
+    expect([await ask(), await ask()]).toEqual(['allowed', 'allowed']);
+    expect(await ask()).toEqual(['month', 6_600_000]);
+    await key.at('2026-12-01T00:00:00.000Z');
+    expect(await ask()).toBe('allowed');
+  });
+
+  test('of a month begin with what the record of use has, also of requests that are reported later', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-29T12:00:00.000Z');
+    await key.serve(10);
+    await key.at('2026-11-30T12:00:00.000Z');
+    await key.serve(2);
+    const ask = async () => refusal(await key.decide({ month: 14 }));
+    expect(await ask()).toBe('allowed');
+    await key.report({ served: 1, daysAgo: 1 });
+    expect(await ask()).toEqual(['month', 43_200_000]);
+    expect(refusal(await key.decide({ month: 15 }))).toBe('allowed');
+    // Edited into another type of value.
+    const [earlier = ''] = await redis.keys(`gw:month:{${key.keyHash}}:*`);
+    await redis.del(earlier);
+    await redis.rpush(earlier, 'list');
+    expect(refusal(await key.decide({ month: 15 }))).toEqual(['month', 43_200_000]);
+  });
+
+  test.each(windowNames)('with a limit on trial of a %s count what it would have refused', async (name) => {
+    const key = await createSimulatedKey(redis);
+    const refused: WindowName[] = [];
+    const limits = { minute: 100, day: 1000, [name]: 2, since: 5 };
+    const trial = { limits, onRefusal: (window: WindowName) => void refused.push(window) };
+    await key.at('2026-11-20T12:00:00.000Z');
+    for (let request = 0; request < 4; request += 1) {
+      expect((await key.decide({}, trial)).outcome).toBe('allowed');
+    }
+    expect(refused).toEqual([name, name]);
+    const { requests } = await readTrialCounts(redis, key.keyHash, 5);
+    expect(requests).toBe(4);
+  });
+
+  test('that a plan is given by hand are enforced within a second, named in headers, and removed again', async () => {
+    await using fleet = await startGatewayFleet(server.url, 1);
+    const { key } = await fleet.issue({ plan: 'pro' });
+    const first = await fleet.pets(key);
+    expect(first.headers['ratelimit-policy']).toBe('"minute";q=300;w=60, "day";q=10000;w=86400');
+    await redis.hset(redisKeys.plan('pro'), { hour: 3, month: 100 });
+    const shown = async () => (await fleet.pets(key)).headers['ratelimit-policy'];
+    await expect.poll(shown, { interval: 600 }).toContain('"hour";q=3;w=3600');
+    const requests = [];
+    for (let request = 0; request < 4; request += 1) requests.push(await fleet.pets(key));
+    const last = requests.at(-1);
+    expect(last).toMatchObject({
+      status: 429,
+      json: { message: expect.stringContaining('The limit of 3 requests an hour is used up.') },
+      headers: { 'x-ratelimit-limit': '3', 'x-ratelimit-remaining': '0' },
+    });
+    expect(Number(last?.headers['retry-after'])).toBeGreaterThan(3590);
+    expect(last?.headers['ratelimit']).toMatch(
+      /^"minute";r=\d+;t=\d+, "hour";r=0;t=\d+, "day";r=\d+;t=\d+, "month";r=\d+;t=\d+$/,
+    );
+    const usage = await send(`${fleet.gateways[0]?.url}/v1/usage`, { key });
+    expect(usage.json).toMatchObject({ hour: { limit: 3, used: 3, remaining: 0 }, month: { limit: 100 } });
+
+    await redis.hset(redisKeys.plan('pro'), { hour: 'many' });
+    await expect.poll(() => fleet.gateways[0]?.output()).toContain('hour is not a whole number');
+    expect((await fleet.pets(key)).status).toBe(429);
+    await redis.hdel(redisKeys.plan('pro'), 'hour', 'month');
+    await expect.poll(async () => (await fleet.pets(key)).status, { interval: 600 }).toBe(200);
+    expect((await fleet.pets(key)).headers['ratelimit-policy']).toBe(
+      '"minute";q=300;w=60, "day";q=10000;w=86400',
+    );
+  });
+});
