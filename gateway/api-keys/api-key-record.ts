@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText, type SomeLimits } from '../limits/limits.ts';
-import { windowNames, type WindowName } from '../limits/windows.ts';
+import { forAll, windowNames } from '../limits/windows.ts';
 import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 
 /**
@@ -36,11 +36,6 @@ export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date(
 
 const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
 
-const limitFields = Object.fromEntries(windowNames.map((name) => [name, limitText.optional()])) as Record<
-  WindowName,
-  z.ZodOptional<typeof limitText>
->;
-
 const recordSchema = z.object({
   id: nonEmptyString,
   name: z.string().default(''),
@@ -48,7 +43,7 @@ const recordSchema = z.object({
   hint: z.string().default(''),
   createdAt: z.string().default(''),
   expiresAt: expiryText.optional(),
-  ...limitFields,
+  ...forAll(() => limitText.optional()),
   /** Any text counts: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),

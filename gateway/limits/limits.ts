@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   byWindow,
+  hasRequired,
   windowOf,
   windows,
   type ByRequiredWindow,
@@ -41,14 +42,15 @@ export function limitsIn(value: SomeLimits): Partial<Limits> {
   return byWindow((name) => value[name]);
 }
 
-/** @returns whether a value has a limit for each required window */
-export function isComplete(limits: SomeLimits): limits is Limits {
-  return windows.every(({ name, required }) => !required || limits[name] !== undefined);
-}
-
 /** Limits with some of them replaced. */
 export function withLimits(limits: Limits, replaced: SomeLimits): Limits {
   return { ...limits, ...limitsIn(replaced) };
+}
+
+/** @returns undefined unless there is a limit for each required window */
+export function completeLimits(limits: SomeLimits): Limits | undefined {
+  const known = limitsIn(limits);
+  return hasRequired(known) ? known : undefined;
 }
 
 /** Own limits after a change: undefined leaves one as it is, null removes it. */

@@ -1,5 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { isComplete, issueOf, type SomeLimits } from '../limits/limits.ts';
+import { completeLimits, issueOf, type SomeLimits } from '../limits/limits.ts';
 import { windowNames } from '../limits/windows.ts';
 import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -18,7 +18,7 @@ type KeyLimits = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
 export async function assertLimits(redis: RedisClient, key: KeyLimits): Promise<void> {
   const { plan } = key;
   if (plan === enterprisePlan) {
-    if (!isComplete(key)) {
+    if (completeLimits(key) === undefined) {
       throw new InvalidOperation(
         'an enterprise key needs limits of its own, a minute and a day limit (--minute N --day N)',
       );

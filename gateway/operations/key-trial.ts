@@ -1,5 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { isComplete, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { byWindow } from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plans.ts';
 import {
@@ -95,8 +95,7 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
         readTrial(redisKeys.apiKey(keyHash)),
         record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
       ]);
-      const known = byWindow((name) => record[name] ?? parseLimit(texts[name]));
-      const limits = isComplete(known) ? known : undefined;
+      const limits = completeLimits(byWindow((name) => record[name] ?? parseLimit(texts[name])));
       const trial = limits && trialLimitsOf(record, ofPlan?.trial, limits);
       return {
         keyHash,

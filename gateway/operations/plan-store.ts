@@ -67,7 +67,7 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
   async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
     const row = parsePlanRow(name, await readPlanLimits(redis, name));
     const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
-      return { ...limitsFrom(fields), gateways };
+      return Object.assign(limitsFrom(fields), { gateways });
     });
     const isStored = (limits: EnforcedLimits) => equalLimits(limits, row);
     const others = inForce.filter((limits) => !isStored(limits));

@@ -1,4 +1,4 @@
-import { isComplete, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { byWindow, windowNames } from '../limits/windows.ts';
 import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
 import { formatTrial, parseTrial, trialFields, type Trial } from '../plans/trial.ts';
@@ -44,9 +44,9 @@ export type ApproveTrialChange = (change: PlanTrialChange) => void;
 
 export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
-    const limits = byWindow((window) => parseLimit(fields[window]));
+    const limits = completeLimits(byWindow((window) => parseLimit(fields[window])));
     if (Object.keys(fields).length === 0) await assertListed(name);
-    if (!isComplete(limits)) {
+    if (limits === undefined) {
       throw new InvalidOperation(
         `the plan ${name} has no valid limits in Redis: set them with ops plans set; see: ops plans list`,
       );

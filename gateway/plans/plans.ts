@@ -1,6 +1,6 @@
 import {
+  completeLimits,
   equalLimits,
-  isComplete,
   issueOf,
   parseLimit,
   type Limits,
@@ -173,8 +173,7 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
   return {
     limitsOf(key) {
       const planLimits = key.plan === enterprisePlan ? undefined : limits.get(key.plan);
-      const inForce = byWindow((window) => key[window] ?? planLimits?.[window]);
-      return isComplete(inForce) ? inForce : undefined;
+      return completeLimits(byWindow((window) => key[window] ?? planLimits?.[window]));
     },
     trialOf: (key, enforced) => trialLimitsOf(key, trials.get(key.plan), enforced),
     anonymousMinute: () => limits.get(anonymousPlan)?.minute ?? defaultAnonymousMinute,

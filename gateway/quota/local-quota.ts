@@ -1,6 +1,12 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Limits } from '../limits/limits.ts';
-import { alignedLeftMs, byWindow, windowLengthMs, windowNames, type WindowName } from '../limits/windows.ts';
+import {
+  alignedLeftMs,
+  mapWindows,
+  windowLengthMs,
+  windowNames,
+  type WindowName,
+} from '../limits/windows.ts';
 import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 
 export interface LocalQuota {
@@ -33,7 +39,7 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   return {
     async consume(keyHash, limits, shares) {
       const nowMs = now();
-      const shared = byWindow((name) => shareOf(limits[name], shares)) as Limits;
+      const shared = mapWindows(limits, (limit) => Math.max(1, Math.floor(limit / shares)));
       const counted = await Promise.all(
         Array.from(counters).flatMap(([name, counter]) => {
           const limit = shared[name];
@@ -73,8 +79,4 @@ async function takeOne(limiter: RateLimiterMemory, key: string): Promise<void> {
   const used = await limiter.get(key);
   // Not below zero: another window may have begun since.
   if (used !== null && used.consumedPoints > 0) await limiter.reward(key);
-}
-
-function shareOf(limit: number | undefined, shares: number): number | undefined {
-  return limit === undefined ? undefined : Math.max(1, Math.floor(limit / shares));
 }
