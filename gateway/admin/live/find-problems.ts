@@ -1,5 +1,6 @@
 import { findFleetProblems } from './fleet-problems.ts';
 import type { LiveFacts } from './live-facts.ts';
+import { findLocalModeProblems } from './local-mode-problems.ts';
 import type { Problem } from './problem.ts';
 import { findRedisProblems } from './redis-problems.ts';
 import { findSettingProblems } from './setting-problems.ts';
@@ -11,6 +12,7 @@ const severities: readonly Problem['severity'][] = ['critical', 'warning', 'noti
 export function findProblems(facts: LiveFacts): Problem[] {
   return [
     ...findRedisProblems(facts),
+    ...findLocalModeProblems(facts),
     ...findFleetProblems(facts),
     ...findSettingProblems(facts),
     ...findTrafficProblems(facts),

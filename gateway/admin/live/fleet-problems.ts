@@ -10,9 +10,7 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
   const gateways = facts.redis.available ? facts.fleet.gateways : [];
   return [
     ...upstreamProblems(facts),
-    ...gateways.flatMap((gateway) =>
-      notSeen(gateway, facts.nowMs).concat(localMode(gateway), restarts(gateway)),
-    ),
+    ...gateways.flatMap((gateway) => notSeen(gateway, facts.nowMs).concat(restarts(gateway))),
     ...versionProblems(facts),
   ];
 }
@@ -84,41 +82,6 @@ function notSeen(gateway: FleetGateway, nowMs: number): Problem[] {
     },
   ];
 }
-
-function localMode(gateway: FleetGateway): Problem[] {
-  return gateway.processes.flatMap((process): Problem[] => {
-    if (process.state === 'not_seen' || process.localMode === null) return [];
-    const { from, to } = process.localMode;
-    const who = `${gatewayName(gateway)}${process.worker === null ? '' : `, worker ${process.worker}`}`;
-    if (to === null) {
-      return [
-        {
-          id: `local-mode ${process.id}`,
-          severity: 'critical',
-          title: `Gateway ${who} works without Redis`,
-          detail: `Since ${from} it serves known API keys, limits them on its own, and refuses others with 503.`,
-          advice: 'Check the network between this gateway and Redis.',
-          link: alerts('GatewayWithoutRedis'),
-        },
-      ];
-    }
-    if (Date.parse(to) < Date.parse(process.startedAt) || !isRecent(to, process.seenAtMs)) return [];
-    const seconds = Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
-    return [
-      {
-        id: `local-mode ${process.id}`,
-        severity: 'notice',
-        title: `Gateway ${who} was without Redis`,
-        detail: `For ${seconds} s, until ${to}. It limited known API keys on its own in this time.`,
-        advice: 'If it happens again, look at the network to Redis and at slow commands.',
-        link: alerts('GatewayWithoutRedis'),
-      },
-    ];
-  });
-}
-
-const recentMs = 15 * 60_000;
-const isRecent = (iso: string, nowMs: number) => nowMs - Date.parse(iso) < recentMs;
 
 function restarts({ id, restartedAt, ...gateway }: FleetGateway): Problem[] {
   const last = restartedAt.at(-1);

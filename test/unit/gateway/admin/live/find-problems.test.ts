@@ -114,6 +114,47 @@ test('a fleet in which all is well has no problems', () => {
   expect(findProblems(facts())).toEqual([]);
 });
 
+test('one stall of Redis is one notice, however many processes it hit', () => {
+  const processes = (count: number, localMode: FleetProcess['localMode']) =>
+    Array.from({ length: count }, (_, index) =>
+      fleetProcess({ id: `${index}`, worker: index + 1, localMode }),
+    );
+  const stall = { from: ago(72), to: ago(60) };
+  const gateways = [
+    gateway({ workers: 4, processes: processes(4, stall) }),
+    gateway({
+      id: 'other',
+      host: 'gw-2',
+      processes: [fleetProcess({ localMode: { from: ago(61), to: ago(59) } })],
+    }),
+    gateway({
+      id: 'later',
+      host: 'gw-3',
+      processes: [fleetProcess({ localMode: { from: ago(20), to: ago(18) } })],
+    }),
+  ];
+  expect(found({ fleet: { gateways } })).toMatchObject([
+    {
+      title: '2 gateways were without Redis',
+      detail: expect.stringMatching(/^For 13 s, .* 5 processes of gw-1 .*, gw-2 /) as string,
+    },
+    { title: 'Gateway gw-3 (10.0.0.1:9090) was without Redis' },
+  ]);
+  const lasting = gateway({ workers: 4, processes: processes(3, { from: ago(9), to: null }) });
+  expect(
+    withGateway({
+      ...lasting,
+      processes: [...lasting.processes, fleetProcess({ localMode: { from: ago(9), to: ago(3) } })],
+    }),
+  ).toMatchObject([
+    {
+      severity: 'critical',
+      title: 'Gateway gw-1 (10.0.0.1:9090) works without Redis',
+      detail: expect.stringContaining('3 processes') as string,
+    },
+  ]);
+});
+
 function headingsOf(document: string): string[] {
   const text = readFileSync(
     join(fileURLToPath(new URL('../../../../..', import.meta.url)), document),
