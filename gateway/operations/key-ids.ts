@@ -1,5 +1,6 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { keyIdPattern } from './key-input.ts';
 
 export interface NamedId {
   id: string;
@@ -28,7 +29,7 @@ export async function keyIdsStartingWith(
 ): Promise<NamedId[]> {
   if (idPrefix.startsWith(text)) return newestIds(redis, max);
   // Characters with a meaning in a pattern of Redis are in no id.
-  if (!/^[\w.:@-]+$/.test(text)) return [];
+  if (!keyIdPattern.test(text)) return [];
   const found: [id: string, keyHash: string][] = [];
   let cursor = '0';
   do {

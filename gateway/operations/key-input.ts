@@ -12,6 +12,9 @@ export function invalidText(text: string): string | undefined {
   return containsApiKey(text) ? 'must not contain an API key' : undefined;
 }
 
+/** Id of an API key: nothing that means something in a path or in a pattern of Redis. */
+export const keyIdPattern = /^[\w-]{1,100}$/;
+
 /** Name of a customer, trimmed. */
 export const nameInput = z
   .string('has to be a text')

@@ -16,6 +16,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import { keyIdPattern } from './key-input.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { writeBatch } from './write-batch.ts';
 
@@ -48,10 +49,10 @@ const trial = z
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
-/** As permissive as a record in Redis: whatever can be exported can be imported. */
+/** As permissive as a record in Redis but for the id: whatever has a valid one can be exported and imported. */
 const lineSchema = z.strictObject({
   sha256: z.string().regex(/^[\da-f]{64}$/, 'is not a SHA-256 in hexadecimal'),
-  id: z.string().min(1),
+  id: z.string().regex(keyIdPattern, 'is not 1 to 100 letters, digits, _ and -'),
   name: z.string(),
   plan: z.string().min(1),
   hint: z.string(),

@@ -360,9 +360,15 @@ describe('the API of keys', () => {
 
   test('an unknown id is 404, and an API key in its place is refused without being repeated', async () => {
     const { key } = await kit.issue();
-    for (const path of ['/keys/key_none', '/keys/key_none/usage']) {
+    for (const path of [
+      '/keys/key_none',
+      '/keys/key_none/usage',
+      '/keys/..%2Fplans',
+      '/keys/x%2F..%2Fkey_1',
+    ]) {
       expect(await api('GET', path)).toMatchObject({ status: 404, body: { code: 'not_found' } });
     }
+    expect(await api('GET', '/keys/%ff')).toMatchObject({ status: 400, body: { code: 'bad_request' } });
     expect((await api('PATCH', '/keys/key_none', { rev: 1, name: 'x' })).status).toBe(404);
     for (const path of [`/keys/${key}`, `/keys?search=${key}`, `/keys?search=${key.slice(5)}`]) {
       const { status, body } = await api('GET', path);

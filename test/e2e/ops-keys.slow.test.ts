@@ -220,6 +220,7 @@ describe('the life cycle of keys', () => {
       const invalidLines: [object | string, RegExp][] = [
         ['{', /line 2 is not JSON/],
         [{ ...validRecord, sha256: 'abc' }, /line 2: sha256 is not a SHA-256/],
+        [{ ...validRecord, id: 'x/../key_first' }, /line 2: id is not 1 to 100 letters/],
         [{ ...validRecord, minute: 0 }, /line 2: minute /],
         [{ ...validRecord, minute: '60' }, /line 2: minute /],
         [{ ...validRecord, expiresAt: 'soon' }, /line 2: expiresAt /],

@@ -3,10 +3,11 @@ import { z } from 'zod';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { findKeyId } from '../../operations/find-key-id.ts';
 import { keyStates } from '../../operations/key-filter.ts';
-import { newKeyInput, timeInput } from '../../operations/key-input.ts';
+import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { readKeyPage } from '../../operations/key-page.ts';
 import { readPlanOverviews } from '../../operations/plan-overview.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
+import { ApiError } from './api-error.ts';
 import { issuedKey } from './issued-key.ts';
 import { keyActionsApi } from './key-actions.ts';
 import { keyBansApi } from './key-bans.ts';
@@ -83,6 +84,11 @@ export function keysApi(dependencies: ApiDependencies): Router {
     res.json({ items, next: null });
   });
 
+  router.use('/keys/:id', (req, _res, next) => {
+    if (!keyIdPattern.test(req.params.id))
+      throw new ApiError('not_found', { message: 'No key has such an id.' });
+    next();
+  });
   router.use(keyApi(dependencies));
   router.use(keyActionsApi(dependencies));
   router.use(keyBansApi(dependencies));

@@ -1,5 +1,6 @@
 import { html } from 'lit';
 import { formatNumber, formatTime } from './format.ts';
+import { url } from './url.ts';
 
 /** @typedef {{ used: number, limit: number | null, remaining: number | null, resetsAt: string }} KeyWindow */
 /** @typedef {{ limit: number | null, from: 'key' | 'plan' | 'gateways' | null, plan: number | null }} LimitInForce */
@@ -45,7 +46,7 @@ export function stateTag(state) {
 export const keyTitle = ({ id, name }) => (name === '' ? id : name);
 
 /** @param {string} id */
-export const keyPath = (id) => `/console/customers/${encodeURIComponent(id)}`;
+export const keyPath = (id) => url`/console/customers/${id}`;
 
 /** @param {{ used: number, limit: number | null }} window such as "59 of 60 used" */
 export const usedOf = ({ used, limit }) =>

@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { keyTitle } from '../key.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -50,7 +51,7 @@ export class BanDialog extends LightElement {
     this.busy = true;
     this.failure = undefined;
     try {
-      const key = await api.put(`/api/keys/${this.key.id}/ban`, {
+      const key = await api.put(url`/api/keys/${this.key.id}/ban`, {
         seconds: Number(form.get('seconds')),
         reason: formText(form, 'reason'),
       });

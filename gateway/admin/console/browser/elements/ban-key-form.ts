@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { pastedKey } from '../pasted-key.ts';
+import { url } from '../url.ts';
 import { BanDialog } from './ban-dialog.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure } from './page-state.ts';
@@ -32,7 +33,7 @@ class BanKeyForm extends LightElement {
     this.failure = undefined;
     try {
       const id = pasted === undefined ? text : (await api.post('/api/keys/find', { text: pasted })).id;
-      this.key = await api.get(`/api/keys/${encodeURIComponent(id)}`);
+      this.key = await api.get(url`/api/keys/${id}`);
       await this.updateComplete;
       const dialog = this.querySelector('ban-dialog');
       if (dialog instanceof BanDialog) dialog.show();

@@ -1,11 +1,15 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare } from '../format.ts';
+import { url } from '../url.ts';
 import { banTable } from './ban-table.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** @typedef {import('./ban-table.ts').Ban} Ban */
+
+/** Bans to find at most: nobody reads more of them. */
+const maxFound = 1000;
 
 /** Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. */
 class BanScan extends LightElement {
@@ -53,19 +57,23 @@ class BanScan extends LightElement {
     this.progress = { scanned: 0, total: 0 };
     try {
       for (let next = ''; ;) {
-        const part = await api.get(`/api/bans/scan${next === '' ? '' : `?after=${next}`}`, running.signal);
+        const part = await api.get(`/api/bans/scan${next}`, running.signal);
         if (running.signal.aborted) return;
         this.add(part.items);
         const scanned = Math.min(part.total, this.progress.scanned + part.scanned);
         this.progress = { scanned, total: part.total };
-        if (part.next === null) break;
-        next = encodeURIComponent(part.next);
+        if (part.next === null || this.isFull) break;
+        next = url`?after=${part.next}`;
       }
     } catch (error) {
       if (running.signal.aborted) return;
       this.failure = error;
     }
     this.progress = undefined;
+  }
+
+  get isFull() {
+    return (this.found?.length ?? 0) >= maxFound;
   }
 
   /** A key of Redis may come twice. @param {Ban[]} bans */
@@ -92,6 +100,7 @@ class BanScan extends LightElement {
         ${progress === undefined ? nothing : progressView(progress)} ${inlineFailure(this.failure)}
         ${found !== undefined && found.length === 0 && progress === undefined && this.failure === undefined ? html`<p>There are none.</p>` : nothing}
       </div>
+      ${this.isFull ? html`<p>There may be more: <code>npm run --silent ops -- bans list</code> shows all.</p>` : nothing}
       ${found === undefined || found.length === 0 ? nothing : banTable('Bans set by hand', found, lift)}`;
   }
 }

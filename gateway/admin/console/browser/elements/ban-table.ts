@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.ts';
+import { url } from '../url.ts';
 import { table } from './table.ts';
 
 /** @typedef {{ id: string, name: string, plan: string, reason: string, endsAt: string | null }} Ban */
@@ -32,8 +33,8 @@ export const banTable = (label, bans, lift) =>
 function row(ban, lift) {
   const { id, name, plan, reason, endsAt } = ban;
   return html`<tr>
-    <th scope="row"><a href=${`/console/customers/${encodeURIComponent(id)}`}>${name}</a></th>
-    <td><a href=${`/console/plans/${encodeURIComponent(plan)}`}>${plan}</a></td>
+    <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>
+    <td><a href=${url`/console/plans/${plan}`}>${plan}</a></td>
     <td>${endsAt === null ? 'with its next requests' : formatRelative(endsAt)}</td>
     <td>${reason}</td>
     ${

@@ -8,6 +8,7 @@ import {
   formatTime,
   plural,
 } from '../format.ts';
+import { url } from '../url.ts';
 import { numeric, table } from './table.ts';
 
 /** @type {Record<string, [tone: string, text: string]>} */
@@ -152,7 +153,7 @@ export function busiestTable({ busiestKeys }) {
     rows: busiestKeys.map(
       (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
         html`<tr>
-          <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
+          <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>
           <td>${plan}</td>
           <td class="number">${formatNumber(requests)}</td>
           <td class="number">

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -43,7 +44,7 @@ export class KeyFactsForm extends LightElement {
     this.busy = true;
     this.failure = undefined;
     try {
-      const key = await api.patch(`/api/keys/${base.id}`, {
+      const key = await api.patch(url`/api/keys/${base.id}`, {
         rev: base.rev,
         ...(name === base.name ? {} : { name }),
         ...(expires === localTime(base.expiresAt)

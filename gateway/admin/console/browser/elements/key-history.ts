@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import { url } from '../url.ts';
 import { changeList } from './change-list.ts';
 import { LightElement } from './light-element.ts';
 import { loadFailure } from './page-state.ts';
@@ -51,12 +52,12 @@ export class KeyHistory extends LightElement {
   }
 
   async read() {
-    const key = encodeURIComponent(this.item);
+    const key = this.item;
     try {
       const [usage, refusals, audit] = await Promise.all([
-        api.get(`/api/keys/${key}/usage?days=30`),
-        api.get(`/api/keys/${key}/refusals`),
-        api.get(`/api/audit?target=${key}&limit=${auditEntries}`),
+        api.get(url`/api/keys/${key}/usage?days=30`),
+        api.get(url`/api/keys/${key}/refusals`),
+        api.get(url`/api/audit?target=${key}&limit=${auditEntries}`),
       ]);
       this.days = usage.items;
       this.refusals = refusals.items;
@@ -78,7 +79,7 @@ export class KeyHistory extends LightElement {
       ${renderRefusals(refusals)}
       <h2>Changes</h2>
       ${renderEntries(entries)}
-      <p><a href="/console/audit?target=${encodeURIComponent(this.item)}">All changes of this key</a></p>
+      <p><a href=${url`/console/audit?target=${this.item}`}>All changes of this key</a></p>
     `;
   }
 }

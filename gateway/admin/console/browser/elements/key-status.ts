@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { formatDuration, formatRelative, formatTime } from '../format.ts';
 import { stateTag, usedOf } from '../key.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 
 /** @typedef {import('../key.ts').Key} Key */
@@ -99,8 +100,8 @@ function describe(key) {
     default:
       return {
         headline: 'Its requests are refused: no limit is known for it',
-        detail: html`The plan <a href="/console/plans/${plan}">${plan}</a> has no valid limits in Redis, and
-          no gateway that runs knows any.`,
+        detail: html`The plan <a href=${url`/console/plans/${plan}`}>${plan}</a> has no valid limits in Redis,
+          and no gateway that runs knows any.`,
         help: { action: 'plan', label: 'Move it to another plan' },
       };
   }

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -58,7 +59,7 @@ class KeyTrialPanel extends LightElement {
         ${
           from === 'plan'
             ? html`<p class="quiet">
-                This is the trial of its plan <a href="/console/plans/${plan}">${plan}</a>.
+                This is the trial of its plan <a href=${url`/console/plans/${plan}`}>${plan}</a>.
               </p>`
             : nothing
         }
@@ -72,7 +73,7 @@ class KeyTrialPanel extends LightElement {
                   ?disabled=${this.busy}
                   @click=${() =>
                     void this.change(
-                      () => api.post(`/api/keys/${id}/trial/apply`),
+                      () => api.post(url`/api/keys/${id}/trial/apply`),
                       'The limits on trial are enforced now',
                     )}
                 >
@@ -82,7 +83,7 @@ class KeyTrialPanel extends LightElement {
                   type="button"
                   ?disabled=${this.busy}
                   @click=${() =>
-                    void this.change(() => api.delete(`/api/keys/${id}/trial`), 'The trial has ended')}
+                    void this.change(() => api.delete(url`/api/keys/${id}/trial`), 'The trial has ended')}
                 >
                   End the trial
                 </button>

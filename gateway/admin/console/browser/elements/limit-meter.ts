@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { usedOf } from '../key.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 
 /** @typedef {import('../key.ts').KeyWindow} KeyWindow */
@@ -63,10 +64,10 @@ export class LimitMeter extends LightElement {
       case 'key':
         return html`Own limit of this key. Its plan ${this.plan} has ${ofPlan}.`;
       case 'plan':
-        return html`Limit of its plan <a href="/console/plans/${this.plan}">${this.plan}</a>.`;
+        return html`Limit of its plan <a href=${url`/console/plans/${this.plan}`}>${this.plan}</a>.`;
       case 'gateways':
         return html`Redis has no valid limit of the plan
-          <a href="/console/plans/${this.plan}">${this.plan}</a>: gateways keep the last valid one.`;
+          <a href=${url`/console/plans/${this.plan}`}>${this.plan}</a>: gateways keep the last valid one.`;
       default:
         return html`Neither the key nor its plan ${this.plan} has a valid limit.`;
     }

@@ -2,6 +2,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
 import { describeNext } from '../key.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -88,7 +89,7 @@ export class LimitsForm extends LightElement {
     this.asked += 1;
     const { asked } = this;
     try {
-      const effect = await api.post(`/api/keys/${key.id}/effect`, bodyOf(values));
+      const effect = await api.post(url`/api/keys/${key.id}/effect`, bodyOf(values));
       if (asked === this.asked && this.values !== undefined) this.effect = effect;
     } catch (error) {
       if (asked === this.asked) this.effectFailure = error;
@@ -111,7 +112,7 @@ export class LimitsForm extends LightElement {
     const { base, values } = this;
     if (base === undefined || values === undefined) return;
     void this.change(
-      () => api.patch(`/api/keys/${base.id}`, { rev: base.rev, ...bodyOf(values) }),
+      () => api.patch(url`/api/keys/${base.id}`, { rev: base.rev, ...bodyOf(values) }),
       `Limits changed, from the next request on`,
     );
   }
@@ -122,7 +123,7 @@ export class LimitsForm extends LightElement {
     const { minute, day } = bodyOf(values);
     void this.change(
       () =>
-        api.put(`/api/keys/${base.id}/trial`, {
+        api.put(url`/api/keys/${base.id}/trial`, {
           ...(minute === null ? {} : { minute }),
           ...(day === null ? {} : { day }),
         }),

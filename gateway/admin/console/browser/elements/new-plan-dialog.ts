@@ -3,6 +3,7 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { router } from '../router.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -52,14 +53,14 @@ export class NewPlanDialog extends LightElement {
     this.busy = true;
     this.failure = undefined;
     try {
-      const { warnings } = await api.put(`/api/plans/${encodeURIComponent(name)}`, {
+      const { warnings } = await api.put(url`/api/plans/${name}`, {
         minute,
         day,
         confirmed,
       });
       this.open = false;
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
-      router.navigate(`/console/plans/${name}`);
+      router.navigate(url`/console/plans/${name}`);
     } catch (error) {
       this.failure = error;
     } finally {

@@ -3,6 +3,7 @@ import { api, ApiFailure } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { limitsText } from '../plan-text.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
@@ -113,7 +114,7 @@ class PlanLimitsForm extends LightElement {
   prepare() {
     const { plan } = this;
     if (!session.isOperator || plan === undefined || plan.minute === null || plan.day === null) return;
-    api.post(`/api/plans/${plan.name}/effect`, { minute: plan.minute, day: plan.day }).catch(() => {});
+    api.post(url`/api/plans/${plan.name}/effect`, { minute: plan.minute, day: plan.day }).catch(() => {});
   }
 
   async ask() {
@@ -122,7 +123,7 @@ class PlanLimitsForm extends LightElement {
     this.asked += 1;
     const { asked } = this;
     try {
-      const effect = await api.post(`/api/plans/${plan.name}/effect`, wanted);
+      const effect = await api.post(url`/api/plans/${plan.name}/effect`, wanted);
       if (asked !== this.asked) return;
       this.effect = effect;
       this.effectFailure = undefined;
@@ -139,7 +140,7 @@ class PlanLimitsForm extends LightElement {
     if (wanted === undefined || plan === undefined || seen === undefined) return;
     await this.run(async () => {
       const body = { ...wanted, confirmed, expected: seen };
-      const { before, warnings } = await api.patch(`/api/plans/${plan.name}`, body);
+      const { before, warnings } = await api.patch(url`/api/plans/${plan.name}`, body);
       notify(
         `${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`,
         warnings,
@@ -157,7 +158,7 @@ class PlanLimitsForm extends LightElement {
     };
     await this.run(async () => {
       const expected = { since: plan.trial?.since ?? null };
-      const { warnings } = await api.put(`/api/plans/${plan.name}/trial`, { ...trial, expected });
+      const { warnings } = await api.put(url`/api/plans/${plan.name}/trial`, { ...trial, expected });
       notify(`The trial of ${limitsText(wanted)} has begun. Nothing is refused for it.`, warnings);
     });
   }

@@ -5,6 +5,7 @@ import { formatNumber, formatRelative, plural } from '../format.ts';
 import { countedText, limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 import { ConfirmDialog } from './confirm-dialog.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
@@ -42,7 +43,7 @@ class PlanTrial extends LightElement {
   async load() {
     if (this.plan === undefined) return;
     try {
-      this.trial = (await api.get(`/api/plans/${this.plan.name}/trial`)).trial;
+      this.trial = (await api.get(url`/api/plans/${this.plan.name}/trial`)).trial;
       this.failure = undefined;
     } catch (error) {
       this.failure = error;
@@ -69,7 +70,7 @@ class PlanTrial extends LightElement {
     const { plan, trial } = this;
     if (plan === undefined) return nothing;
     if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
-    const path = `/api/plans/${plan.name}/trial`;
+    const path = url`/api/plans/${plan.name}/trial`;
     const expected = { since: trial.since };
     const limits = {
       minute: trial.minute ?? plan.minute,
@@ -141,7 +142,7 @@ const hitTable = (keys) =>
     rows: keys.map(
       ({ id, name, requests, refusedMinute, refusedDay }) =>
         html`<tr>
-          <td><a href=${`/console/customers/${id}`}>${name}</a></td>
+          <td><a href=${url`/console/customers/${id}`}>${name}</a></td>
           <td class="number">${formatNumber(requests)}</td>
           <td class="number">${formatNumber(refusedMinute)}</td>
           <td class="number">${formatNumber(refusedDay)}</td>

@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { keyTitle } from '../key.ts';
+import { url } from '../url.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
 /** @type {[seconds: number, label: string][]} */
@@ -33,7 +34,7 @@ export class RotateDialog extends NewKeyDialog {
 
   /** @param {FormData} form */
   create(form) {
-    return api.post(`/api/keys/${this.of?.id ?? ''}/rotate`, { graceSeconds: Number(form.get('grace')) });
+    return api.post(url`/api/keys/${this.of?.id ?? ''}/rotate`, { graceSeconds: Number(form.get('grace')) });
   }
 
   fields() {

@@ -39,7 +39,7 @@ class SignIn extends LightElement {
   /** A link that was opened once more, as from a bookmark, does not end the session that there is. */
   async goOn() {
     const isSignedIn = await session.load().catch(() => false);
-    if (isSignedIn) notify('The link was not needed: you are signed in already.');
+    if (isSignedIn) notify('The link was not used: you are signed in already.');
   }
 
   render() {

@@ -4,6 +4,7 @@ import { api } from '../api.ts';
 import { formatRate } from '../format.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
 import { perSecond, requestSeries, secondsOf } from './traffic-series.ts';
@@ -65,7 +66,7 @@ class TrafficCharts extends LightElement {
     const request = new AbortController();
     this.request = request;
     const [last] = this.range;
-    const plan = this.plan === '' ? '' : `&plan=${encodeURIComponent(this.plan)}`;
+    const plan = this.plan === '' ? '' : url`&plan=${this.plan}`;
     try {
       this.traffic = await api.get(`/api/traffic?last=${last}${plan}`, request.signal);
       this.failure = undefined;

@@ -8,6 +8,7 @@ import { table } from '../elements/table.ts';
 import { formatTime, plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
 
@@ -205,7 +206,7 @@ const entryTable = (entries) =>
       ({ at, who, action, target, changes }) =>
         html`<tr>
           <td>${at === '' ? 'unknown' : formatTime(at)}</td>
-          <td><a href=${`/console/audit?who=${encodeURIComponent(who)}`}>${who}</a></td>
+          <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
           <td>${action}</td>
           <td>${targetLink(action, target)}</td>
           <td>${changeList(changes)}</td>
@@ -218,11 +219,10 @@ const entryTable = (entries) =>
  * @param {string} target
  */
 function targetLink(action, target) {
-  const name = encodeURIComponent(target);
-  if (target.startsWith('key_')) return html`<a href=${`/console/customers/${name}`}>${target}</a>`;
+  if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;
-  if (action.startsWith('plans.')) return html`<a href=${`/console/plans/${name}`}>${target}</a>`;
+  if (action.startsWith('plans.')) return html`<a href=${url`/console/plans/${target}`}>${target}</a>`;
   return target;
 }
 

@@ -12,6 +12,7 @@ import { viewerNote } from '../elements/viewer-note.ts';
 import { plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../elements/ban-table.ts').Ban} Ban */
 
@@ -53,7 +54,7 @@ class PageBans extends LightElement {
       /** @type {string | null} */
       let next = null;
       for (let page = 0; page < this.pages; page += 1) {
-        const after = next === null ? '' : `&after=${encodeURIComponent(next)}`;
+        const after = next === null ? '' : url`&after=${next}`;
         const read = await api.get(`/api/bans?limit=${pageSize}${after}`);
         bans.push(...read.items);
         next = read.next;
@@ -82,7 +83,7 @@ class PageBans extends LightElement {
 
   /** @param {Ban} ban */
   async lift({ id, name }) {
-    const { warnings } = await api.delete(`/api/keys/${encodeURIComponent(id)}/ban`);
+    const { warnings } = await api.delete(url`/api/keys/${id}/ban`);
     notify(`The ban of ${name} was lifted. Its next request is served within a second.`, warnings);
     this.querySelector('ban-scan')?.dispatchEvent(new CustomEvent('lifted', { detail: id }));
     await this.refresher.now();

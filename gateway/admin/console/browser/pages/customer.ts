@@ -23,6 +23,7 @@ import { keyPath, keyTitle } from '../key.ts';
 import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../key.ts').Key} Key */
 
@@ -67,7 +68,7 @@ class PageCustomer extends LightElement {
   }
 
   get path() {
-    return `/api/keys/${encodeURIComponent(this.item)}`;
+    return url`/api/keys/${this.item}`;
   }
 
   async loadPlans() {
@@ -235,7 +236,7 @@ function renderFacts(key) {
   const facts = [
     ['Id', html`<code>${id}</code>`],
     ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
-    ['Plan', plan === '' ? '–' : html`<a href="/console/plans/${plan}">${plan}</a>`],
+    ['Plan', plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
     ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
     ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
   ];

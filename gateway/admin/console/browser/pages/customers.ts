@@ -10,6 +10,7 @@ import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../key-search.ts').Found} Found */
 /** @typedef {import('../key-search.ts').KeyRow} KeyRow */
@@ -144,7 +145,7 @@ function renderRow(key) {
     <th scope="row"><a href=${keyPath(id)}>${keyTitle(key)}</a></th>
     <td>${stateTag(state)}</td>
     <td>
-      ${plan === '' ? '–' : html`<a href="/console/plans/${plan}">${plan}</a>`}
+      ${plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`}
       ${ownLimits ? html`<span class="quiet">own limits</span>` : nothing}
     </td>
     <td class="number">

@@ -16,6 +16,7 @@ import { countedText, enforcedText, issueList, limitsText, refusedText } from '.
 import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
 
@@ -65,11 +66,11 @@ class PagePlan extends LightElement {
   }
 
   async load() {
-    const name = encodeURIComponent(this.item);
+    const name = this.item;
     try {
       const [plan, { items }] = await Promise.all([
-        api.get(`/api/plans/${name}`),
-        api.get(`/api/audit?action=plans&limit=10&target=${name}`),
+        api.get(url`/api/plans/${name}`),
+        api.get(url`/api/audit?action=plans&limit=10&target=${name}`),
       ]);
       this.plan = plan;
       this.entries = items;
@@ -91,13 +92,13 @@ class PagePlan extends LightElement {
 
   /** @param {NonNullable<PlanDetail['lastChange']>} change */
   async undo({ id, before }) {
-    const { warnings } = await api.post(`/api/plans/${this.item}/undo`, { entry: id });
+    const { warnings } = await api.post(url`/api/plans/${this.item}/undo`, { entry: id });
     notify(`The limits of ${this.item} are ${limitsText(before)} again, within a second.`, warnings);
     await this.refresher.now();
   }
 
   async remove_() {
-    const { warnings } = await api.delete(`/api/plans/${this.item}`);
+    const { warnings } = await api.delete(url`/api/plans/${this.item}`);
     notify(`The plan ${this.item} was removed.`, warnings);
     router.navigate('/console/plans');
   }
@@ -141,7 +142,7 @@ class PagePlan extends LightElement {
             ${
               plan.keys === null
                 ? '…'
-                : html`<a href=${`/console/customers?plan=${plan.name}`}
+                : html`<a href=${url`/console/customers?plan=${plan.name}`}
                     >${plural(plan.keys, 'valid key')}</a
                   >`
             }
@@ -219,7 +220,7 @@ class PagePlan extends LightElement {
         ),
       })}
       <p>
-        <a href=${`/console/audit?target=${encodeURIComponent(this.item)}`}>All entries in the audit log</a>
+        <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
       </p>`;
   }
 

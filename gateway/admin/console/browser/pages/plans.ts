@@ -10,6 +10,7 @@ import { formatNumber } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
 import { session } from '../session.ts';
+import { url } from '../url.ts';
 
 /** @typedef {import('../plan-text.ts').Plan} Plan */
 
@@ -118,7 +119,7 @@ const limitCell = (limit) =>
 
 /** @param {Plan} plan */
 function nameLink({ name, kind }) {
-  if (kind === 'plan') return html`<a href=${`/console/plans/${name}`}>${name}</a>`;
+  if (kind === 'plan') return html`<a href=${url`/console/plans/${name}`}>${name}</a>`;
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
@@ -127,7 +128,7 @@ function keysCell({ name, kind, keys }) {
   if (kind === 'address') return '–';
   if (keys === null) return html`<span class="quiet">…</span>`;
   return html`<a
-    href=${`/console/customers?plan=${encodeURIComponent(name)}`}
+    href=${url`/console/customers?plan=${name}`}
     aria-label=${`${formatNumber(keys)} keys on ${name}`}
     >${formatNumber(keys)}</a
   >`;

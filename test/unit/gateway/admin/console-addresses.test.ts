@@ -1,0 +1,16 @@
+import { globSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const folder = new URL('../../../../gateway/admin/console/browser/', import.meta.url);
+/** A template or an attribute that begins with a path, and has a part inserted. */
+const unencoded = /(?<!\burl)[`"]\/(?:api|console)\/[^`"?]*\$\{.*/g;
+
+test('what is inserted into an address of the console is encoded', async () => {
+  const { url } = (await import(new URL('url.js', folder).href)) as { url: typeof String.raw };
+  expect(url`/api/keys/${'../plans/x?y'}/ban`).toBe('/api/keys/..%2Fplans%2Fx%3Fy/ban');
+  const files = globSync('**/*.{js,ts}', { cwd: folder });
+  expect(files.length).toBeGreaterThan(50);
+  const found = files.flatMap((file) => readFileSync(new URL(file, folder), 'utf8').match(unencoded) ?? []);
+  // Its parts are encoded before.
+  expect(found).toEqual(['`/api/bans/scan${next}`, running.signal);']);
+});
