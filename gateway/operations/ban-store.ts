@@ -67,8 +67,11 @@ export interface BanScan extends Pick<ScanPart, 'next' | 'scanned'> {
 }
 
 const pageSize = 500;
-/** Redis keys of a part of a scan, in thousands: some 50 ms. */
+/** Redis keys of a part of a scan, in thousands: some 50 ms. A part with many bans ends sooner. */
 const scanPages = 50;
+const maxBansOfPart = 500;
+/** Keys that are read at once: so few that requests, which this process may serve as well, do not wait noticeably. */
+const batchSize = 100;
 
 interface BanStoreDependencies {
   redis: RedisClient;
@@ -108,6 +111,11 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     const { id, name, plan } = parsed.record;
     const found = await find(keyHash);
     return found === undefined ? undefined : { id, name, plan, ...found };
+  }
+
+  async function isListed(keyHash: string): Promise<boolean> {
+    const id = await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null);
+    return id !== null && (await redis.zscore(redisKeys.bans, id)) !== null;
   }
 
   /** The key before the page may have been removed from the index since, for its ban has ended. */
@@ -153,14 +161,20 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     },
     async scan(cursor) {
       const [{ names, next, scanned }, total] = await Promise.all([
-        scanRedisKeysFrom(redis, redisKeys.ban('*'), cursor, scanPages),
+        scanRedisKeysFrom(redis, redisKeys.ban('*'), { cursor, pages: scanPages, enough: maxBansOfPart }),
         countRedisKeys(redis),
       ]);
-      const keyHashes = new Set(names.flatMap((name) => bannedKeyHashOf(name) ?? []));
-      const found = await Promise.all(Array.from(keyHashes, describeByHash));
-      const bans = found.filter((ban) => ban !== undefined);
-      const listed = await Promise.all(bans.map(({ id }) => redis.zscore(redisKeys.bans, id)));
-      return { bans: bans.filter((_ban, index) => listed[index] === null), next, scanned, total };
+      const keyHashes = [...new Set(names.flatMap((name) => bannedKeyHashOf(name) ?? []))];
+      const bans: ActiveBan[] = [];
+      for (let start = 0; start < keyHashes.length; start += batchSize) {
+        const found = await Promise.all(
+          keyHashes
+            .slice(start, start + batchSize)
+            .map(async (keyHash) => ((await isListed(keyHash)) ? undefined : describeByHash(keyHash))),
+        );
+        bans.push(...found.filter((ban) => ban !== undefined));
+      }
+      return { bans, next, scanned, total };
     },
     async add(id, durationMs, reason) {
       const { keyHash, key, ban: before = null } = await describe(id);

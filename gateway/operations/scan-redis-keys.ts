@@ -43,6 +43,15 @@ export interface ScanPart {
   scanned: number;
 }
 
+interface ScanPartOptions {
+  /** `next` of the part before. */
+  cursor: string | undefined;
+  /** Maximum number of SCAN commands. */
+  pages: number;
+  /** Number of names after which the part ends; the last SCAN may find up to a thousand more. */
+  enough: number;
+}
+
 const cursorPattern = /^(\d{1,4}):(\d{1,20})$/;
 
 /** Whether a text may be a cursor of scanRedisKeysFrom. */
@@ -53,21 +62,18 @@ export function isScanCursor(text: string): boolean {
 /**
  * Scans a part of the Redis keys, for callers that keep the cursor: no process has to remember the scan. If masters are added or
  * removed meanwhile, some keys may be missed.
- * @param cursor `next` of the part before
- * @param pages SCAN commands of this part
  */
 export async function scanRedisKeysFrom(
   redis: RedisClient,
   pattern: string,
-  cursor: string | undefined,
-  pages: number,
+  { cursor, pages, enough }: ScanPartOptions,
 ): Promise<ScanPart> {
   const masters = mastersOf(redis);
   const [, at = '0', start = '0'] = cursorPattern.exec(cursor ?? '') ?? [];
   let [index, position] = [Number(at), start];
   const names: string[] = [];
   let page = 0;
-  for (; page < pages; page += 1) {
+  for (; page < pages && names.length < enough; page += 1) {
     const master = masters[index];
     if (master === undefined) break;
     const [next, found] = await master.scan(position, 'MATCH', pattern, 'COUNT', pageSize);

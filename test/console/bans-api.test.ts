@@ -87,6 +87,29 @@ describe('the API of bans', () => {
     ]);
   });
 
+  test('a part of the scan has at most some hundred bans, and all parts have all', async () => {
+    const { redis } = started.kit;
+    const record = {
+      name: 'many',
+      plan: 'free',
+      hint: 'pets_abcd',
+      createdAt: new Date().toISOString(),
+      rev: 1,
+    };
+    const pipeline = redis.pipeline();
+    for (let index = 0; index < 5000; index += 1) {
+      const keyHash = index.toString(16).padStart(64, '0');
+      pipeline.hset(redisKeys.apiKey(keyHash), { ...record, id: `key_many_${index}` });
+      pipeline.set(redisKeys.ban(keyHash), 'one of many');
+    }
+    await pipeline.exec();
+    const part = await get('/api/bans/scan');
+    expect(part.items.length).toBeGreaterThan(400);
+    expect(part.items.length).toBeLessThan(2000);
+    const found = (await all('/api/bans/scan')).filter(({ name }) => name === 'many');
+    expect(new Set(found.map(({ id }) => id)).size).toBe(5000);
+  });
+
   test('a value that is no ban, and an index of the wrong type, are survived', async () => {
     const { keyHash, id } = await started.kit.issue({ name: 'odd' });
     await started.kit.redis.hset(redisKeys.ban(keyHash), 'x', 'y');
