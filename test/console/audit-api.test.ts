@@ -95,6 +95,8 @@ describe('the API of the audit log', () => {
     'since=yesterday',
     'since=2026-02-02T00:00:00Z&until=2026-02-01T00:00:00Z',
     'after=x',
+    'after=0-0',
+    'after=00-0',
     'after=1-1&newerThan=1-1',
     'who=',
     'order=up',

@@ -20,6 +20,8 @@ const entryId = z
   .string()
   .regex(/^\d{1,15}-\d{1,19}$/, { error: 'is not the id of an entry' })
   .optional();
+/** Nothing is before the least id that there can be, which Redis refuses as an exclusive end. */
+const isLeastId = (id: string | undefined) => id !== undefined && /^0+-0+$/.test(id);
 const query = z
   .strictObject({
     action: text,
@@ -27,7 +29,7 @@ const query = z
     target: text,
     since: time,
     until: time,
-    after: entryId,
+    after: entryId.refine((id) => !isLeastId(id), { error: 'is not the id of an entry' }),
     newerThan: entryId,
     limit: z.coerce.number().int().min(1).max(200).default(50),
   })
