@@ -72,6 +72,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     ...instanceConfig,
     service,
     log,
+    countRefusal: (code) => metrics.consoleRefusals.inc({ code }),
     now: () => Date.now(),
   });
   cleanup.defer(() => adminConsole.close());
@@ -82,6 +83,7 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
       metrics: renderMetrics,
       metricsType: metrics.registry.contentType,
       hostNames: adminHostNames(config),
+      adminUrl: config.adminUrl,
     }),
   );
   const adminPort = await listen(adminServer, adminEndpoint(config));

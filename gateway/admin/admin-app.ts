@@ -1,6 +1,8 @@
-import express, { type Express, type Router } from 'express';
+import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
+import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
 import type { Health } from '../service.ts';
+import { isHttpsOnly } from './access/request-origin.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
 
 interface AdminDependencies {
@@ -10,10 +12,14 @@ interface AdminDependencies {
   metricsType: string;
   /** Host names of the admin port other than localhost, in lower case. */
   hostNames: readonly string[];
+  /** The setting ADMIN_URL. */
+  adminUrl: string | undefined;
   /** The operators' API. */
   api: Router;
   /** Pages of the console. */
   pages: Router;
+  /** Logs an error that is a bug, whose detail is never sent. */
+  logUnexpected: (error: unknown) => void;
 }
 
 /**
@@ -21,10 +27,16 @@ interface AdminDependencies {
  * the API checks who asks.
  */
 export function createAdminApp(dependencies: AdminDependencies): Express {
-  const { health, metrics, metricsType, hostNames, api, pages } = dependencies;
+  const { health, metrics, metricsType, hostNames, adminUrl, api, pages, logUnexpected } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
   app.use(rejectUnknownHost(hostNames));
+  if (isHttpsOnly(adminUrl)) {
+    app.use((_req, res, next) => {
+      res.set('Strict-Transport-Security', 'max-age=31536000');
+      next();
+    });
+  }
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
   });
@@ -42,5 +54,20 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
     const error = new GatewayError('not_found');
     res.status(error.status).json(error.body);
   });
+  app.use(renderError(logUnexpected));
   return app;
+}
+
+/** What the router and its static files throw for a request that is not valid, such as a path that ends with %. */
+const requestErrorSchema = z.object({ status: z.int().min(400).max(499) });
+
+function renderError(logUnexpected: (error: unknown) => void): ErrorRequestHandler {
+  return function renderError(thrown: unknown, _req, res, _next) {
+    const fault = requestErrorSchema.safeParse(thrown).data;
+    if (fault === undefined) logUnexpected(thrown);
+    if (res.headersSent) return void res.destroy();
+    const error =
+      fault === undefined ? new GatewayError('internal_error') : new GatewayError('bad_request', fault);
+    res.status(error.status).json(error.body);
+  };
 }

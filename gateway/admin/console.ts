@@ -21,6 +21,8 @@ interface ConsoleDependencies {
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
   log: Logger;
+  /** Counts a refusal in the metrics, by the code of its error. */
+  countRefusal: (code: string) => void;
   /** Unix milliseconds. */
   now: () => number;
 }
@@ -29,19 +31,29 @@ interface ConsoleDependencies {
 export interface Console {
   api: Router;
   pages: Router;
+  /** Logs an error that is a bug, whose detail is never sent. */
+  logUnexpected: (error: unknown) => void;
   /** Lets `ops console` find it. @param origin address of the console for a browser */
   announce(origin: string): void;
   close(): Promise<void>;
 }
 
 export function createConsole(dependencies: ConsoleDependencies): Console {
-  const { redisUrl: url, redisIsPrivate, adminUrl, trustProxy, service, log, now } = dependencies;
+  const {
+    redisUrl: url,
+    redisIsPrivate,
+    adminUrl,
+    trustProxy,
+    service,
+    log,
+    countRefusal,
+    now,
+  } = dependencies;
   const redis = createConsoleRedis({ url, isPrivate: redisIsPrivate, log, now });
   const { read } = redis;
-  const access = createConsoleAccess({ read, adminUrl, trustProxy, now });
+  const access = createConsoleAccess({ read, adminUrl, trustProxy, log, countRefusal, now });
   let announcement: Announcement | undefined;
-  const logUnexpected = (error: unknown) =>
-    log.error({ err: error }, 'unexpected error in the operators’ API');
+  const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
   const live = createLiveFeed({
     createReader: () => createLiveReader({ read, service, redisIsPrivate, now }),
     logUnexpected,
@@ -55,6 +67,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       logUnexpected,
     }),
     pages: consolePages(),
+    logUnexpected,
     announce(origin) {
       announcement = keepConsoleAnnounced({ read }, origin);
     },

@@ -52,6 +52,8 @@ export interface Metrics {
   redisMemoryLimit: Gauge;
   /** Issues of a Redis value that operators set, by Redis key; one label for all records of API keys. */
   invalidSettings: Gauge<'key'>;
+  /** Failed sign-ins to the console, and requests that its access control refused, by code. */
+  consoleRefusals: Counter<'code'>;
   /** Log lines that were dropped because their reader did not keep up. */
   droppedLogLines: Counter;
 }
@@ -203,6 +205,12 @@ export function createMetrics(sources: MetricSources): Metrics {
       help: 'Invalid fields in a Redis value that operators set; the last valid value stays in force',
       labelNames: ['key'],
       aggregator: 'max',
+      registers,
+    }),
+    consoleRefusals: new Counter({
+      name: 'gateway_console_refusals_total',
+      help: 'Failed sign-ins to the console, and requests that its access control refused, by error code',
+      labelNames: ['code'],
       registers,
     }),
     droppedLogLines: new Counter({

@@ -10,7 +10,9 @@ import {
   createConsoleSessions,
   type BegunSession,
   type ConsoleRole,
+  type ConsoleSession,
 } from './console-sessions.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 
 /** Whom a link is for. */
@@ -54,24 +56,42 @@ export async function makeConsoleCode(
   return { code, session, name, role, expiresAt };
 }
 
+type CodeSession = Pick<Session, 'redis' | 'now'>;
+
 /**
- * Exchanges a code for a session, in the name of the person it is for.
+ * Finds whom a code is for, without using it up.
  * @returns undefined if it was used before, has expired or never existed
  */
-export async function redeemConsoleCode(
-  { redis, now }: Pick<Session, 'redis' | 'now'>,
+export async function findConsolePerson(
+  { redis, now }: CodeSession,
   code: string,
-): Promise<BegunSession | undefined> {
+): Promise<(ConsolePerson & { session: string }) | undefined> {
   if (!codePattern.test(code)) return undefined;
-  const key = redisKeys.consoleCode(hashSecret(code));
-  const text = await redis.get(key).catch((error: unknown) => {
+  const text = await redis.get(redisKeys.consoleCode(hashSecret(code))).catch((error: unknown) => {
     if (isWrongType(error)) return null;
     throw error;
   });
   const record = codeRecord.safeParse(parseJson(text ?? '')).data;
+  return record !== undefined && record.expiresAtMs > now() ? record : undefined;
+}
+
+/**
+ * Exchanges a code for a session, in the name of the person it is for.
+ * @param replaced sessions of the same browser, which end
+ * @returns undefined if it was used before, has expired or never existed
+ */
+export async function redeemConsoleCode(
+  { redis, now }: CodeSession,
+  code: string,
+  replaced: readonly ConsoleSession[] = [],
+): Promise<BegunSession | undefined> {
+  const found = await findConsolePerson({ redis, now }, code);
   // Of several requests with the same code, on any gateways, one has deleted it.
-  if (record === undefined || (await redis.del(key)) !== 1 || record.expiresAtMs <= now()) return undefined;
-  const { session: id, name, role } = record;
-  const audit = createAuditLog({ redis, who: name });
-  return createConsoleSessions({ redis, audit, now }).begin({ id, name, role });
+  if (found === undefined || (await redis.del(redisKeys.consoleCode(hashSecret(code)))) !== 1)
+    return undefined;
+  const { session: id, name, role } = found;
+  const sessions = createConsoleSessions({ redis, audit: createAuditLog({ redis, who: name }), now });
+  const begun = await sessions.begin({ id, name, role });
+  for (const session of replaced) await ignoreInvalid(sessions.end(session.id));
+  return begun;
 }

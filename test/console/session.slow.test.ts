@@ -76,10 +76,21 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     );
   });
 
-  test('a link that is pasted into the address bar of an open page signs in with it', async () => {
+  test('a link for somebody else that is pasted into the address bar of an open page asks first', async () => {
     const { page } = await kit.open('/console/plans', { name: 'Ada' });
-    await page.goto(`${kit.origin}/console/plans#code=${await kit.makeCode({ name: 'Grace' })}`);
-    await expect.poll(() => page.locator('session-menu summary').textContent()).toContain('Grace');
+    const person = page.locator('session-menu summary');
+    const openLink = async (answer: 'accept' | 'dismiss') => {
+      const asked = page.waitForEvent('dialog');
+      await page.goto(`${kit.origin}/console/plans#code=${await kit.makeCode({ name: 'Grace' })}`);
+      const dialog = await asked;
+      expect(dialog.message()).toContain('signed in as Ada, and the link is for Grace');
+      await dialog[answer]();
+    };
+    await openLink('dismiss');
+    await page.getByText('the link is for Grace').waitFor();
+    expect(await person.textContent()).toContain('Ada');
+    await openLink('accept');
+    await expect.poll(() => person.textContent()).toContain('Grace');
     expect(page.url()).toBe(`${kit.origin}/console/plans`);
   });
 

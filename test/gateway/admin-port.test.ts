@@ -34,6 +34,15 @@ describe('the admin port', () => {
     }
   });
 
+  test.each(['/console/%', '/console/customers/%ff'])(
+    'refuses the path %s with 400, without a stack',
+    async (path) => {
+      const { status, headers, json } = parseRaw(await get(path, 'Host: localhost\r\n'));
+      expect(headers).toMatch(/^Content-Type: application\/json/m);
+      expect({ status, json }).toMatchObject({ status: 400, json: { code: 'bad_request', status: 400 } });
+    },
+  );
+
   test('responds to HTTP/1.0 without Host, as of a simple probe', async () => {
     expect(await get('/livez', '', '1.0')).toMatch(/^HTTP\/1\.1 200 /);
   });

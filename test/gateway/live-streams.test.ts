@@ -28,7 +28,7 @@ beforeEach(async () => {
   open = [];
   const app = express();
   app.get('/', sendEvents(feed));
-  app.use(renderApiError({ logUnexpected: () => {} }));
+  app.use(renderApiError({ logUnexpected: () => {}, traceRefusal: () => {} }));
   server = createServer(app);
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

@@ -204,16 +204,15 @@ describe('signing in', () => {
     const code = await makeCode();
     expect((await attempt(code)).status).toBe(200);
     expect((await attempt(code)).status).toBe(401);
-    const unused = await makeCode();
     // Also many at once.
     const refused = await Promise.all(Array.from({ length: 20 }, () => attempt('x'.repeat(22))));
-    for (const response of [...refused, await attempt(unused)]) {
+    for (const response of refused) {
       expectRefusal(response, 429, 'too_many_requests');
       expect(Number(response.header('retry-after'))).toBeGreaterThan(0);
       expect(Number(response.header('retry-after'))).toBeLessThanOrEqual(60);
     }
-    // The code itself was not used up.
-    expect((await call('POST', '/api/session', { body: { code: unused } })).status).toBe(200);
+    // Nobody is locked out by the wrong codes of others at the same address.
+    expect((await attempt(await makeCode())).status).toBe(200);
   });
 });
 
@@ -241,7 +240,7 @@ describe('a session', () => {
     expectRefusal(await call('GET', '/api/session', { headers: others }), 401, 'no_session');
   });
 
-  test('is found among many cookies, and not if its cookie is sent twice with different values', async () => {
+  test('is found among many cookies, also beside others of its name, which another port can set', async () => {
     const { cookie, token } = await signIn();
     const status = async (text: string) =>
       (await call('GET', '/api/session', { headers: { cookie: text } })).status;
@@ -249,9 +248,11 @@ describe('a session', () => {
     const many = Array.from({ length: 300 }, (_, index) => `c${index}=v`).join('; ');
     expect(await status(`${many}; ${cookie}; =; ;;a`)).toBe(200);
     expect(await status(`${cookie}; ${cookie}`)).toBe(200);
-    expect(await status(`${cookie}; ${name}=${'x'.repeat(43)}`)).toBe(401);
-    expect(await status(`${name}=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
-    expect(await status(`__Host-console-session=${'x'.repeat(43)}; ${cookie}`)).toBe(401);
+    expect(await status(`${cookie}; ${name}=${'x'.repeat(43)}`)).toBe(200);
+    expect(await status(`${name}=${'x'.repeat(43)}; ${name}=junk; ${cookie}`)).toBe(200);
+    expect(await status(`__Host-console-session=${token}`)).toBe(401);
+    // Nobody but the person chooses whose session it is.
+    expect(await status(`${cookie}; ${(await signIn()).cookie}`)).toBe(401);
     for (const wrong of [
       '',
       token,
@@ -266,6 +267,26 @@ describe('a session', () => {
     ]) {
       expect(await status(wrong)).toBe(401);
     }
+  });
+
+  test('ends when its browser signs in again, and is not replaced by that of somebody else unasked', async () => {
+    const { headers } = await signIn();
+    const exchange = (body: object) => call('POST', '/api/session', { body, headers });
+    const status = async () => (await call('GET', '/api/session', { headers })).status;
+    const code = await makeCode('operator', 'Grace');
+    const refused = await exchange({ code });
+    expectRefusal(refused, 409, 'conflict');
+    expect(refused.json).toMatchObject({
+      message: 'This browser is signed in as Ada, and the link is for Grace.',
+    });
+    expect(refused.header('set-cookie')).toBeUndefined();
+    expect(await status()).toBe(200);
+    expect((await exchange({ code, replace: true })).json).toMatchObject({ name: 'Grace' });
+    expect(await status()).toBe(401);
+    const again = await signIn();
+    const renewed = { headers: again.headers, body: { code: await makeCode() } };
+    expect((await call('POST', '/api/session', renewed)).status).toBe(200);
+    expect((await call('GET', '/api/session', { headers: again.headers })).status).toBe(401);
   });
 
   test.each(withSession)('$method $path needs one', async ({ method, path }) => {
@@ -414,11 +435,55 @@ describe('with ADMIN_URL', () => {
     recordSecrets(cookie);
     const read = (text: string) => exchange(`GET /api/session HTTP/1.1\r\nCookie: ${text}`);
     expect(await read(cookie)).toMatch(/^HTTP\/1\.1 200 /);
-    // A cookie that another host of the domain has set cannot have the prefix.
-    expect(await read(cookie.replace('__Host-', ''))).toMatch(/^HTTP\/1\.1 401 /);
-    const foreign = 'POST /api/session HTTP/1.1\r\nOrigin: https://console.example.com.evil.example';
-    expect(await exchange(foreign, '{}')).toMatch(/^HTTP\/1\.1 403 /);
+    // A cookie that another host of the domain has set cannot have the prefix, and does not count in any way.
+    const [, token] = cookie.split('=');
+    const unprefixed = ['', '-80', '-443', `-${port}`]
+      .map((end) => `console-session${end}=${token}`)
+      .join('; ');
+    expect(await read(unprefixed)).toMatch(/^HTTP\/1\.1 401 /);
+    expect(await read(`${unprefixed.replaceAll(/=./g, '=x')}; ${cookie}`)).toMatch(/^HTTP\/1\.1 200 /);
+    for (const foreign of ['https://console.example.com.evil.example', 'http://console.example.com']) {
+      const refused = await exchange(`POST /api/session HTTP/1.1\r\nOrigin: ${foreign}`, '{}');
+      expect(refused).toMatch(/^HTTP\/1\.1 403 /);
+    }
+    for (const path of ['/console', '/api/session', '/livez']) {
+      const response = await exchange(`GET ${path} HTTP/1.1`);
+      expect(response).toMatch(/^Strict-Transport-Security: max-age=31536000\r$/m);
+    }
   });
+});
+
+test('refused requests leave a metric, and once a minute for each address a line in the log without the path', async () => {
+  const { key } = await kit.issue();
+  await using other = await startGateway({ REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url });
+  const at = other.adminUrl;
+  // The page asks so who is signed in.
+  expect((await call('GET', '/api/session', { at })).status).toBe(401);
+  expect(other.output()).not.toContain('refused a request');
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    await call('POST', '/api/session', { body: { code: 'x'.repeat(22) }, at });
+    await call('GET', `/api/keys/${key}`, { at });
+  }
+  const { headers } = await signIn('viewer', at);
+  await call('POST', `/api/keys/${key}/revoke`, { headers, body: {}, at });
+  const lines = () =>
+    other
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('refused a request'));
+  await expect.poll(lines).toHaveLength(3);
+  expect(lines().map((line) => JSON.parse(line) as object)).toMatchObject(
+    ['invalid_code', 'no_session', 'operator_required'].map((code) => ({
+      level: 40,
+      address: '127.0.0.1',
+      code,
+    })),
+  );
+  expect(other.output()).not.toContain(key);
+  const { text } = await send(`${at}/metrics`);
+  expect(text).toContain('gateway_console_refusals_total{code="invalid_code"} 3');
+  expect(text).toContain('gateway_console_refusals_total{code="no_session"} 4');
+  expect(text).toContain('gateway_console_refusals_total{code="operator_required"} 1');
 });
 
 test('no code, cookie or token gets into logs, metrics or the audit log', async () => {

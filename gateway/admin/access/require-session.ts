@@ -1,24 +1,46 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../api/api-error.ts';
-import { setRequestSession } from './console-session.ts';
+import { setRequestSession, type RequestSession } from './console-session.ts';
 import { isReading } from './is-reading.ts';
 import type { SessionCookie } from './session-cookie.ts';
 import type { SessionVerifier } from './verify-session.ts';
 
-interface RequireSessionDependencies {
+interface SessionDependencies {
   cookie: SessionCookie;
   verifier: SessionVerifier;
 }
 
-/** Refuses a request without a valid session. Later steps get it from sessionOf. */
-export function requireSession({ cookie, verifier }: RequireSessionDependencies): RequestHandler {
+/** Finds the valid sessions of a browser. A cookie that is no session's, whoever has set it, hides no other. */
+export function createSessionFinder({ cookie, verifier }: SessionDependencies) {
+  return async function findSessions(req: Request): Promise<RequestSession[]> {
+    const use = isReading(req) ? 'read' : 'change';
+    const outcomes = await Promise.allSettled(
+      cookie.read(req).map(async (token) => ({ token, session: await verifier.verify(token, use) })),
+    );
+    const found = outcomes
+      .filter((outcome) => outcome.status === 'fulfilled')
+      .flatMap(({ value: { token, session } }) => (session === undefined ? [] : { token, session }));
+    const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (found.length === 0 && failed !== undefined) throw failed.reason;
+    return found;
+  };
+}
+
+interface RequireSessionDependencies {
+  findSessions: ReturnType<typeof createSessionFinder>;
+  verifier: SessionVerifier;
+}
+
+/**
+ * Refuses a request without a valid session, or with several: another page must not choose whose session this is. Later
+ * steps get it from sessionOf.
+ */
+export function requireSession({ findSessions, verifier }: RequireSessionDependencies): RequestHandler {
   return async function requireSession(req, res, next) {
-    const token = cookie.read(req);
-    if (token === undefined) throw new ApiError('no_session');
-    const session = await verifier.verify(token, isReading(req) ? 'read' : 'change');
-    if (session === undefined) throw new ApiError('no_session');
-    setRequestSession(req, { session, token });
-    verifier.watch(token, res);
+    const [found, ...others] = await findSessions(req);
+    if (found === undefined || others.length > 0) throw new ApiError('no_session');
+    setRequestSession(req, found);
+    verifier.watch(found.token, res);
     next();
   };
 }

@@ -1,18 +1,19 @@
 import type { CookieOptions, Request, Response } from 'express';
-import { directOrigin, isFromAdminUrl } from './request-origin.ts';
+import { directOrigin, isHttpsOnly } from './request-origin.ts';
 
 export interface SessionCookie {
   /**
-   * Reads the session's token.
-   * @returns undefined without a cookie, or with several: a page on another port of this host can add a cookie, but must not
-   * choose whose session this is
+   * Reads what may be tokens of sessions: a page on another port of this host, or on another host of its domain, can add
+   * cookies of the same name.
    */
-  read(req: Request): string | undefined;
+  read(req: Request): string[];
   write(req: Request, res: Response, token: string, maxAgeMs: number): void;
   clear(req: Request, res: Response): void;
 }
 
 const tokenPattern = /^[\w-]{43}$/;
+/** Each one is looked up. A browser sends one cookie for each path and domain: a handful. */
+const maxTokens = 20;
 
 /** Browsers accept this prefix only with Secure, Path=/ and without a Domain, so that no other host can set it. */
 const secureName = '__Host-console-session';
@@ -24,40 +25,27 @@ function directName(req: Request): string {
   return `console-session-${port === '' ? '80' : port}`;
 }
 
-/** @param adminUrl the setting ADMIN_URL. If it is https, a cookie that is set there is Secure. */
+/** @param adminUrl the setting ADMIN_URL. If it is https, only a cookie that no other host can set counts. */
 export function createSessionCookie(adminUrl: string | undefined): SessionCookie {
-  const isSecure = (req: Request) => isFromAdminUrl(req, adminUrl) && adminUrl?.startsWith('https:') === true;
-
-  function cookieFor(req: Request): { name: string; options: CookieOptions } {
-    const secure = isSecure(req);
-    const options: CookieOptions = { httpOnly: true, sameSite: 'strict', path: '/', secure };
-    return { name: secure ? secureName : directName(req), options };
-  }
-
+  const secure = isHttpsOnly(adminUrl);
+  const nameOf = (req: Request) => (secure ? secureName : directName(req));
+  const options: CookieOptions = { httpOnly: true, sameSite: 'strict', path: '/', secure };
   return {
-    read(req) {
-      const { cookie = '' } = req.headers;
-      const [token, ...others] = valuesOf(cookie, [secureName, directName(req)]);
-      return others.length === 0 ? token : undefined;
-    },
+    read: (req) => valuesOf(req.headers.cookie ?? '', nameOf(req)).slice(0, maxTokens),
     write(req, res, token, maxAgeMs) {
-      const { name, options } = cookieFor(req);
-      res.cookie(name, token, { ...options, maxAge: maxAgeMs });
+      res.cookie(nameOf(req), token, { ...options, maxAge: maxAgeMs });
     },
     clear(req, res) {
-      const { name, options } = cookieFor(req);
-      res.clearCookie(name, options);
+      res.clearCookie(nameOf(req), options);
     },
   };
 }
 
 /** Different values that may be tokens. Not `cookie.parse`, which hides that a name was sent several times. */
-function valuesOf(header: string, names: readonly string[]): string[] {
+function valuesOf(header: string, name: string): string[] {
   const values = header
     .split(';')
     .map((pair) => pair.trim())
-    .flatMap((pair) =>
-      names.flatMap((name) => (pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : [])),
-    );
+    .flatMap((pair) => (pair.startsWith(`${name}=`) ? pair.slice(name.length + 1) : []));
   return [...new Set(values)].filter((value) => tokenPattern.test(value));
 }

@@ -48,6 +48,6 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   router.use(() => {
     throw new ApiError('not_found');
   });
-  router.use(renderApiError({ logUnexpected }));
+  router.use(renderApiError({ logUnexpected, traceRefusal: access.traceRefusal }));
   return router;
 }

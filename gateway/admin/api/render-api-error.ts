@@ -1,4 +1,4 @@
-import type { ErrorRequestHandler } from 'express';
+import type { ErrorRequestHandler, Request } from 'express';
 import { z } from 'zod';
 import { InvalidOperation } from '../../operations/invalid-operation.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
@@ -8,13 +8,19 @@ import { ApiError } from './api-error.ts';
 interface RenderApiErrorDependencies {
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
+  /** Told of each error that a client is sent. */
+  traceRefusal: (req: Request, error: ApiError) => void;
 }
 
 /** Renders every refusal and every unexpected error of the API in the Error shape. */
-export function renderApiError({ logUnexpected }: RenderApiErrorDependencies): ErrorRequestHandler {
-  return function renderApiError(thrown: unknown, _req, res, _next) {
+export function renderApiError({
+  logUnexpected,
+  traceRefusal,
+}: RenderApiErrorDependencies): ErrorRequestHandler {
+  return function renderApiError(thrown: unknown, req, res, _next) {
     const error = toApiError(thrown);
     if (error.code === 'internal_error') logUnexpected(thrown);
+    traceRefusal(req, error);
     if (res.headersSent) {
       res.destroy();
       return;
@@ -34,6 +40,12 @@ function toApiError(thrown: unknown): ApiError {
   }
   if (thrown instanceof OperationFailure) {
     return new ApiError('service_unavailable', { message: sentence(thrown.message) });
+  }
+  // The router decodes parameters of the path.
+  if (thrown instanceof URIError) {
+    return new ApiError('bad_request', {
+      message: 'The path is not valid: a % in it is no percent-encoding.',
+    });
   }
   if (isRedisConnectionLost(thrown)) return new ApiError('service_unavailable');
   if (isServerRefusal(thrown)) {

@@ -1,6 +1,6 @@
 import express, { Router, type Request, type Response } from 'express';
 import { z } from 'zod';
-import { redeemConsoleCode } from '../../operations/console-codes.ts';
+import { findConsolePerson, redeemConsoleCode } from '../../operations/console-codes.ts';
 import { createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
 import { readVersion } from '../../runtime/version.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
@@ -9,12 +9,16 @@ import { csrfTokenFor } from '../access/csrf-token.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 
-const signIn = z.strictObject({ code: z.string().max(100) });
+const signIn = z.strictObject({
+  code: z.string().max(100),
+  /** Whether the link is to sign in though somebody else is signed in. */
+  replace: z.boolean().default(false),
+});
 const maxBody = '1kb';
 
 /** `/api/session`: sign in with the code of a link, who is signed in, sign out. */
 export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAccess): Router {
-  const { cookie, wrongCodes, clientAddress, open, signedIn } = access;
+  const { cookie, chargeWrongCode, findSessions, clientAddress, open, signedIn } = access;
   const version = readVersion();
 
   function sendSession(req: Request, res: Response): void {
@@ -24,25 +28,36 @@ export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAcc
   }
 
   /** @throws ApiError too_many_requests, invalid_code */
-  async function redeem(code: string, address: string): Promise<BegunSession> {
-    const charged = await wrongCodes.charge(address);
-    if (!charged.allowed) {
-      const retryAfter = String(charged.retryAfterSeconds);
-      throw new ApiError('too_many_requests', {
-        message: `Too many wrong codes. Try again in ${retryAfter} seconds.`,
-        headers: { 'Retry-After': retryAfter },
+  async function refuseCode(req: Request): Promise<never> {
+    const waitSeconds = await chargeWrongCode(clientAddress(req));
+    if (waitSeconds === undefined) throw new ApiError('invalid_code');
+    throw new ApiError('too_many_requests', {
+      message: `Too many wrong codes. Try again in ${waitSeconds} seconds.`,
+      headers: { 'Retry-After': String(waitSeconds) },
+    });
+  }
+
+  /** @throws ApiError conflict if the link would make somebody else of the person who is signed in */
+  async function redeem(req: Request): Promise<BegunSession> {
+    const { code, replace } = signIn.parse(req.body);
+    const person = await read((session) => findConsolePerson(session, code));
+    if (person === undefined) return refuseCode(req);
+    const current = await findSessions(req);
+    const others = current.map(({ session }) => session.name).filter((name) => name !== person.name);
+    if (others.length > 0 && !replace) {
+      throw new ApiError('conflict', {
+        message: `This browser is signed in as ${others.join(', ')}, and the link is for ${person.name}.`,
       });
     }
-    const begun = await read((session) => redeemConsoleCode(session, code));
-    if (begun === undefined) throw new ApiError('invalid_code');
-    await wrongCodes.refund(address);
-    return begun;
+    const replaced = current.map(({ session }) => session);
+    const begun = await read((session) => redeemConsoleCode(session, code, replaced));
+    for (const { token } of current) access.forget(token);
+    return begun ?? refuseCode(req);
   }
 
   return Router()
     .post('/session', ...open, express.json({ limit: maxBody }), async (req, res) => {
-      const { code } = signIn.parse(req.body);
-      const begun = await redeem(code, clientAddress(req));
+      const begun = await redeem(req);
       const { createdAt, expiresAt } = begun.session;
       cookie.write(req, res, begun.token, Date.parse(expiresAt) - Date.parse(createdAt));
       setRequestSession(req, begun);

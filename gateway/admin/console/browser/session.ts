@@ -66,18 +66,24 @@ export const session = {
   },
 
   /**
-   * Exchanges the code of a link.
+   * Exchanges the code of a link. If somebody else is signed in, the person is asked first.
    * @param {string} code
+   * @param {boolean} [replace] whether the person has agreed
+   * @returns {Promise<void>}
    * @throws {ApiFailure} that says why that failed
    */
-  async signIn(code) {
+  async signIn(code, replace = false) {
     const response = await fetch('/api/session', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ code }),
+      body: JSON.stringify({ code, replace }),
     }).catch(() => undefined);
     if (response === undefined) throw new ApiFailure(unreachable);
-    if (!response.ok) throw await failureOf(response);
+    if (!response.ok) {
+      const failure = await failureOf(response);
+      if (failure.code !== 'conflict' || !confirm(`${failure.message} Sign in with the link?`)) throw failure;
+      return session.signIn(code, true);
+    }
     begin(await response.json(), response);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel reaches its own origin only
     tabs.postMessage('signed in');
