@@ -15,13 +15,13 @@ password() { openssl rand -hex 24; }
 
 redis=$(password)
 digest=$(printf %s "$redis" | openssl dgst -sha256 -r | cut -d ' ' -f 1)
-# One user for the gateway and for the ops command in its container, with the commands that `ops redis-acl` lists for both.
+# One user for the gateway and for the ops command in its container, with what `ops redis-acl` permits to both.
 # Another one only for the health check.
-commands='+client|setinfo +client|setname +dbsize +del +eval +evalsha +exec +exists +expire +expireat +get +hdel +hexists +hget +hgetall +hincrby +hlen +hmget +hscan +hset +incr +incrby +info +mget +multi +persist +pexpire +ping +pttl +sadd +scan +select +set +smembers +srem +time +type +wait +waitaof +xadd +xrange +xread +xrevrange +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +zunion'
+access='~gw:[^a]* ~gw:an* -@all +client|setinfo +client|setname +dbsize +del +eval +evalsha +exec +exists +expire +expireat +get +hdel +hexists +hget +hgetall +hincrby +hlen +hmget +hscan +hset +incr +incrby +info +mget +multi +persist +pexpire +ping +pttl +sadd +scan +select +set +smembers +srem +time +type +wait +waitaof +zadd +zcard +zcount +zincrby +zrange +zrangebyscore +zrank +zrem +zremrangebyscore +zscore +zunion (~gw:audit -@all +type +xadd +xrange +xread +xrevrange)'
 cat > redis-users.acl <<END
 user default off
 user health on nopass -@all +ping
-user gateway on #$digest resetchannels ~gw:* -@all $commands
+user gateway on #$digest resetchannels $access
 END
 echo "redis://gateway:$redis@redis:6379" > redis-url
 

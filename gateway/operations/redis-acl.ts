@@ -1,5 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
-import { clusterCommands, commandsOf, sentinelCommands, type RedisUser } from './redis-commands.ts';
+import {
+  auditCommands,
+  clusterCommands,
+  commandsOf,
+  sentinelCommands,
+  type RedisUser,
+} from './redis-commands.ts';
 
 /** What the lines are for: a server, a node of a Redis Cluster, or a Sentinel. */
 export type AclTarget = 'server' | 'cluster' | 'sentinel';
@@ -31,17 +37,31 @@ const failoverChannel = '+switch-master';
 
 /**
  * The rules of one user, which replace all that it had: a password, the keys of the gateway, no channels, and exactly the
- * commands that are used (redis-commands.ts).
+ * commands that are used (redis-commands.ts). From Redis 7.0 on, nobody can remove or replace the audit log: a selector has
+ * the commands for it, and the patterns of all other keys leave it out.
  */
 export function formatAclUser({ role, name, passwordHash }: AclUser, options: AclOptions): string {
   const { target, format, version } = options;
   const password = `#${passwordHash ?? `<SHA-256 of the password of ${name}>`}`;
-  const access = target === 'sentinel' ? [`&${failoverChannel}`] : ['~gw:*'];
-  const commands = aclCommands(role, target, version).map((command) => `+${command}`);
-  const rules = ['on', password, 'resetchannels', ...access, '-@all', ...commands].join(' ');
+  const access =
+    target === 'sentinel'
+      ? [`&${failoverChannel}`, ...commandRules(aclCommands(role, target, version))]
+      : aclAccess(aclCommands(role, target, version), version);
+  const rules = ['on', password, 'resetchannels', ...access].join(' ');
   // A file defines users from nothing, and has no word for a reset.
   return format === 'aclfile' ? `user ${name} ${rules}` : `ACL SETUSER ${name} reset ${rules}`;
 }
+
+/** Rules for the keys of the gateway, and for commands on them. */
+export function aclAccess(commands: readonly string[], { major }: RedisVersion): string[] {
+  if (major < 7) return ['~gw:*', ...commandRules(commands)];
+  const onAudit = commands.filter((command) => auditCommands.includes(command));
+  const others = commands.filter((command) => !onAudit.includes(command) || command === 'type');
+  // No other keys begin with gw:a than those of addresses, gw:anonymous.
+  return ['~gw:[^a]*', '~gw:an*', ...commandRules(others), `(~gw:audit ${commandRules(onAudit).join(' ')})`];
+}
+
+const commandRules = (commands: readonly string[]) => ['-@all', ...commands.map((command) => `+${command}`)];
 
 /** Commands of a user by name, subcommands after a bar as in ACL rules. */
 export function aclCommands(role: RedisUser, target: AclTarget, version: RedisVersion): string[] {

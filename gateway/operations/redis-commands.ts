@@ -73,6 +73,9 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
   ops: [...shared, ...operators, 'hscan', 'xread'],
 };
 
+/** The commands for the audit log. `type` is for other keys, too. */
+export const auditCommands: readonly string[] = ['type', 'xadd', 'xrange', 'xread', 'xrevrange'];
+
 /**
  * In a Redis Cluster, in addition: the map of its slots, its health, keys that move to another node, and READONLY, which
  * ioredis sends on the connection that it reads the map from.

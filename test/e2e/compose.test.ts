@@ -4,7 +4,7 @@ import { isBuiltin } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { aclCommands } from '../../gateway/operations/redis-acl.ts';
+import { aclAccess, aclCommands } from '../../gateway/operations/redis-acl.ts';
 import { composeFile, composeService } from '../support/containers/compose-file.ts';
 import { imageCommand } from '../support/containers/dockerfile.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -103,9 +103,8 @@ describe('docker-compose.yml', () => {
       ...aclCommands('ops', 'server', version),
     ]);
     const script = await read('gateway/containers/make-secrets.sh');
-    const [, given = ''] = /^commands='(.+)'$/m.exec(script) ?? [];
-    expect(given.split(' ')).toEqual([...commands].toSorted().map((command) => `+${command}`));
-    expect(script).toContain('user gateway on #$digest resetchannels ~gw:* -@all $commands\n');
+    expect(script).toContain(`\naccess='${aclAccess([...commands].toSorted(), version).join(' ')}'\n`);
+    expect(script).toContain('user gateway on #$digest resetchannels $access\n');
   });
 
   test('grants the database role what OPERATIONS.md says that it needs', async () => {

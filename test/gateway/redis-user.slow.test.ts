@@ -166,6 +166,27 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     expect(await commandUse()).toEqual(exactly('gateway'));
   });
 
+  test.each(['gateway', 'ops'] as const)(
+    '%s adds to the audit log, and cannot remove or replace it',
+    async (role) => {
+      const limited = await connectRedis(urlOf(role));
+      const id = await limited.xadd(redisKeys.audit, '*', 'who', role);
+      for (const command of [
+        ['DEL', redisKeys.audit],
+        ['SET', redisKeys.audit, 'x'],
+        ['EXPIREAT', redisKeys.audit, '1'],
+        ['EVAL', "return redis.call('DEL', KEYS[1])", '1', redisKeys.audit],
+        ['EVAL', "return redis.call('DEL', 'gw:audit')", '0'],
+      ]) {
+        const [name = '', ...args] = command;
+        await expect(limited.call(name, ...args)).rejects.toThrow(/NOPERM|ACL failure|permissions/i);
+      }
+      expect((await limited.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1))[0]?.[0]).toBe(id);
+      limited.disconnect();
+      await server.redis.acl('LOG', 'RESET');
+    },
+  );
+
   test('the ops command is denied nothing that it does, and sends every command that it may send', async () => {
     // Nothing is set yet, as before the first gateway runs; a replica has to confirm the changes.
     await redis.flushdb();
