@@ -4,6 +4,7 @@ import type { Service } from '../service.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
+import { createSearchTurns } from './access/search-turns.ts';
 import { operatorsApi } from './api/api.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages } from './console/console-pages.ts';
@@ -51,6 +52,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   } = dependencies;
   const redis = createConsoleRedis({ url, isPrivate: redisIsPrivate, log, now });
   const { read } = redis;
+  const takeTurn = createSearchTurns();
   const access = createConsoleAccess({ read, adminUrl, trustProxy, log, countRefusal, now });
   let announcement: Announcement | undefined;
   const logUnexpected = (error: unknown) => log.error({ err: error }, 'unexpected error on the admin port');
@@ -61,6 +63,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
   return {
     api: operatorsApi({
       read,
+      search: (req, use) => takeTurn(sessionOf(req).id, () => read(use)),
       change: (req, use) => redis.change(sessionOf(req).name, use),
       access,
       live,

@@ -22,12 +22,17 @@ const sendToAll = (event: string) => {
 let url: string;
 let server: ReturnType<typeof createServer>;
 let open: EventStream[];
+/** Sessions of one stream each. */
+let others = 0;
 
 beforeEach(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   open = [];
   const app = express();
-  app.get('/', sendEvents(feed));
+  app.get(
+    '/',
+    sendEvents(feed, (req) => req.header('X-Session') ?? String((others += 1))),
+  );
   app.use(renderApiError({ logUnexpected: () => {}, traceRefusal: () => {} }));
   server = createServer(app);
   await new Promise<void>((resolve) => {
@@ -80,6 +85,18 @@ test('the 51st stream is refused, until another one is closed', async () => {
   await first[Symbol.asyncDispose]();
   await expect.poll(() => listeners.size).toBe(49);
   expect((await openStream()).status).toBe(200);
+});
+
+test('the 11th stream of a session is refused, and those of others are not', async () => {
+  const openOf = (session: string) =>
+    new Promise<IncomingMessage>((resolve) => {
+      get(url, { agent: false, headers: { 'X-Session': session } }, resolve);
+    });
+  for (let count = 0; count < 10; count += 1) expect((await openOf('Ada')).statusCode).toBe(200);
+  const refused = await openOf('Ada');
+  expect(refused.statusCode).toBe(429);
+  refused.destroy();
+  expect((await openOf('Grace')).statusCode).toBe(200);
 });
 
 test('a reader that does not keep up is dropped, and others are not', async () => {

@@ -25,8 +25,8 @@ interface OperatorsApiDependencies extends ApiDependencies {
 
 /** The operators' HTTP API (openapi.yaml), which the console uses. One router a noun. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
-  const { read, change, access, live, logUnexpected } = dependencies;
-  const api: ApiDependencies = { read, change };
+  const { read, search, change, access, live, logUnexpected } = dependencies;
+  const api: ApiDependencies = { read, search, change };
   const router = Router();
   router.use((_req, res, next) => {
     res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');

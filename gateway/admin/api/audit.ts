@@ -46,13 +46,13 @@ const query = z
 const maxScanned = 5000;
 
 /** Changes by operators, newest first. */
-export function auditApi({ read }: ApiDependencies): Router {
+export function auditApi({ search }: ApiDependencies): Router {
   const router = Router();
 
   router.get('/audit', async (req, res) => {
     const { after, newerThan, limit, ...conditions } = query.parse(req.query);
     res.json(
-      await read(async (session) => {
+      await search(req, async (session) => {
         const filter = await filterOf(session, conditions);
         if (newerThan !== undefined) {
           const { entries, latest } = await readAuditNewer(session.redis, newerThan, filter);

@@ -18,19 +18,19 @@ const scan = z.strictObject({
 });
 
 /** Active bans. Those of one key are changed at /api/keys/{id}/ban. */
-export function bansApi({ read }: ApiDependencies): Router {
+export function bansApi({ search }: ApiDependencies): Router {
   const router = Router();
 
   router.get('/bans', async (req, res) => {
     const { after, limit } = page.parse(req.query);
-    const { bans, next } = await read((session) => banStore(session).page(after, limit));
+    const { bans, next } = await search(req, (session) => banStore(session).page(after, limit));
     res.json({ items: bans.map(viewBan), next: next ?? null });
   });
 
   // For bans that were made with redis-cli. The client asks for part after part, and can stop.
   router.get('/bans/scan', async (req, res) => {
     const { after } = scan.parse(req.query);
-    const { bans, next, scanned, total } = await read((session) => banStore(session).scan(after));
+    const { bans, next, scanned, total } = await search(req, (session) => banStore(session).scan(after));
     res.json({ items: bans.map(viewBan), next: next ?? null, scanned, total });
   });
 

@@ -44,17 +44,24 @@ const findInput = z.strictObject({
 
 /** API keys of customers. */
 export function keysApi(dependencies: ApiDependencies): Router {
-  const { read, change } = dependencies;
+  const { read, search, change } = dependencies;
   const router = Router();
 
   router.get('/keys', async (req, res) => {
-    const { search, banned, after, limit, plan, state, ownLimits, expiresBefore } = listQuery.parse(
-      req.query,
-    );
+    const {
+      search: text,
+      banned,
+      after,
+      limit,
+      plan,
+      state,
+      ownLimits,
+      expiresBefore,
+    } = listQuery.parse(req.query);
     const withOwnLimits = ownLimits === true ? true : undefined;
     const filter = { plan, state, withOwnLimits, expiresBefore };
-    const options = { filter, search, banned, after, size: limit, maxRead };
-    const { keys, ...page } = await read((session) => readKeyPage(session, options));
+    const options = { filter, search: text, banned, after, size: limit, maxRead };
+    const { keys, ...page } = await search(req, (session) => readKeyPage(session, options));
     res.json({ items: keys, ...page });
   });
 

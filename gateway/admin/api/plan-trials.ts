@@ -20,7 +20,7 @@ const start = z
 const end = z.strictObject({ expected });
 
 /** Trials of limits: what they would refuse is counted, and nothing is refused. */
-export function planTrialsApi({ read, change }: ApiDependencies, counts: PlanCounts): Router {
+export function planTrialsApi({ read, change }: Omit<ApiDependencies, 'search'>, counts: PlanCounts): Router {
   const router = Router();
 
   router.get('/plans/:name/trial', async (req, res) => {

@@ -1,4 +1,4 @@
-import { Router } from 'express';
+import { Router, type Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { chooseStep } from '../../operations/traffic-steps.ts';
@@ -24,15 +24,15 @@ const maxPoints = 360;
 const maxCached = 20;
 
 /** `/api/traffic`: the record of traffic of all gateways. */
-export function trafficApi({ read }: ApiDependencies): Router {
+export function trafficApi({ search }: ApiDependencies): Router {
   const readings = new LRUCache<string, Promise<Traffic>>({ max: maxCached });
 
-  function readShared({ last, plan }: z.infer<typeof query>): Promise<Traffic> {
+  function readShared(req: Request, { last, plan }: z.infer<typeof query>): Promise<Traffic> {
     const key = `${last} ${plan ?? ''}`;
     const known = readings.get(key);
     if (known !== undefined) return known;
     const { rangeMs, cachedMs } = ranges[last];
-    const reading = read((session) => {
+    const reading = search(req, (session) => {
       const toMs = session.now();
       const stepMs = chooseStep(rangeMs, maxPoints);
       return readTraffic(session, { fromMs: toMs - rangeMs, toMs, stepMs, plan });
@@ -43,6 +43,6 @@ export function trafficApi({ read }: ApiDependencies): Router {
   }
 
   return Router().get('/traffic', async (req, res) => {
-    res.json(await readShared(query.parse(req.query)));
+    res.json(await readShared(req, query.parse(req.query)));
   });
 }

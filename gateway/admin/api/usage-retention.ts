@@ -23,7 +23,7 @@ interface Adjustment {
 }
 
 /** How long the use of keys is kept. */
-export function usageRetentionApi({ read, change: makeChange }: ApiDependencies): Router {
+export function usageRetentionApi({ read, change: makeChange }: Omit<ApiDependencies, 'search'>): Router {
   const router = Router();
   /** The last one that this process has made. */
   let adjustment: Adjustment | null = null;

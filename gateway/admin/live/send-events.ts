@@ -1,9 +1,11 @@
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { ApiError } from '../api/api-error.ts';
 import type { LiveFeed } from './live-feed.ts';
 
 /** Each stream takes a connection and some kilobytes a second. */
 const maxStreams = 50;
+/** Pages that nobody looks at have none. */
+const maxStreamsOfSession = 10;
 /** A reader that is this far behind is dropped; it connects again and goes on with the newest state. */
 const maxBufferedBytes = 256 * 1024;
 /** Shows a proxy or a browser that the connection works while there is nothing to say. */
@@ -13,17 +15,21 @@ const retryMs = 1000;
 /**
  * Sends the live state as server-sent events, until the console leaves, its session ends (requireSession watches it) or
  * the admin port closes.
+ * @param sessionIdOf id of the session of a request
  */
-export function sendEvents(feed: LiveFeed): RequestHandler {
-  let streams = 0;
+export function sendEvents(feed: LiveFeed, sessionIdOf: (req: Request) => string): RequestHandler {
+  /** Session ids of the open streams. */
+  const streams: string[] = [];
   return function sendEvents(req, res) {
-    if (streams >= maxStreams) {
+    const session = sessionIdOf(req);
+    const ofSession = streams.filter((id) => id === session).length;
+    if (streams.length >= maxStreams || ofSession >= maxStreamsOfSession) {
       throw new ApiError('too_many_requests', {
-        message: `There are ${maxStreams} live streams already. Close pages of the console that nobody looks at.`,
+        message: `There are ${streams.length} live streams already, ${ofSession} of this session. Close pages of the console that nobody looks at.`,
         headers: { 'Retry-After': '10' },
       });
     }
-    streams += 1;
+    streams.push(session);
     // no-transform: no proxy may compress, and so delay, the events.
     res.set({ 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store, no-transform' });
     res.set('X-Accel-Buffering', 'no');
@@ -40,7 +46,7 @@ export function sendEvents(feed: LiveFeed): RequestHandler {
     const heartbeat = setInterval(() => send(': still here\n\n'), heartbeatMs);
     heartbeat.unref();
     res.once('close', () => {
-      streams -= 1;
+      streams.splice(streams.indexOf(session), 1);
       clearInterval(heartbeat);
       unsubscribe();
     });
