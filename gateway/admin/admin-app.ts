@@ -1,7 +1,9 @@
 import express, { type Express, type Router } from 'express';
 import { GatewayError } from '../errors.ts';
+import { securityHeaders } from '../http/security-headers.ts';
 import type { Health } from '../service.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
+import { shareRenderings } from './share-renderings.ts';
 
 interface AdminDependencies {
   health: () => Health;
@@ -24,6 +26,10 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   const { health, metrics, metricsType, hostNames, api, pages } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
+  app.use((_req, res, next) => {
+    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
+    next();
+  });
   app.use(rejectUnknownHost(hostNames));
   app.get('/livez', (_req, res) => {
     res.json({ status: 'ok' });
@@ -33,8 +39,9 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
     const state = health();
     res.status(state.status === 'ok' ? 200 : 503).json(state);
   });
+  const renderMetrics = shareRenderings(metrics);
   app.get('/metrics', async (_req, res) => {
-    res.type(metricsType).send(await metrics());
+    res.type(metricsType).send(await renderMetrics());
   });
   app.use('/api', api);
   app.use(pages);
