@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import { textFields } from '../redis/enforced-settings.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -164,6 +165,7 @@ export type LiveBanPolicy = LiveSetting<BanPolicy>;
 
 export function createLiveBanPolicy(dependencies: {
   redis: RedisClient;
+  hashes: HashReader;
   invalidValues: InvalidValues;
 }): LiveBanPolicy {
   return createLiveSetting({
