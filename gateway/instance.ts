@@ -44,9 +44,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
     dependencies;
   const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl, supportUrl } = config;
-  const { redisUrl: url, redisIsPrivate: isPrivate } = config;
+  const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
   const readStatus = createProcessStatus({ gateway, worker, metrics, health, state: () => state });
-  const state = createRedisState({ url, isPrivate, log, metrics, readStatus, now });
+  const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
   const dispatcher = createUpstreamDispatcher(config.upstreamConnections);
   const upstreams = createUpstreams({
     urls: config.petsServiceUrls,

@@ -1,4 +1,7 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { withoutCredentials } from './config/redis-url.ts';
+import { createKeptUsage } from './kept-usage.ts';
 import { showPlanLimits } from './known-series.ts';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -13,6 +16,7 @@ import { seedDefaults } from './quota/seed-defaults.ts';
 import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
+import { createHashReader } from './redis/hash-reader.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
@@ -58,6 +62,8 @@ interface RedisStateDependencies {
   url: string;
   /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
   isPrivate: boolean;
+  /** Directory for what has to outlast the process. */
+  dataDirectory: string;
   log: Logger;
   metrics: Metrics;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
@@ -66,7 +72,7 @@ interface RedisStateDependencies {
 }
 
 export function createRedisState(dependencies: RedisStateDependencies): RedisState {
-  const { url, isPrivate, log, metrics, readStatus, now } = dependencies;
+  const { url, isPrivate, dataDirectory, log, metrics, readStatus, now } = dependencies;
   const redis = createRedis(url, log);
   const invalidValues = createInvalidValues({
     log,
@@ -74,15 +80,27 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   });
   const clock = createRedisClock({ redis, now });
   const local = createLocalQuota({ now: clock.now });
+  const hashes = createHashReader(redis);
   const plans = createPlans({
     redis,
+    hashes,
     invalidValues,
     now,
     onLimits: (plan, limits) => showPlanLimits(metrics, plan, limits),
   });
-  const banPolicy = createLiveBanPolicy({ redis, invalidValues });
-  const usagePolicy = createLiveUsagePolicy({ redis, invalidValues });
+  const banPolicy = createLiveBanPolicy({ redis, hashes, invalidValues });
+  const usagePolicy = createLiveUsagePolicy({ redis, hashes, invalidValues });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
+  // Gateways on other Redis servers may have the same directory. The port of a private one changes.
+  const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);
+  const keptUsage = createKeptUsage({
+    redis,
+    directory: join(dataDirectory, 'kept-usage', redisName),
+    usagePolicy,
+    usageReports,
+    log,
+    now: clock.now,
+  });
   const keysInUse = createKeysInUse((plan, { active, refused }) => {
     metrics.activeKeys.set({ plan }, active);
     metrics.refusedKeys.set({ plan }, refused);
@@ -106,7 +124,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);
   const gate = createRedisGate({
-    ping: () => pingRedis(redis),
+    ping: () => pingRedis(redis, clock),
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => {
@@ -135,12 +153,11 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   gate.beforeOpening(async () => {
     // Later, what is missing was lost, and this instance still enforces it.
     if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
-    // The scripts use TIME, which the Redis user may not be allowed to run. The announcement is a write, so that a Redis
-    // that refuses writes is not used.
-    await clock.sync();
+    // The announcement is a write, so that a Redis that refuses writes is not used.
     await refresh();
     started = true;
     await usageReports.report();
+    void keptUsage.add();
     void measureMemory();
     if (!isPrivate) void logRisks();
   });
@@ -149,8 +166,6 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     if (!gate.open) return;
     // Notices an outage without traffic.
     void gate.check();
-    // If it fails, the last reading goes on.
-    void clock.sync().catch(() => {});
     refresh().catch((error: unknown) => {
       // The gate notices an unavailable Redis, and logs it once.
       if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
@@ -226,10 +241,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
         await usageReports.report().catch(() => {});
       }
       await trafficReporter.close();
-      const lost = usageReports.pending();
-      if (lost > 0) {
-        log.error({ requests: lost }, 'requests served without Redis are lost to the day counters');
-      }
+      await keptUsage.keep();
       gate.close();
       redis.disconnect();
     },

@@ -9,6 +9,7 @@ import {
 import { byWindow, requiredWindows, windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -71,6 +72,7 @@ const inUseMs = 60_000;
 
 interface PlansDependencies {
   redis: RedisClient;
+  hashes: HashReader;
   invalidValues: InvalidValues;
   now: () => number;
   /** Called with the limits in force of each plan, at the start and at each change. */
@@ -78,7 +80,7 @@ interface PlansDependencies {
 }
 
 /** Plan limits as last read from Redis. `refresh` runs every half second, so a change is in force within one. */
-export function createPlans({ redis, invalidValues, now, onLimits }: PlansDependencies): Plans {
+export function createPlans({ redis, hashes, invalidValues, now, onLimits }: PlansDependencies): Plans {
   /** Last valid limits, from Redis or from another gateway. */
   const known = new Map<string, SomeLimits>(Object.keys(builtInLimits).map((name) => [name, {}]));
   /** Limits in force: the known ones, and defaults below them. */
@@ -137,20 +139,19 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
   /** If Redis is unavailable, nothing changes. */
   async function refreshPlan(name: string): Promise<void> {
     const fields = fieldsOf(name);
-    const allFields = [...fields, ...trialFields];
-    let texts: (string | null)[];
+    let texts: Record<string, string>;
     try {
-      texts = await redis.hmget(redisKeys.plan(name), ...allFields);
+      texts = await hashes.read(redisKeys.plan(name));
     } catch (error) {
       if (!isWrongType(error)) return;
       trials.delete(name);
       report(name, ['is not a hash']);
       return;
     }
-    const textOf = (field: string) => texts[allFields.findIndex((other) => other === field)];
-    const removed = fields.filter((field) => !windowOf(field).required && textOf(field) === null);
+    const textOf = (field: string) => texts[field];
+    const removed = fields.filter((field) => !windowOf(field).required && textOf(field) === undefined);
     // A plan that is gone as a whole was lost, so that nothing was removed from it.
-    const isGone = fields.every((field) => textOf(field) === null);
+    const isGone = fields.every((field) => textOf(field) === undefined);
     addKnown(name, {
       ...(isGone ? {} : Object.fromEntries(removed.map((field) => [field, undefined]))),
       ...validLimits((window) => (fields.includes(window) ? textOf(window) : undefined)),
@@ -160,7 +161,7 @@ export function createPlans({ redis, invalidValues, now, onLimits }: PlansDepend
   }
 
   /** @returns what is wrong with the trial of the plan */
-  function refreshTrial(name: string, textOf: (field: string) => string | null | undefined): string[] {
+  function refreshTrial(name: string, textOf: (field: string) => string | undefined): string[] {
     // Only a limit of API keys can be on trial.
     if (name === anonymousPlan) return [];
     const texts = Object.fromEntries(trialFields.map((field) => [field, textOf(field) ?? null]));
@@ -211,7 +212,7 @@ function requiredFieldsOf(name: string): readonly WindowName[] {
   return name === anonymousPlan ? ['minute'] : requiredWindows;
 }
 
-function validLimits(textOf: (window: WindowName) => string | null | undefined): SomeLimits {
+function validLimits(textOf: (window: WindowName) => string | undefined): SomeLimits {
   return byWindow((window) => parseLimit(textOf(window)));
 }
 

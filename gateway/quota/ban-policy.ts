@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -109,6 +110,7 @@ export type LiveBanPolicy = LiveSetting<BanPolicy>;
 
 export function createLiveBanPolicy(dependencies: {
   redis: RedisClient;
+  hashes: HashReader;
   invalidValues: InvalidValues;
 }): LiveBanPolicy {
   return createLiveSetting({

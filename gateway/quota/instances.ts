@@ -21,6 +21,8 @@ export interface Instances {
 
 const aliveMs = 5000;
 const keptSeconds = 60;
+/** Interval for writing the record although it has not changed, so that it does not expire. */
+const renewMs = 15_000;
 
 interface InstancesDependencies {
   redis: RedisClient;
@@ -40,38 +42,34 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
   const statusPublisher = createStatusPublisher({ redis, id, now });
   let count = 1;
   let published = '';
+  let publishedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Writes the record only if it has changed, or was lost with everything else in Redis. */
-  async function publish(): Promise<void> {
+  /** @param isLost whether everything that this instance has written may be lost */
+  async function publish(isLost: boolean): Promise<void> {
     const settings = enforced();
     const record = JSON.stringify(settings);
-    if (record === published && (await redis.expire(redisKeys.instance(id), keptSeconds)) === 1) return;
+    if (!isLost && record === published && performance.now() - publishedAtMs < renewMs) return;
     const known = Object.keys(settings.known);
     await Promise.all([
       redis.set(redisKeys.instance(id), record, 'EX', keptSeconds),
       known.length > 0 ? redis.sadd(redisKeys.settings, ...known) : 0,
     ]);
     published = record;
+    publishedAtMs = performance.now();
   }
 
   return {
     id,
     count: () => count,
     async announce() {
-      const key = redisKeys.instances;
       const status = await readStatus?.();
-      const [, , , , live] = await Promise.all([
-        redis.zadd(key, now(), id),
-        redis.zremrangebyscore(key, '-inf', now() - keptSeconds * 1000),
-        // From before the clock of Redis was set back.
-        redis.zremrangebyscore(key, now() + keptSeconds * 1000, '+inf'),
-        redis.expire(key, keptSeconds),
-        redis.zcount(key, now() - aliveMs, '+inf'),
-        // In the same pipeline. Only consoles need it.
+      const [[added, live]] = await Promise.all([
+        redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
+        // In the same turn. Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);
-      await publish();
+      await publish(added === 1);
     },
     async leave() {
       await Promise.all([

@@ -2,6 +2,7 @@ import type { Span } from '@opentelemetry/api';
 import { Cluster } from 'ioredis';
 import type { RequestSpans } from '../observability/request-spans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
+import { replyError } from '../redis/redis-errors.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import type { QuotaKeys } from '../redis/redis-keys.ts';
 import { scriptOutcome } from '../redis/script-outcomes.ts';
@@ -139,11 +140,4 @@ export function createQuotaBatch({
 
 function gateShut(): RedisUnavailable {
   return new RedisUnavailable('not used at the moment');
-}
-
-/** The same kind of error as ioredis makes of a command that fails as a whole. */
-function replyError(message: string): Error {
-  const error = new Error(message);
-  error.name = 'ReplyError';
-  return error;
 }

@@ -1,15 +1,18 @@
+import { z } from 'zod';
 import { windowNames, type WindowName } from '../limits/windows.ts';
 import type { CurrentDecision } from './quota-decision.ts';
 
 export type RefusalReason = WindowName | 'ban';
 
 /** Refused requests of a key for one reason. Times are Unix milliseconds by Redis' clock. */
-export interface RefusalRun {
-  fromMs: number;
-  toMs: number;
-  refused: number;
-  reason: RefusalReason;
-}
+export const refusalRun = z.object({
+  fromMs: z.number(),
+  toMs: z.number(),
+  refused: z.int(),
+  reason: z.enum([...windowNames, 'ban']),
+});
+
+export type RefusalRun = z.infer<typeof refusalRun>;
 
 /** The request that leads to a ban counts as refused by it. */
 export function refusalReason(decision: Exclude<CurrentDecision, { outcome: 'allowed' }>): RefusalReason {

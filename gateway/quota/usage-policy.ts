@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { HashReader } from '../redis/hash-reader.ts';
 import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -22,6 +23,7 @@ export type LiveUsagePolicy = LiveSetting<UsagePolicy>;
 
 export function createLiveUsagePolicy(dependencies: {
   redis: RedisClient;
+  hashes: HashReader;
   invalidValues: InvalidValues;
 }): LiveUsagePolicy {
   return createLiveSetting({

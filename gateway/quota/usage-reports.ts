@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { dayNumberOf, utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -8,8 +9,8 @@ import {
   countRefusal,
   countRefused,
   formatRefusalRuns,
+  refusalRun,
   type RefusalReason,
-  type RefusalRun,
 } from './refusal-runs.ts';
 import type { LiveUsagePolicy } from './usage-policy.ts';
 
@@ -28,18 +29,29 @@ export interface UsageReports {
    * sent again under the same number, so that nothing is added twice.
    */
   report(): Promise<void>;
+  /** What is not known to be in Redis, for another process to report; undefined if there is nothing. Ends the counting. */
+  unsent(): UnsentUsage | undefined;
 }
 
-interface Report {
-  keyHash: string;
-  dayNumber: number;
+const reportSchema = z.object({
+  keyHash: z.string().regex(/^[\da-f]{64}$/),
+  dayNumber: z.int().min(0),
   /** Negative if more were taken back than added since the last report. */
-  served: number;
-  refusals: RefusalRun[];
+  served: z.int(),
+  refusals: z.array(refusalRun),
   /** Set when it is sent, and greater than that of the key's report before. */
-  number: number;
-}
+  number: z.int().min(1),
+});
 
+type Report = z.infer<typeof reportSchema>;
+
+/** Reports of a process that has ended. With its id and their numbers, Redis knows which of them it has. */
+export const unsentUsage = z.object({ processId: z.uuid(), reports: z.array(reportSchema) });
+
+export type UnsentUsage = z.infer<typeof unsentUsage>;
+
+/** How long Redis knows which reports of an ended process it has: the rest may have to wait for the end of an outage. */
+const endedMarkSeconds = 30 * 86_400;
 const batchSize = 500;
 /** A key has a report for each of two days at most, except in an outage over midnight. */
 const maxRounds = 3;
@@ -51,12 +63,15 @@ interface UsageReportsDependencies {
   usagePolicy: Pick<LiveUsagePolicy, 'current'>;
   log: Logger;
   now: () => number;
+  /** What another process has left. */
+  ended?: UnsentUsage;
 }
 
-export function createUsageReports({ redis, usagePolicy, log, now }: UsageReportsDependencies): UsageReports {
-  const processId = randomUUID();
+export function createUsageReports(dependencies: UsageReportsDependencies): UsageReports {
+  const { redis, usagePolicy, log, now, ended } = dependencies;
+  const processId = ended?.processId ?? randomUUID();
   let lastNumber = 0;
-  const growing = new Map<string, Report>();
+  const growing = new Map<string, Report>(ended?.reports.map((report) => [String(report.number), report]));
   /** Reports that may have reached Redis already, so they must not grow. At most one of each key, to keep their order. */
   const sealed = new Map<string, Report>();
 
@@ -70,11 +85,17 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     return report;
   }
 
+  function giveNumber(report: Report): void {
+    if (report.number > 0) return;
+    lastNumber += 1;
+    report.number = lastNumber;
+  }
+
   /** @returns whether a key has another report that has to wait */
   function seal(): boolean {
     let waiting = false;
     for (const [key, report] of growing) {
-      if (report.served === 0 && report.refusals.length === 0) {
+      if (isEmpty(report)) {
         growing.delete(key);
         continue;
       }
@@ -82,8 +103,7 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
         waiting = true;
         continue;
       }
-      lastNumber += 1;
-      report.number = lastNumber;
+      giveNumber(report);
       sealed.set(report.keyHash, report);
       growing.delete(key);
     }
@@ -95,6 +115,7 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
     const refused = countRefused(refusals);
     const { retentionDays } = usagePolicy.current();
     const args = [number, dayNumber, served, refused, retentionDays, formatRefusalRuns(refusals)];
+    if (ended !== undefined) args.push(endedMarkSeconds);
     try {
       await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
     } catch (error) {
@@ -136,8 +157,15 @@ export function createUsageReports({ redis, usagePolicy, log, now }: UsageReport
         if (!waiting) return;
       }
     },
+    unsent() {
+      const reports = [...sealed.values(), ...growing.values()].filter((report) => !isEmpty(report));
+      for (const report of reports) giveNumber(report);
+      return reports.length === 0 ? undefined : { processId, reports };
+    },
   };
 }
+
+const isEmpty = ({ served, refusals }: Report) => served === 0 && refusals.length === 0;
 
 /** The counter was edited into something that nothing can be added to. */
 function isInvalidCounter(error: unknown): boolean {

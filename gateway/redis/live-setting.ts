@@ -2,6 +2,7 @@ import type { ZodType } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from './enforced-settings.ts';
+import type { HashReader } from './hash-reader.ts';
 import type { RedisClient } from './redis-client.ts';
 import { isWrongType } from './redis-errors.ts';
 
@@ -19,6 +20,7 @@ export interface LiveSetting<Value> {
 
 interface LiveSettingOptions<Value> {
   redis: RedisClient;
+  hashes: HashReader;
   invalidValues: InvalidValues;
   key: string;
   /** Parses the fields of the hash. */
@@ -29,7 +31,7 @@ interface LiveSettingOptions<Value> {
 export function createLiveSetting<Value extends object>(
   options: LiveSettingOptions<Value>,
 ): LiveSetting<Value> {
-  const { redis, invalidValues, key, schema, defaultValue } = options;
+  const { redis, hashes, invalidValues, key, schema, defaultValue } = options;
   let current = defaultValue;
   /** Whether the value comes from Redis or another gateway. */
   let known = false;
@@ -58,7 +60,7 @@ export function createLiveSetting<Value extends object>(
       if (!known) await takeOver();
       let fields: Record<string, string>;
       try {
-        fields = await redis.hgetall(key);
+        fields = await hashes.read(key);
       } catch (error) {
         if (isWrongType(error)) report(['is not a hash']);
         return;

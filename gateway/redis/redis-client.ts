@@ -31,6 +31,10 @@ declare module 'ioredis' {
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** write-settings.lua */
     writeSettings(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    /** read-hashes.lua */
+    readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
+    /** announce-1.lua */
+    announce(instancesKey: string, ...args: (string | number)[]): Result<[number, number], Context>;
     /** change-record-1.lua */
     changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
   }
@@ -47,6 +51,8 @@ export const scriptFiles = {
   liftBan: 'lift-ban-2.lua',
   setFields: 'set-fields-1.lua',
   writeSettings: 'write-settings.lua',
+  readHashes: 'read-hashes.lua',
+  announce: 'announce-1.lua',
   changeRecord: 'change-record-1.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);
@@ -121,7 +127,7 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     db: address.database,
     enableAutoPipelining: true,
     // The gate's probe must not queue behind commands that wait for a reply; quotas have batches of their own.
-    autoPipeliningIgnoredCommands: ['ping', 'evalsha', 'eval'],
+    autoPipeliningIgnoredCommands: ['time', 'evalsha', 'eval'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
   });

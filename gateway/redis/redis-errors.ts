@@ -1,3 +1,10 @@
+/** The same kind of error as ioredis makes of a command that fails as a whole, for a part of one that does not. */
+export function replyError(message: string): Error {
+  const error = new Error(message);
+  error.name = 'ReplyError';
+  return error;
+}
+
 /** The key holds another type of value, because somebody edited it by hand. */
 export function isWrongType(error: unknown): error is Error {
   return error instanceof Error && error.message.startsWith('WRONGTYPE');

@@ -1,10 +1,13 @@
 import { Cluster, type Redis } from 'ioredis';
 import type { RedisClient } from './redis-client.ts';
+import type { RedisClock } from './redis-clock.ts';
 
-/** Rejects if Redis can't serve every key. Does not queue behind other commands. */
-export async function pingRedis(redis: RedisClient): Promise<void> {
-  if (redis instanceof Cluster) await pingCluster(redis);
-  else await redis.ping();
+/**
+ * Rejects if Redis can't serve every key. Reads the clock, which takes no further command, and which the scripts need, too:
+ * the Redis user may not be allowed to run TIME. Does not queue behind other commands.
+ */
+export async function pingRedis(redis: RedisClient, clock: Pick<RedisClock, 'sync'>): Promise<void> {
+  await Promise.all([clock.sync(), redis instanceof Cluster ? pingCluster(redis) : undefined]);
 }
 
 const slotCount = 16_384;

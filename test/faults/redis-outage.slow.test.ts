@@ -1,3 +1,5 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
@@ -5,6 +7,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
@@ -131,6 +134,66 @@ describe('a Redis outage', { tags: ['redis-server'] }, () => {
     expect(load.count(key, 200)).toBe(load.outcomes.length);
     expect(gateway.output()).toContain('Redis is unavailable; known keys');
     await expect.poll(() => dayUsage(kit.redis, keyHash), { timeout: 7000 }).toBe(load.outcomes.length + 1);
+  });
+
+  test('what a stopped gateway has served in the outage is added once after the next start', async () => {
+    await using data = await temporaryDirectory();
+    const kept = join(data.path, 'kept-usage', encodeURIComponent(kit.server.url));
+    const files = async () => (await readdir(kept)).map((name) => join(kept, name));
+    const start = (workers: string) =>
+      startGateway({
+        REDIS_URL: kit.server.url,
+        PETS_SERVICE_URL: kit.upstream.url,
+        DATA_DIR: data.path,
+        GATEWAY_WORKERS: workers,
+      });
+    const { key, keyHash } = await kit.issue({ minute: 100_000, day: 100_000 });
+    const stopped = await start('2');
+    let served = 0;
+    const pets = async () => {
+      if ((await send(`${stopped.url}/v1/pets`, { key })).status === 200) served += 1;
+    };
+    for (let index = 0; index < 20; index += 1) await pets();
+    await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(20);
+    await kit.server.kill();
+    for (let index = 0; index < 40; index += 1) await pets();
+    expect(await stopped.stop()).toBe(0);
+    // What was in flight when Redis was killed is not known to be in it.
+    const lines = stopped.output().split('\n');
+    const keptLines = lines.filter((line) => line.includes('requests served without Redis are kept'));
+    const requests = keptLines.map((line) => (JSON.parse(line) as { requests: number }).requests);
+    expect(requests.reduce((sum, count) => sum + count, 0)).toBe(served - 20);
+    expect(keptLines).toHaveLength((await files()).length);
+
+    await kit.server.restart();
+    const copies = await Promise.all(
+      (await files()).map(async (file) => [file, await readFile(file)] as const),
+    );
+    await writeFile(join(kept, 'cut-off.json'), copies[0]?.[1].subarray(0, 100) ?? '');
+    await using next = await start('2');
+    await expect.poll(files).toEqual([join(kept, 'cut-off.json.damaged')]);
+    expect(next.output()).toMatch(/"level":50.*is damaged, and was set aside/);
+    expect(await dayUsage(kit.redis, keyHash)).toBe(served);
+
+    // As if that gateway had been killed between adding the files and deleting them.
+    for (const [file, text] of copies) await writeFile(file, text);
+    await using again = await start('1');
+    await expect.poll(files).toHaveLength(1);
+    expect(await dayUsage(kit.redis, keyHash)).toBe(served);
+    expect(again.output()).not.toContain('"level":50');
+  });
+
+  test('without a directory to keep it in, the log says what is lost', async () => {
+    await using data = await temporaryDirectory();
+    await writeFile(join(data.path, 'kept-usage'), '');
+    const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, DATA_DIR: data.path };
+    const gateway = await startGateway(env);
+    const { key } = await kit.issue();
+    await send(`${gateway.url}/v1/pets`, { key });
+    await kit.server.kill();
+    for (let index = 0; index < 3; index += 1) await send(`${gateway.url}/v1/pets`, { key });
+    expect(await gateway.stop()).toBe(0);
+    expect(gateway.output()).toMatch(/"level":50.*"requests":3,"keys":1.*are lost to the day counters/);
   });
 
   test('each instance admits its share of the limit during an outage', async () => {

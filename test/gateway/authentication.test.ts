@@ -9,6 +9,7 @@ import { send, type ClientResponse } from '../support/http/http.ts';
 import { openRawConnection, statusesOf } from '../support/http/raw-connection.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 describe('authentication', () => {
   let kit: GatewayKit;
@@ -45,7 +46,15 @@ describe('authentication', () => {
     const { keyHash } = await kit.issue();
     const log = pino({ level: 'silent' });
     const metrics = createMetrics({ droppedLogLines: () => 0 });
-    const state = createRedisState({ url: kit.server.url, isPrivate: false, log, metrics, now: Date.now });
+    await using directory = await temporaryDirectory();
+    const state = createRedisState({
+      url: kit.server.url,
+      isPrivate: false,
+      dataDirectory: directory.path,
+      log,
+      metrics,
+      now: Date.now,
+    });
     try {
       expect(await state.waitUntilOpen(5000)).toBe(true);
       const cachedBeforeLoad: (Caller | undefined)[] = [];

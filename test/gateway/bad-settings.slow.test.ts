@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { utcDate } from '../../gateway/limits/utc-day.ts';
 import { createInvalidValues } from '../../gateway/observability/invalid-values.ts';
 import { createPlans } from '../../gateway/plans/plans.ts';
+import { createHashReader } from '../../gateway/redis/hash-reader.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -212,7 +213,7 @@ describe('invalid values in Redis', () => {
     const gauge = new Map<string, number>();
     const log = pino({ level: 'silent' });
     const invalidValues = createInvalidValues({ log, setGauge: (key, count) => gauge.set(key, count) });
-    const plans = createPlans({ redis, invalidValues, now: () => nowMs });
+    const plans = createPlans({ redis, hashes: createHashReader(redis), invalidValues, now: () => nowMs });
     await plans.ensureLoaded('gone');
     expect(gauge.get('gw:plan:gone')).toBe(2);
     nowMs = 59_999;

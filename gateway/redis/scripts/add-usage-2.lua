@@ -13,6 +13,7 @@ ARGV[3]  served requests; negative to take some back that consume.lua has counte
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
 ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua); empty if there are none
+ARGV[7]  seconds for which the mark is kept; a day if it is absent
 
 Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
 be added to.
@@ -46,5 +47,5 @@ if refused > 0 then
   recordRefusals(keyTag, ARGV[6])
 end
 -- Last: without successful increments there must be no mark.
-redis.call('SET', KEYS[1], ARGV[1], 'EX', 86400)
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[7] or 86400)
 return 1

@@ -1,0 +1,37 @@
+import { Cluster } from 'ioredis';
+import type { RedisClient } from './redis-client.ts';
+import { replyError } from './redis-errors.ts';
+
+export interface HashReader {
+  /** @throws ReplyError WRONGTYPE if the key holds something else */
+  read(key: string): Promise<Record<string, string>>;
+}
+
+/** Reads the hashes that are asked for in one turn of the event loop by one command. */
+export function createHashReader(redis: RedisClient): HashReader {
+  // There, the keys of a script have to be in one slot.
+  if (redis instanceof Cluster) return { read: (key) => redis.hgetall(key) };
+  let batch: { keys: string[]; replies: Promise<(string | string[])[]> } | undefined;
+
+  function createBatch() {
+    const keys: string[] = [];
+    const replies = Promise.resolve().then(() => {
+      batch = undefined;
+      return redis.readHashes(keys.length, ...keys);
+    });
+    return { keys, replies };
+  }
+
+  return {
+    async read(key) {
+      batch ??= createBatch();
+      const { keys, replies } = batch;
+      const index = keys.push(key) - 1;
+      const reply = (await replies)[index] ?? [];
+      if (typeof reply === 'string') throw replyError(reply);
+      const fields: [string, string][] = [];
+      for (let at = 0; at < reply.length; at += 2) fields.push([reply[at] ?? '', reply[at + 1] ?? '']);
+      return Object.fromEntries(fields);
+    },
+  };
+}

@@ -1,0 +1,23 @@
+--[[
+Announces a gateway process, and counts those that are alive.
+
+KEYS[1]  processes by the time they were last seen (sorted set with expiry)
+ARGV[1]  now in Unix ms
+ARGV[2]  name of the process
+ARGV[3]  ms after which a process that was not seen is not alive
+ARGV[4]  seconds after which it is removed
+
+Returns 1 if the process was not in the set, and the number of those that are alive.
+]]
+
+local now, keptMs = tonumber(ARGV[1]), ARGV[4] * 1000
+local added = redis.pcall('ZADD', KEYS[1], now, ARGV[2])
+if type(added) == 'table' then
+  -- Edited into another type of value. Older servers would report an error of the script.
+  return added
+end
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - keptMs)
+-- From before the clock of Redis was set back.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], now + keptMs, '+inf')
+redis.call('EXPIRE', KEYS[1], ARGV[4])
+return { added, redis.call('ZCOUNT', KEYS[1], now - ARGV[3], '+inf') }
