@@ -81,12 +81,9 @@ export function parsePetsQuery(query: Readonly<Record<string, unknown>>): PetsQu
   const limit = read('limit', parseLimit, `must be an integer from 1 to ${maxLimit}`) ?? defaultLimit;
   const wanted = read('status', (text) => petStatuses.find((known) => known === text), statusIssue);
   const cursorId = read('cursor', parseCursor, 'is invalid: take it from the Link header of a page');
-  const afterId = read('after', parseAfter, 'must be the id of a pet, or 0');
-  if (query['cursor'] !== undefined && query['after'] !== undefined) {
-    issues.push('cursor and after must not be given together');
-  }
+  const afterId = read('after', parseAfter, 'must be the id of a pet, or 0') ?? cursorId;
   if (issues.length > 0) throw invalidRequest(issues);
-  return { limit, status: wanted, afterId: cursorId ?? afterId };
+  return { limit, status: wanted, afterId };
 }
 
 function parseLimit(text: string): number | undefined {

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { dayMs } from '../../gateway/limits/utc-day.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
@@ -123,13 +124,30 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
 
   test('your usage says what is wrong with a key', async () => {
     const { page } = await open('/docs/usage');
-    await enterKey(page, 'pets_nonsense');
-    await page.getByText('401: The Authorization header does not hold').waitFor();
-    await page.getByRole('link', { name: 'What to do about malformed_api_key' }).click();
-    expect(page.url()).toBe(`${kit.services.gateway.url}/docs#malformed_api_key`);
-    await page.goBack();
-    await enterKey(page, 'päts_💥');
-    await page.getByText('The request could not be sent').waitFor();
+    await enterKey(page, generateApiKey());
+    await page.getByText('401: This API key does not exist.').waitFor();
+    await page.getByRole('link', { name: 'What to do about unknown_api_key' }).click();
+    expect(page.url()).toBe(`${kit.services.gateway.url}/docs#unknown_api_key`);
+  });
+
+  test('a key with a typing error is not sent', async () => {
+    const { page, requests } = await open('/docs/usage');
+    for (const wrong of [
+      'päts_💥',
+      `${kit.services.key.slice(0, -1)}${kit.services.key.endsWith('x') ? 'y' : 'x'}`,
+    ]) {
+      await page.reload();
+      await enterKey(page, wrong);
+      await page.getByText('This is not an API key').waitFor();
+    }
+    expect(requests.filter((url) => url.includes('/v1/'))).toEqual([]);
+  });
+
+  test('what was copied is announced', async () => {
+    const { page } = await open('/docs');
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.getByRole('button', { name: 'Copy this code' }).first().click();
+    await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
   });
 
   /** A key with 0, 10, 20, … and 280 served requests on the 29 days before today. */
@@ -185,6 +203,27 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
       '30',
       '60 s',
     ]);
+    expect(await seriousBarriers(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 800 });
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
+  });
+
+  test('your usage says which key it is, when it ends, and which requests were refused', async () => {
+    const redis = await connectRedis(kit.services.redisUrl);
+    const { key, id, keyHash } = await keyIssuer(redis).issue({ expiresAt: new Date(Date.now() + dayMs) });
+    await redis.set(redisKeys.refusals(keyHash), `${Date.now() - 2000} ${Date.now() - 1000} 7 minute\n`);
+    await redis.set(redisKeys.ban(keyHash), 'scrapes the shop', 'PX', 60_000);
+    redis.disconnect();
+    const { page } = await open('/docs/usage', { viewport: { width: 390, height: 800 } });
+    await enterKey(page, key);
+    await page.getByText(`(${id})`).waitFor();
+    expect(await page.locator('dl.fields dd').allTextContents()).toEqual([
+      expect.stringContaining(id),
+      expect.stringMatching(/\d/),
+      'scrapes the shop',
+    ]);
+    expect(await page.locator('tbody td').allTextContents()).toEqual(expect.arrayContaining(['7', 'minute']));
+    expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).toBeLessThanOrEqual(0);
     expect(await seriousBarriers(page)).toEqual([]);
   });
 

@@ -1,3 +1,5 @@
+import { isApiKey } from './key-format.ts';
+
 /** Name of the key in the tab's session storage, which ends with the tab and which no other origin can read. */
 const storageName = 'api-key';
 
@@ -44,6 +46,12 @@ export function connectKeyForm(onKey) {
     const key = input.value.trim();
     if (key === '' && currentKey() === '') {
       state.textContent = 'Enter an API key first.';
+      input.focus();
+      return;
+    }
+    if (key !== '' && !isApiKey(key)) {
+      state.textContent =
+        'This is not an API key: pets_ with 38 letters and digits after it. Is one of them wrong?';
       input.focus();
       return;
     }

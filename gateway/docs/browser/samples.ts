@@ -3,8 +3,12 @@ import { element } from './elements.ts';
 /** Origin in the samples of the served pages. */
 const placeholder = 'http://localhost:8080';
 
+/** Screen readers announce what changes in it: the label of a button is replaced by its aria-label. */
+const announcement = element('p', { role: 'status', class: 'announcement' });
+
 /** Puts the page's own origin into all samples, and a button to copy beside each. */
 export function prepareSamples() {
+  document.body.append(announcement);
   for (const code of document.querySelectorAll('pre > code')) {
     code.textContent = (code.textContent ?? '').replaceAll(placeholder, location.origin);
     // Browsers have a clipboard on secure origins only.
@@ -21,6 +25,7 @@ function copyButton(code) {
   );
   const say = (/** @type {string} */ label) => {
     button.textContent = label;
+    announcement.textContent = label;
     setTimeout(() => (button.textContent = 'Copy'), 2000);
   };
   button.addEventListener('click', () => {

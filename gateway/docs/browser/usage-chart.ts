@@ -1,4 +1,5 @@
 import { element, svgElement } from './elements.ts';
+import { scrolling } from './usage-facts.ts';
 
 /** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} UsageDay */
 
@@ -56,7 +57,12 @@ export function usageChart(days) {
       element('span', { class: 'served' }, 'served'),
       element('span', { class: 'refused' }, 'refused'),
     ),
-    element('details', {}, element('summary', {}, 'The same as a table'), table(days)),
+    element(
+      'details',
+      {},
+      element('summary', {}, 'The same as a table'),
+      scrolling('Requests by day', table(days)),
+    ),
   );
 }
 

@@ -1,7 +1,9 @@
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
+import { localTime } from './local-time.ts';
 import { usageChart } from './usage-chart.ts';
+import { usageFacts } from './usage-facts.ts';
 
 /** @typedef {{ limit: number, used: number, remaining: number, resetsAt: string }} UsageWindow */
 /** @typedef {import('./usage-chart.ts').UsageDay} UsageDay */
@@ -23,7 +25,7 @@ async function refresh() {
     return;
   }
   const text = await response.text();
-  if (response.ok) output.replaceChildren(...show(JSON.parse(text)));
+  if (response.ok) output.replaceChildren(...show(JSON.parse(text)), ...usageFacts(JSON.parse(text)));
   else output.replaceChildren(problem(response.status, text));
 }
 
@@ -69,11 +71,6 @@ function windowCard(title, { limit, used, remaining, resetsAt }) {
 function problem(status, text) {
   const [, message = text] = /"message": *"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
   return element('p', { class: 'problem' }, `${status}: ${message} `, errorLink(text));
-}
-
-/** @param {string} iso */
-function localTime(iso) {
-  return new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 }
 
 connectKeyForm(() => void refresh());

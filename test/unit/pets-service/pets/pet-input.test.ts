@@ -178,8 +178,7 @@ describe('a query', () => {
     expect(errorBody(() => parsePetsQuery(query))).toEqual(
       invalid(
         'limit must be an integer from 1 to 100; status must be given only once; ' +
-          'cursor is invalid: take it from the Link header of a page; after must be the id of a pet, or 0; ' +
-          'cursor and after must not be given together.',
+          'cursor is invalid: take it from the Link header of a page; after must be the id of a pet, or 0.',
       ),
     );
   });
@@ -190,6 +189,7 @@ describe('a query', () => {
     ['9223372036854775807', 2n ** 63n - 1n],
   ])('may begin after the id %s, instead of a cursor', (after, afterId) => {
     expect(parsePetsQuery({ after }).afterId).toBe(afterId);
+    expect(parsePetsQuery({ after, cursor: formatCursor(9n) }).afterId).toBe(afterId);
   });
 
   test.each(['', '-1', '07', '9223372036854775808'])('is refused after the id %j', (after) => {

@@ -1,0 +1,65 @@
+import { element } from './elements.ts';
+import { localTime } from './local-time.ts';
+
+type Refusals = { from: string; to: string; refused: number; reason: string };
+
+type UsageFacts = {
+  key: { id: string; name: string; expiresAt: string | null; replacedBy: string | null };
+  banReason: string | null;
+  strikes: number;
+  strikesToBan: number | null;
+  refusals: Refusals[];
+};
+
+/** Which key it is, until when it works, what leads or has led to a ban, and its last refused requests. */
+export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: UsageFacts): Element[] {
+  const end = key.expiresAt === null ? 'never' : localTime(key.expiresAt);
+  const facts: [name: string, value: string][] = [
+    ['Key', `${key.name} (${key.id})`],
+    ['Ends', key.replacedBy === null ? end : `${end}, replaced by ${key.replacedBy}`],
+  ];
+  if (banReason !== null) facts.push(['Reason of the ban', banReason]);
+  if (strikes > 0 && strikesToBan !== null) {
+    facts.push(['Refused requests that count towards a ban', `${strikes} of ${strikesToBan}`]);
+  }
+  return [
+    element('h2', {}, 'This key'),
+    element(
+      'dl',
+      { class: 'fields' },
+      ...facts.flatMap(([name, value]) => [element('dt', {}, name), element('dd', {}, value)]),
+    ),
+    ...(refusals.length === 0 ? [] : [element('h2', {}, 'Refused requests'), refusalTable(refusals)]),
+  ];
+}
+
+function refusalTable(refusals: Refusals[]): Element {
+  const columns = ['from', 'to', 'refused', 'reason'];
+  const rows = refusals.map(({ from, to, refused, reason }) =>
+    element(
+      'tr',
+      {},
+      ...[localTime(from), localTime(to), refused.toLocaleString('en'), reason].map((text) =>
+        element('td', {}, text),
+      ),
+    ),
+  );
+  return scrolling(
+    'Refused requests',
+    element(
+      'table',
+      {},
+      element(
+        'thead',
+        {},
+        element('tr', {}, ...columns.map((name) => element('th', { scope: 'col' }, name))),
+      ),
+      element('tbody', {}, ...rows),
+    ),
+  );
+}
+
+/** A table that is wider than the page scrolls by itself, and needs the focus for that. */
+export function scrolling(label: string, table: Element): Element {
+  return element('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': label }, table);
+}
