@@ -52,6 +52,8 @@ export interface Metrics {
   redisMemoryLimit: Gauge;
   /** Issues of a Redis value that operators set, by Redis key; one label for all records of API keys. */
   invalidSettings: Gauge<'key'>;
+  /** API keys that a process has served and Redis has lost. */
+  lostKeys: Gauge;
   /** Log lines that were dropped because their reader did not keep up. */
   droppedLogLines: Counter;
 }
@@ -202,6 +204,12 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_bad_settings',
       help: 'Invalid fields in a Redis value that operators set; the last valid value stays in force',
       labelNames: ['key'],
+      aggregator: 'max',
+      registers,
+    }),
+    lostKeys: new Gauge({
+      name: 'gateway_lost_keys',
+      help: 'API keys that a process has served and Redis has lost; their requests get 503',
       aggregator: 'max',
       registers,
     }),
