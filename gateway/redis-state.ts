@@ -113,7 +113,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     metrics.activeKeys.set({ plan }, active);
     metrics.refusedKeys.set({ plan }, refused);
   });
-  const hotKeys = createHotKeys({ redis, now, keysInUse });
+  const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
 
   function enforced(): EnforcedSettings {

@@ -7,7 +7,7 @@ import {
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
-import type { RecordChange } from '../redis/record-change.ts';
+import type { AuditLog, Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
@@ -98,7 +98,7 @@ const defaultPageSize = 500;
 
 interface ApiKeyStoreDependencies {
   redis: RedisClient;
-  audit: RecordChange;
+  audit: AuditLog;
   now: () => number;
 }
 
@@ -133,22 +133,17 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     };
     const keyHash = hashApiKey(key);
     await listPlan(redis, record);
-    if (batch === undefined) {
-      const { rev: _unknownYet, ...after } = record;
-      await audit({ action: 'keys.issue', target: record.id, before: null, after });
-    }
     // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
     await index.add(record, keyHash);
-    const fields = formatApiKeyRecord(record);
-    record.rev = await redis.changeRecord(
-      redisKeys.apiKey(keyHash),
-      0,
-      recordExpiry(record),
-      keptSeconds,
-      ...fields,
-    );
-    if (record.rev === 0) throw new InvalidOperation('this key exists already');
-    return { key, record };
+    const { rev: _unknownYet, ...after } = record;
+    const entries: Change[] = [{ action: 'keys.issue', target: record.id, before: null, after }];
+    const rev = await audit.make(batch === undefined ? entries : [], {
+      script: 'changeRecordAudited',
+      keys: [redisKeys.apiKey(keyHash)],
+      args: [0, recordExpiry(record), keptSeconds, ...formatApiKeyRecord(record)],
+    });
+    if (!rev) throw new InvalidOperation('this key exists already');
+    return { key, record: { ...record, rev } };
   }
 
   async function revoke(id: string): Promise<StoredApiKey> {
@@ -158,10 +153,13 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
       const revokedAt = new Date(now()).toISOString();
       const before = key.outcome === 'record' ? key.record : key;
-      await audit({ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } });
       const expiry = recordExpiry(key.outcome === 'record' ? { ...key.record, revokedAt } : { revokedAt });
       // Writes this one field only, so that a key with an invalid record can be revoked, too.
-      await redis.changeRecord(redisKeys.apiKey(keyHash), rev, expiry, keptSeconds, 'revokedAt', revokedAt);
+      await audit.make([{ action: 'keys.revoke', target: id, before, after: { ...before, revokedAt } }], {
+        script: 'changeRecordAudited',
+        keys: [redisKeys.apiKey(keyHash)],
+        args: [rev, expiry, keptSeconds, 'revokedAt', revokedAt],
+      });
     }
     throw tooManyChanges(id);
   }

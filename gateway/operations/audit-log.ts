@@ -12,6 +12,8 @@ export interface AuditEntry extends Omit<Change, 'action'> {
   at: string;
   who: string;
   action: string;
+  /** Id of an earlier entry, whose change was not made: this entry says so. */
+  notMade?: string;
 }
 
 const [minPage, maxPage] = [50, 500];
@@ -117,7 +119,7 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
 }
 
 function parseEntry([id, fields]: StreamItem): AuditEntry {
-  const { who = '', action = '', target = '', before = '', after = '' } = textsOf(fields);
+  const { who = '', action = '', target = '', before = '', after = '', notMade } = textsOf(fields);
   return {
     id,
     at: entryTime(id),
@@ -126,6 +128,7 @@ function parseEntry([id, fields]: StreamItem): AuditEntry {
     target,
     before: recordedValue(before),
     after: recordedValue(after),
+    ...(notMade === undefined ? {} : { notMade }),
   };
 }
 

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { describeIssues } from '../config/describe-issues.ts';
 import { banPolicySchema, defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { textFields } from '../redis/enforced-settings.ts';
-import type { RecordChange } from '../redis/record-change.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import type { Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
 
 export interface BanPolicyStore {
@@ -27,15 +26,10 @@ export interface BanPolicyStore {
 
 type ApproveChange = (stored: BanPolicy | null) => void;
 
-interface BanPolicyStoreDependencies {
-  redis: RedisClient;
-  audit: RecordChange;
-}
-
-export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencies): BanPolicyStore {
+export function createBanPolicyStore(session: Pick<Session, 'redis' | 'audit'>): BanPolicyStore {
   return {
     async show() {
-      const fields = await readSettings(redis, redisKeys.banPolicy);
+      const fields = await readSettings(session.redis, redisKeys.banPolicy);
       if (Object.keys(fields).length === 0) {
         throw new InvalidOperation(
           'no ban policy is set: running gateways keep the one that they enforce; if there are none, a gateway that ' +
@@ -46,26 +40,30 @@ export function createBanPolicyStore({ redis, audit }: BanPolicyStoreDependencie
     },
     async set(change, approve) {
       const texts = textFields(change);
-      await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
+      await changeSettings(session, redisKeys.banPolicy, async (fields) => {
         const after = parse({ ...fields, ...texts }, 'the ban policy would be invalid');
         const stored = banPolicySchema.safeParse(fields).data;
         approve?.(stored ?? null);
         const before = stored ?? fields;
-        await audit({ action: 'policy.set', target: redisKeys.banPolicy, before, after });
-        return texts;
+        return {
+          fields: texts,
+          entry: { action: 'policy.set', target: redisKeys.banPolicy, before, after },
+        };
       });
       return this.show();
     },
     async reset(approve) {
       let before: BanPolicy | Record<string, string> = {};
-      await changeSettings(redis, redisKeys.banPolicy, async (fields) => {
+      await changeSettings(session, redisKeys.banPolicy, async (fields) => {
         const stored = banPolicySchema.safeParse(fields).data;
         approve?.(stored ?? null);
         before = stored ?? fields;
-        if (isDeepStrictEqual(before, defaultBanPolicy)) return {};
-        await audit({ action: 'policy.reset', target: redisKeys.banPolicy, before, after: defaultBanPolicy });
+        if (isDeepStrictEqual(before, defaultBanPolicy)) return { fields: {} };
         const removed = Object.keys(fields).map((field) => [field, '']);
-        return { ...Object.fromEntries(removed), ...textFields(defaultBanPolicy) };
+        return {
+          fields: { ...Object.fromEntries(removed), ...textFields(defaultBanPolicy) },
+          entry: { action: 'policy.reset', target: redisKeys.banPolicy, before, after: defaultBanPolicy },
+        };
       });
       return { before, after: defaultBanPolicy };
     },

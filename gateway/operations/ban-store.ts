@@ -1,7 +1,7 @@
 import { parseApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { indexBan } from '../quota/ban-index.ts';
 import { consecutiveBan } from '../quota/ban-reason.ts';
-import type { RecordChange } from '../redis/record-change.ts';
+import type { AuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { bannedKeyHashOf, redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
@@ -76,7 +76,7 @@ const batchSize = 100;
 interface BanStoreDependencies {
   redis: RedisClient;
   keys: Pick<ApiKeyStore, 'show'>;
-  audit: RecordChange;
+  audit: AuditLog;
   now: () => number;
 }
 
@@ -180,8 +180,11 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
       const { keyHash, key, ban: before = null } = await describe(id);
       const endsAt = new Date(now() + durationMs).toISOString();
       const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
-      await audit({ action: 'bans.add', target: id, before, after });
-      await redis.setBan(...banKeys(keyHash), reason, durationMs, await readRetentionDays(redis));
+      await audit.make([{ action: 'bans.add', target: id, before, after }], {
+        script: 'setBanAudited',
+        keys: banKeys(keyHash),
+        args: [reason, durationMs, await readRetentionDays(redis)],
+      });
       await indexBan(redis, id, now() + durationMs, now());
       const found = await find(keyHash);
       if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
@@ -190,8 +193,11 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     async lift(id) {
       const { keyHash, ban } = await describe(id);
       if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
-      await audit({ action: 'bans.lift', target: id, before: ban, after: null });
-      await redis.liftBan(...banKeys(keyHash), await readRetentionDays(redis));
+      await audit.make([{ action: 'bans.lift', target: id, before: ban, after: null }], {
+        script: 'liftBanAudited',
+        keys: banKeys(keyHash),
+        args: [await readRetentionDays(redis)],
+      });
       await redis.zrem(redisKeys.bans, id);
       return ban;
     },

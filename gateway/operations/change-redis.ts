@@ -1,6 +1,6 @@
 import { seedDefaults } from '../quota/seed-defaults.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
-import { createAuditLog, type RecordChange } from '../redis/record-change.ts';
+import { createAuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { appendOnlyOff } from '../redis/risky-settings.ts';
 import { waitForDisk, waitForReplicas } from './durability.ts';
@@ -35,11 +35,7 @@ export async function changeRedis<T>(
   await assertTypes(redis);
   await seedDefaults(redis, who);
   const changed = new Set<string>();
-  const recordChange = createAuditLog({ redis, who });
-  const audit: RecordChange = (change) => {
-    changed.add(change.target);
-    return recordChange(change);
-  };
+  const audit = createAuditLog({ redis, who, onChange: ({ target }) => changed.add(target) });
   const warned = new Set(knownRisks);
   const warnOnce = (risk: string, text: string) => {
     if (!warned.has(risk)) warn(text);

@@ -4,6 +4,8 @@ import { writeBatch } from './write-batch.ts';
 
 interface IssueBatchDependencies extends Pick<ChangingSession, 'audit' | 'waitUntilDurable'> {
   store: Pick<ApiKeyStore, 'issueForBatch'>;
+  /** See writeBatch. */
+  stop: AbortSignal;
 }
 
 /**
@@ -15,9 +17,9 @@ interface IssueBatchDependencies extends Pick<ChangingSession, 'audit' | 'waitUn
 export async function* issueBatch(
   keys: readonly NewApiKey[],
   fileSha256: string,
-  { store, audit, waitUntilDurable }: IssueBatchDependencies,
+  { store, audit, waitUntilDurable, stop }: IssueBatchDependencies,
 ): AsyncGenerator<IssuedApiKey[]> {
-  const source = { action: 'keys.issue-batch', fileSha256, audit } as const;
+  const source = { action: 'keys.issue-batch', fileSha256, audit, stop } as const;
   for await (const page of writeBatch(keys, store.issueForBatch, source)) {
     await waitUntilDurable();
     yield page;

@@ -63,7 +63,9 @@ export interface PlanStore {
   preview(name: string, limits: SomeLimits, create: boolean): Promise<PlanChange>;
 }
 
-export function createPlanStore({ redis, audit, now }: Session): PlanStore {
+export function createPlanStore(session: Session): PlanStore {
+  const { redis, now } = session;
+
   async function readRow(name: string, enforced: EnforcedValues): Promise<ListedPlan> {
     const row = parsePlanRow(name, await readPlanLimits(redis, name));
     const inForce = enforced.counted(redisKeys.plan(name)).map(({ fields, gateways }) => {
@@ -109,12 +111,14 @@ export function createPlanStore({ redis, audit, now }: Session): PlanStore {
       await assertSettable(name, limits, create);
       const row = parsePlanRow(name, {});
       let change: PlanChange = { before: row, after: row };
-      await changeSettings(redis, redisKeys.plan(name), async (fields) => {
+      await changeSettings(session, redisKeys.plan(name), async (fields) => {
         change = decide(name, limits, fields);
         await approve?.(change);
         const { before, after } = change;
-        await audit({ action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after });
-        return textFields(limits);
+        return {
+          fields: textFields(limits),
+          entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
+        };
       });
       if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
       return change;

@@ -42,7 +42,9 @@ export interface PlanTrials {
 /** Called before the change; refuses it by throwing. */
 export type ApproveTrialChange = (change: PlanTrialChange) => void;
 
-export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
+export function createPlanTrials(session: Session): PlanTrials {
+  const { redis, now } = session;
+
   async function parsePlan(name: string, fields: Record<string, string>): Promise<PlanOnTrial> {
     const limits = completeLimits(byWindow((window) => parseLimit(fields[window])));
     if (Object.keys(fields).length === 0) await assertListed(name);
@@ -69,13 +71,15 @@ export function createPlanTrials({ redis, audit, now }: Session): PlanTrials {
   ): Promise<PlanTrialChange> {
     assertHasTrials(name);
     let result: PlanTrialChange | undefined;
-    await changeSettings(redis, redisKeys.plan(name), async (fields) => {
+    await changeSettings(session, redisKeys.plan(name), async (fields) => {
       const before = await parsePlan(name, fields);
       const after = edit(before, fields);
       result = { before, after };
       approve?.(result);
-      await audit({ action, target: name, before: auditView(before), after: auditView(after) });
-      return { ...textFields(after.limits), ...formatTrial(after.trial) };
+      return {
+        fields: { ...textFields(after.limits), ...formatTrial(after.trial) },
+        entry: { action, target: name, before: auditView(before), after: auditView(after) },
+      };
     });
     if (result === undefined) throw new Error(`${action} has decided nothing`);
     return result;

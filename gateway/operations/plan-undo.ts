@@ -1,3 +1,4 @@
+import { Cluster } from 'ioredis';
 import { z } from 'zod';
 import { maxLimit, type Limits } from '../limits/limits.ts';
 import { anonymousPlan } from '../plans/plans.ts';
@@ -35,18 +36,25 @@ export async function findLastPlanChange(
   { redis }: Pick<Session, 'redis'>,
   name: string,
 ): Promise<LastPlanChange | undefined> {
-  const last = await findRecorded(redis, name);
-  if (last === undefined) return undefined;
-  return { ...last, obstacle: findObstacle(last, parsePlanRow(name, await readPlanLimits(redis, name))) };
+  const stored = parsePlanRow(name, await readPlanLimits(redis, name));
+  const last = await findRecorded(redis, stored);
+  return last && { ...last, obstacle: findObstacle(last, stored) };
 }
 
-async function findRecorded(redis: RedisClient, name: string): Promise<RecordedPlanChange | undefined> {
-  const filter = { action: 'plans.', targets: [name] };
+/** The newest change that was made. */
+async function findRecorded(redis: RedisClient, stored: PlanRow): Promise<RecordedPlanChange | undefined> {
+  const filter = { action: 'plans.', targets: [stored.name] };
+  const notMade = new Set<string>();
   let next: string | undefined;
   for (let scanned = 0; scanned < maxScanned; scanned += pageSize) {
     const page = await readAuditPage(redis, { filter, count: pageSize, before: next, maxScanned });
-    const found = page.entries.map(describeEntry).find(({ before, after }) => !isSame(before, after));
-    if (found !== undefined) return found;
+    for (const entry of page.entries) {
+      if (entry.notMade !== undefined) notMade.add(entry.notMade);
+      else if (!notMade.has(entry.id)) {
+        const change = describeEntry(entry);
+        if (!isSame(change.before, change.after) && !isLeftOver(redis, change, stored)) return change;
+      }
+    }
     if (page.next === undefined || page.entries.length < pageSize) return undefined;
     next = page.next;
   }
@@ -68,16 +76,19 @@ export async function undoPlanChange(
   name: string,
   approve?: (undone: RecordedPlanChange) => void,
 ): Promise<PlanUndo> {
-  const { redis, audit } = session;
+  const { redis } = session;
   let undo: PlanUndo | undefined;
-  await changeSettings(redis, redisKeys.plan(name), async (fields) => {
-    const undone = await requireRecorded(redis, name);
+  await changeSettings(session, redisKeys.plan(name), async (fields) => {
+    const stored = parsePlanRow(name, fields);
+    const undone = await requireRecorded(redis, stored);
     approve?.(undone);
-    undo = decide(undone, parsePlanRow(name, fields));
+    undo = decide(undone, stored);
     const { before, after } = undo;
-    await audit({ action: 'plans.undo', target: name, before, after });
     const { minute, day } = after;
-    return textFields({ minute, ...(day === null ? {} : { day }) });
+    return {
+      fields: textFields({ minute, ...(day === null ? {} : { day }) }),
+      entry: { action: 'plans.undo', target: name, before, after },
+    };
   });
   if (undo === undefined) throw new Error('the undo has decided nothing');
   if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
@@ -90,16 +101,22 @@ export async function undoPlanChange(
  * no change of its limits; if that cannot be undone
  */
 export async function previewPlanUndo({ redis }: Pick<Session, 'redis'>, name: string): Promise<PlanUndo> {
-  const undone = await requireRecorded(redis, name);
-  return decide(undone, parsePlanRow(name, await readPlanLimits(redis, name)));
+  const stored = parsePlanRow(name, await readPlanLimits(redis, name));
+  return decide(await requireRecorded(redis, stored), stored);
 }
 
-async function requireRecorded(redis: RedisClient, name: string): Promise<RecordedPlanChange> {
-  const last = await findRecorded(redis, name);
+async function requireRecorded(redis: RedisClient, stored: PlanRow): Promise<RecordedPlanChange> {
+  const last = await findRecorded(redis, stored);
   if (last !== undefined) return last;
+  const { name } = stored;
   const names = [...(await readPlanNames(redis)), anonymousPlan];
   if (!names.includes(name)) throw unknownPlan(name, names);
   throw new InvalidOperation(`the audit log has no change of the limits of ${name}`);
+}
+
+/** Whether an operation in Redis Cluster was killed between its entry and its change. Elsewhere both are one step. */
+function isLeftOver(redis: RedisClient, { before, after }: RecordedPlanChange, stored: PlanRow): boolean {
+  return redis instanceof Cluster && isSame(stored, before) && !isSame(stored, after);
 }
 
 function decide(undone: RecordedPlanChange, before: PlanRow): PlanUndo {

@@ -1,4 +1,4 @@
-import type { RecordChange } from '../redis/record-change.ts';
+import type { AuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
@@ -16,7 +16,7 @@ export interface ReindexResult {
 
 interface ReindexDependencies {
   redis: RedisClient;
-  audit: RecordChange;
+  audit: AuditLog;
   now: () => number;
 }
 

@@ -1,6 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import { OperationFailure } from './operation-failure.ts';
 import type { StoredKeys } from './stored-keys.ts';
+
+/** Reads of the old key, over some three seconds, after a reply was lost. */
+const readAttempts = 15;
+const retryMs = 200;
 
 /** What the new key takes over from the old one. */
 type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'minute' | 'day' | 'trial'> & {
@@ -24,8 +31,10 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   const { name, plan, minute, day, expiresAt, replacedBy } = record;
   // The new key has counts of its own, which start now.
   const trial = record.trial && { ...record.trial, since: now() };
+  if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
+    throw alreadyReplaced(record);
+  }
   assertValid(record, now());
-  if (replacedBy !== undefined && (await isValid(replacedBy))) throw alreadyReplaced(record);
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
   const issued = await issue({ name, plan, minute, day, trial, expiresAt: ownExpiry, replaces: id });
   try {
@@ -41,9 +50,29 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
     });
     return { ...issued, old };
   } catch (error) {
+    const old = isRedisConnectionLost(error) ? await readAgain(issued.record.id) : undefined;
+    if (old?.replacedBy === issued.record.id) return { ...issued, old };
     // Nobody gets the new key, so it must not work. If Redis is unavailable, the audit log has its id.
     await revoke(issued.record.id);
     throw error;
+  }
+
+  /** Reads the old key once Redis is available again: the reply that was lost may have been that it is replaced. */
+  async function readAgain(replacement: string): Promise<ApiKeyRecord> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return (await show(id)).record;
+      } catch (error) {
+        if (!isRedisConnectionLost(error)) throw error;
+        if (attempt === readAttempts) {
+          throw new OperationFailure(
+            `Redis became unavailable while ${id} was being replaced by ${replacement}, whose key nobody has got; ` +
+              `when Redis is available, rotate ${id} again: it says how to go on if it was replaced`,
+          );
+        }
+      }
+      await sleep(retryMs);
+    }
   }
 
   /** A replacement that was revoked or deleted does not count. */
@@ -59,7 +88,10 @@ function assertValid(record: ApiKeyRecord, nowMs: number): void {
 }
 
 function alreadyReplaced({ id, replacedBy }: ApiKeyRecord): InvalidOperation {
-  return new InvalidOperation(`the key ${id} has been replaced by ${replacedBy} already`);
+  return new InvalidOperation(
+    `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} ` +
+      'without a grace period',
+  );
 }
 
 function earlier(expiresAt: string | undefined, ms: number): string {

@@ -1,11 +1,11 @@
-import type { RecordChange } from '../redis/record-change.ts';
+import type { AuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 
 /** What an operation works with. */
 export interface Session {
   redis: RedisClient;
   /** Rejects in an operation that only reads. */
-  audit: RecordChange;
+  audit: AuditLog;
   /** Unix milliseconds by Redis' clock, which decides. */
   now: () => number;
 }
@@ -16,5 +16,6 @@ export interface ChangingSession extends Session {
   waitUntilDurable(): Promise<void>;
 }
 
-export const readOnlyAudit: RecordChange = () =>
-  Promise.reject(new Error('an operation that only reads has changed something'));
+const refuse = () => Promise.reject(new Error('an operation that only reads has changed something'));
+
+export const readOnlyAudit: AuditLog = Object.assign(refuse, { make: refuse, notMade: refuse });

@@ -1,31 +1,41 @@
+import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { InvalidOperation } from './invalid-operation.ts';
+import type { Session } from './session.ts';
 
 const maxAttempts = 5;
+
+export interface DecidedChange {
+  fields: Record<string, string>;
+  /** Undefined if nothing changes. */
+  entry?: Change;
+}
 
 /**
  * Changes a hash of settings as a whole: if two operators do so at once, the second one decides on the result of the
  * first.
- * @param decide returns the fields to set, given the present ones; also writes the audit entry
+ * @param decide returns the fields to set, given the present ones, and the entry of the audit log
  * @throws InvalidOperation if it is no hash, and what `decide` throws
  */
 export async function changeSettings(
-  redis: RedisClient,
+  { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   key: string,
-  decide: (fields: Record<string, string>) => Promise<Record<string, string>>,
+  decide: (fields: Record<string, string>) => Promise<DecidedChange>,
 ): Promise<void> {
   for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
     const before = await readSettings(redis, key);
-    const change = await decide(before);
+    const { fields, entry } = await decide(before);
     const expected = Object.entries(before);
-    const set = await redis.setFields(
-      key,
-      expected.length,
-      ...expected.flat(),
-      ...Object.entries(change).flat(),
-    );
-    if (set === 1) return;
+    const args = [expected.length, ...expected.flat(), ...Object.entries(fields).flat()];
+    if (
+      (await audit.make(entry === undefined ? [] : [entry], {
+        script: 'setFieldsAudited',
+        keys: [key],
+        args,
+      })) === 1
+    )
+      return;
   }
   throw new Error(`${key} keeps being changed by others; try again`);
 }

@@ -6,7 +6,7 @@ import {
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
-import type { RecordChange } from '../redis/record-change.ts';
+import type { AuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -47,7 +47,7 @@ export function tooManyChanges(id: string): Error {
 interface StoredKeysDependencies {
   redis: RedisClient;
   index: Pick<ApiKeyIndex, 'keyHashOf' | 'isListed' | 'sizes'>;
-  audit: RecordChange;
+  audit: AuditLog;
 }
 
 /** Reads and changes records by the id of their key, also if they were edited by hand. */
@@ -110,16 +110,12 @@ export function createStoredKeys({ redis, index, audit }: StoredKeysDependencies
       const { keyHash, record: before } = await show(id);
       const edited = await edit(before);
       const { rev: _unknownYet, ...after } = edited;
-      await audit({ action, target: id, before, after });
-      const fields = formatApiKeyRecord(edited);
-      const rev = await redis.changeRecord(
-        redisKeys.apiKey(keyHash),
-        before.rev,
-        recordExpiry(edited),
-        keptSeconds,
-        ...fields,
-      );
-      if (rev > 0) return { ...edited, rev };
+      const rev = await audit.make([{ action, target: id, before, after }], {
+        script: 'changeRecordAudited',
+        keys: [redisKeys.apiKey(keyHash)],
+        args: [before.rev, recordExpiry(edited), keptSeconds, ...formatApiKeyRecord(edited)],
+      });
+      if (rev) return { ...edited, rev };
     }
     throw tooManyChanges(id);
   }

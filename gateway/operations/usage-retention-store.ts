@@ -23,14 +23,11 @@ export interface UsageRetentionStore {
   set(days: number, approve?: (stored: number) => void): Promise<{ before: number; after: number }>;
 }
 
-export function createUsageRetentionStore({
-  redis,
-  audit,
-}: Pick<Session, 'redis' | 'audit'>): UsageRetentionStore {
+export function createUsageRetentionStore(session: Pick<Session, 'redis' | 'audit'>): UsageRetentionStore {
   const key = redisKeys.usagePolicy;
   return {
     async read() {
-      const fields = await readSettings(redis, key);
+      const fields = await readSettings(session.redis, key);
       if (Object.keys(fields).length === 0) {
         throw new InvalidOperation(
           'no usage retention is set: running gateways keep the one that they enforce; set it with: ops usage retention --days 400',
@@ -42,13 +39,19 @@ export function createUsageRetentionStore({
       const after = { retentionDays: String(days) };
       parse(after, `the usage retention ${days} is invalid`);
       let before = 0;
-      await changeSettings(redis, key, async (fields) => {
+      await changeSettings(session, key, async (fields) => {
         const parsed = usagePolicySchema.safeParse(fields);
         before = parsed.data?.retentionDays ?? 0;
         approve?.(before);
-        const shown = { retentionDays: days };
-        await audit({ action: 'usage.retention', target: key, before: parsed.data ?? fields, after: shown });
-        return after;
+        return {
+          fields: after,
+          entry: {
+            action: 'usage.retention',
+            target: key,
+            before: parsed.data ?? fields,
+            after: { retentionDays: days },
+          },
+        };
       });
       return { before, after: days };
     },

@@ -6,27 +6,29 @@ interface BatchSource {
   /** Hexadecimal SHA-256 of the file that the keys come from. */
   fileSha256: string;
   audit: RecordChange;
+  /** Ends the batch after the page that is being written. */
+  stop?: AbortSignal | undefined;
 }
 
 const pageSize = 100;
 
 /**
  * Writes many keys as one audit entry, before the first one is written: an entry for each key would drive all others out
- * of the log. If the batch ends early, a second entry has the number of written keys, unless Redis is unavailable.
+ * of the log. If the batch ends early, as by `stop`, a second entry has the number of written keys, unless Redis is unavailable.
  * @param write is given the target of the entries: batch_ and 12 hexadecimal digits
  * @returns the results in pages, in the order of the keys
  */
 export async function* writeBatch<Key extends { plan: string }, Result>(
   keys: readonly Key[],
   write: (key: Key, batch: string) => Promise<Result>,
-  { action, fileSha256, audit }: BatchSource,
+  { action, fileSha256, audit, stop }: BatchSource,
 ): AsyncGenerator<Result[]> {
   const target = `batch_${randomBytes(6).toString('hex')}`;
   const count = keys.length;
   await audit({ action, target, before: null, after: { count, fileSha256, plans: countPlans(keys) } });
   let written = 0;
   try {
-    for (let start = 0; start < count; start += pageSize) {
+    for (let start = 0; start < count && !stop?.aborted; start += pageSize) {
       const page = keys.slice(start, start + pageSize);
       // All of a page end before an error is thrown, so that the number is exact.
       const settled = await Promise.allSettled(page.map((key) => write(key, target)));

@@ -1,13 +1,16 @@
 import { Cluster } from 'ioredis';
+import type { Change } from '../redis/record-change.ts';
+import { isReplyError } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { errorMessage } from '../runtime/error-message.ts';
+import { OperationFailure } from './operation-failure.ts';
 import type { Session } from './session.ts';
 import type { SettingChange, Values } from './settings-diff.ts';
 
 type Write = Pick<SettingChange, 'key' | 'stored' | 'written'>;
 
 /**
- * Audits and makes all changes, or none if one of the hashes was changed since it was read. On one Redis, also behind Sentinels, that
+ * Makes and audits all changes, or none if one of the hashes was changed since it was read. On one Redis, also behind Sentinels, that
  * is one atomic script. In Redis Cluster the hashes are in different slots: they are written one after another, and written
  * back if that fails. In between, for milliseconds, gateways may read some of the new values.
  * @throws Error if a hash was changed by others, or not all could be written
@@ -16,71 +19,77 @@ export async function writeSettings(
   { redis, audit }: Pick<Session, 'redis' | 'audit'>,
   changes: readonly SettingChange[],
 ): Promise<void> {
-  for (const { action, target, plan, before, after } of changes) {
-    const named = (values: Values | null) =>
-      values === null || plan === undefined ? values : { name: plan, ...values };
-    await audit({ action, target, before: named(before), after: named(after) });
-  }
   const names = (removed: boolean) =>
     changes.flatMap(({ plan, after }) => (plan === undefined || (after === null) !== removed ? [] : [plan]));
   const [added, removed] = [names(false), names(true)];
-  if (redis instanceof Cluster) return writeOneByOne(redis, changes, { added, removed });
+  if (redis instanceof Cluster) return writeOneByOne({ redis, audit }, changes, { added, removed });
   const lists = [added, removed, ...changes.flatMap(({ stored, written }) => [flat(stored), flat(written)])];
-  const isWritten = await redis.writeSettings(
-    changes.length + 1,
-    redisKeys.planNames,
-    ...changes.map(({ key }) => key),
-    ...lists.flatMap((list) => [String(list.length)].concat(list)),
-  );
+  const isWritten = await audit.make(changes.map(entryOf), {
+    script: 'writeSettingsAudited',
+    keys: [redisKeys.planNames, ...changes.map(({ key }) => key)],
+    args: lists.flatMap((list) => [String(list.length)].concat(list)),
+  });
   if (isWritten !== 1) throw changedByOthers();
 }
 
+function entryOf({ action, target, plan, before, after }: SettingChange): Change {
+  const named = (values: Values | null) =>
+    values === null || plan === undefined ? values : { name: plan, ...values };
+  return { action, target, before: named(before), after: named(after) };
+}
+
 async function writeOneByOne(
-  redis: Cluster,
-  writes: readonly Write[],
+  { redis, audit }: { redis: Cluster; audit: Session['audit'] },
+  changes: readonly SettingChange[],
   { added, removed }: { added: string[]; removed: string[] },
 ): Promise<void> {
   const listed = await redis.smembers(redisKeys.planNames);
   const unlisted = added.filter((name) => !listed.includes(name));
-  const done: Write[] = [];
+  const begun: Begun[] = [];
   try {
     if (unlisted.length > 0) await redis.sadd(redisKeys.planNames, ...unlisted);
-    for (const write of writes) {
-      // Even if its reply is lost, it may have been made.
-      done.push(write);
-      if (!(await writeHash(redis, write))) {
-        done.pop();
-        throw changedByOthers();
-      }
+    for (const change of changes) {
+      const entry = await audit(entryOf(change));
+      const made: Begun = { change, entry, outcome: 'unknown' };
+      begun.push(made);
+      made.outcome = (await writeHash(redis, change)) ? 'changed' : 'not changed';
+      if (made.outcome === 'not changed') throw changedByOthers();
     }
     if (removed.length > 0) await redis.srem(redisKeys.planNames, ...removed);
   } catch (error) {
-    const left = await undo(redis, done.toReversed());
+    for (const made of begun.toReversed()) {
+      if (made.outcome !== 'not changed') made.outcome = await undo(redis, made);
+      const { change, entry, outcome } = made;
+      if (outcome === 'not changed') await audit.notMade(entry, entryOf(change)).catch(() => {});
+    }
+    if (begun.some(({ outcome }) => outcome !== 'not changed')) throw brokenOff(error, changes, begun);
     if (unlisted.length > 0) await redis.srem(redisKeys.planNames, ...unlisted).catch(() => 0);
-    if (left.length === 0) throw error;
-    throw new Error(`${errorMessage(error)}; ${left.join(', ')} could not be written back: see ops audit`, {
-      cause: error,
-    });
+    throw error;
   }
 }
 
-/** @returns the Redis keys of changes that could not be undone */
-async function undo(redis: Cluster, done: readonly Write[]): Promise<string[]> {
-  const left: string[] = [];
-  for (const { key, stored, written } of done) {
-    const before = Object.fromEntries(Object.keys(written).map((field) => [field, stored[field] ?? '']));
-    const after = Object.fromEntries(
-      Object.entries({ ...stored, ...written }).filter(([, text]) => text !== ''),
-    );
-    const isUndone = await writeHash(redis, { key, stored: after, written: before }).catch(() => false);
-    if (!isUndone && !(await isUnchanged(redis, key, stored))) left.push(key);
-  }
-  return left;
+type Outcome = 'changed' | 'not changed' | 'unknown';
+
+/** A change that was recorded in the audit log. */
+interface Begun {
+  change: SettingChange;
+  entry: string;
+  outcome: Outcome;
 }
 
-/** Whether a change whose reply was lost has not been made. */
-async function isUnchanged(redis: Cluster, key: string, stored: Write['stored']): Promise<boolean> {
-  return writeHash(redis, { key, stored, written: {} }).catch(() => false);
+/** Writes a hash back, also if the reply to its change was lost. */
+async function undo(redis: Cluster, { change, outcome }: Begun): Promise<Outcome> {
+  const { key, stored, written } = change;
+  const before = Object.fromEntries(Object.keys(written).map((field) => [field, stored[field] ?? '']));
+  const after = Object.fromEntries(
+    Object.entries({ ...stored, ...written }).filter(([, text]) => text !== ''),
+  );
+  try {
+    if (await writeHash(redis, { key, stored: after, written: before })) return 'not changed';
+    return (await writeHash(redis, { key, stored, written: {} })) ? 'not changed' : 'unknown';
+  } catch (error) {
+    return isReplyError(error) ? outcome : 'unknown';
+  }
 }
 
 /** @returns false if the hash was changed since it was read */
@@ -96,5 +105,18 @@ function flat(fields: Record<string, string>): string[] {
 function changedByOthers(): Error {
   return new Error(
     'somebody else has changed the settings since they were read; nothing was changed; try again',
+  );
+}
+
+function brokenOff(cause: unknown, changes: readonly SettingChange[], begun: readonly Begun[]): Error {
+  const outcomes = new Map(begun.map(({ change, outcome }) => [change, outcome]));
+  const named = (['changed', 'unknown', 'not changed'] as const).flatMap((outcome) => {
+    const names = changes.filter((change) => (outcomes.get(change) ?? 'not changed') === outcome);
+    return names.length === 0 ? [] : [`${outcome}: ${names.map(({ name }) => name).join(', ')}`];
+  });
+  return new OperationFailure(
+    `not all settings were written: ${errorMessage(cause)}; ${named.join('; ')}; ` +
+      'run the same command again to complete it',
+    { cause },
   );
 }

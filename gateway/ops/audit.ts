@@ -124,6 +124,7 @@ const layout: ListLayout<AuditEntry> = {
     ...fieldColumns<AuditEntry>('id', 'at', 'who', 'action', 'target'),
     before: ({ before }) => jsonText(before),
     after: ({ after }) => jsonText(after),
+    notMade: ({ notMade }) => notMade,
   },
 };
 
@@ -131,8 +132,9 @@ function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-function row({ at, who, action, target, before, after }: AuditEntry): string[] {
-  return [at, who, action, target, describeChange(before, after)];
+function row({ at, who, action, target, before, after, notMade }: AuditEntry): string[] {
+  const change = describeChange(before, after);
+  return [at, who, action, target, notMade === undefined ? change : `not made: ${change}`];
 }
 
 /** Describes the changed fields, as in `plan: "free" -> "pro"`. */

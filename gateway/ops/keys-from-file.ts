@@ -11,6 +11,7 @@ import {
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { issueBatch } from '../operations/issue-batch.ts';
 import { recordView } from '../operations/key-view.ts';
+import { OperationFailure } from '../operations/operation-failure.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument, nameArgument, timeArgument } from './options.ts';
@@ -23,8 +24,8 @@ const columns = ['name', 'plan', 'expires', 'minute', 'day'];
 
 /**
  * Issues a key for each line of a CSV file, and prints them as CSV or as a JSON array. All lines are checked before the
- * first key is issued.
- * @throws InvalidOperation that names the line
+ * first key is issued. On SIGINT or SIGTERM, the keys that are being issued are printed as well, before it ends.
+ * @throws InvalidOperation that names the line; OperationFailure if it was stopped
  */
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
   const { text, sha256 } = await readText(path);
@@ -32,14 +33,27 @@ export async function issueFromFile(path: string, who: string, json: true | unde
   await withChanges(who, async (session) => {
     const store = createApiKeyStore(session);
     await checkAll(store, wanted);
+    const stop = stopSignal();
+    let done = 0;
     await withProgress('keys', wanted.length, (onProgress) => {
-      let done = 0;
       const keys = wanted.map(({ key }) => key);
-      const pages = issueBatch(keys, sha256, { store, ...session });
+      const pages = issueBatch(keys, sha256, { store, ...session, stop });
       const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
       return json ? printJsonArray(issued) : printCsv(issued);
     });
+    if (done < wanted.length) {
+      throw new OperationFailure(
+        `stopped by ${stop.reason} after ${done} of ${wanted.length} keys: these were printed, the others were not issued`,
+      );
+    }
   });
+}
+
+/** Aborted by the first SIGINT or SIGTERM; the next one ends the process at once. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name));
+  return controller.signal;
 }
 
 async function readText(path: string): Promise<{ text: string; sha256: string }> {

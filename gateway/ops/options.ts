@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
@@ -18,6 +18,14 @@ export interface ChangeOptions extends JsonOption {
 /** `--json`, which every command has. */
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON on one line');
+}
+
+/** Lets a command that prints no list take `--output json` for `--json`, as those that print one do. */
+export function acceptOutputJson(command: Command): void {
+  const has = (name: string) => command.options.some(({ long }) => long === name);
+  if (!has('--json') || has('--output')) return;
+  const option = new Option('--output <format>', 'json is the same as --json').choices(['json']);
+  command.addOption(option.implies({ json: true }).hideHelp());
 }
 
 export function limitArgument(text: string): number {

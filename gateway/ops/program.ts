@@ -7,6 +7,7 @@ import { completionCommand } from './completion.ts';
 import { consoleCommand } from './console.ts';
 import { helpCommand } from './help.ts';
 import { keysCommand } from './keys.ts';
+import { acceptOutputJson } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { redisAclCommand } from './redis-acl.ts';
@@ -46,6 +47,7 @@ export const program = new Command('ops')
   );
 
 for (const command of [program, ...descendants(program)]) {
+  acceptOutputJson(command);
   // Errors are printed by run.ts, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
   // Commander's own prints the help of another command for a mistyped name.

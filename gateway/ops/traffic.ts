@@ -87,7 +87,10 @@ async function show(traffic: Traffic, { last, plan }: TrafficOptions, format: Fo
     const title = `Traffic of the last ${describeDuration(last)}, ${whose}, by ${describeDuration(traffic.stepMs)}`;
     await print(drawTraffic(traffic, { title: printable(title), columns: terminalColumns() }).join('\n'));
   } else {
-    await printList(format, trafficLayout, onePage(traffic.points));
+    // Without the time before the first traffic, when there may have been no gateway.
+    const first =
+      format === 'table' ? traffic.points.findIndex(({ requests, bans }) => requests + bans > 0) : 0;
+    await printList(format, trafficLayout, onePage(traffic.points.slice(first)));
   }
   for (const { key, issue } of traffic.issues) printError(`warning: ${key}: ${issue}`);
 }

@@ -38,3 +38,12 @@ export function definitionsOf(
     }),
   );
 }
+
+/** Loads scripts with audited.lua after them. Each call says the number of keys. */
+export function auditedDefinitionsOf(
+  files: Readonly<Record<string, string>>,
+): Record<string, ScriptDefinition> {
+  const load = (file: string) =>
+    `local function change()\n${loadScript(file)}\nend\n${loadScript('audited.lua')}`;
+  return Object.fromEntries(Object.entries(files).map(([method, file]) => [method, { lua: load(file) }]));
+}

@@ -1,5 +1,7 @@
+import { Cluster } from 'ioredis';
 import type { AuditAction } from './audit-actions.ts';
-import type { RedisClient } from './redis-client.ts';
+import type { AuditedScript, RedisClient } from './redis-client.ts';
+import { isReplyError } from './redis-errors.ts';
 import { redisKeys } from './redis-keys.ts';
 
 /** A change of a record or a setting. Never contains an API key, since records have none. */
@@ -16,22 +18,93 @@ export interface Change {
 /**
  * Records a change before it is made: an operation that is killed in between leaves an entry without a change, but never
  * a change without an entry.
+ * @returns id of the entry
  */
-export type RecordChange = (change: Change) => Promise<void>;
+export type RecordChange = (change: Change) => Promise<unknown>;
+
+/** A script that makes a change, and what it is called with. */
+export interface ScriptCall {
+  script: AuditedScript;
+  keys: readonly string[];
+  args: readonly (string | number)[];
+}
+
+export interface AuditLog extends RecordChange {
+  (change: Change): Promise<string>;
+  /**
+   * Makes changes by a script that returns 0 if it has changed nothing, and records them in the same step, if it has. In
+   * Redis Cluster, where the log is on another node, they are recorded before, and once more if they were not made.
+   * @returns what the script returns
+   */
+  make(changes: readonly Change[], call: ScriptCall): Promise<number | null>;
+  /** Records that the change of an entry was not made. */
+  notMade(entry: string, change: Change): Promise<void>;
+}
+
+interface AuditLogOptions {
+  redis: RedisClient;
+  /** The person who makes the changes. */
+  who: string;
+  onChange?: (change: Change) => void;
+}
 
 /** Approximate number of entries that are kept. */
 const maxEntries = 100_000;
 
-/** Records changes in a Redis stream, in the name of the person who makes them. */
-export function createAuditLog({ redis, who }: { redis: RedisClient; who: string }): RecordChange {
-  return async function recordChange({ action, target, before, after }) {
+/** Records changes in a Redis stream. */
+export function createAuditLog({ redis, who, onChange }: AuditLogOptions): AuditLog {
+  /** Arguments of XADD after the key. */
+  function entryOf({ action, target, before, after }: Change, more: Record<string, string> = {}): string[] {
     const fields = {
       who,
       action,
       target,
       before: JSON.stringify(before ?? null),
       after: JSON.stringify(after ?? null),
+      ...more,
     };
-    await redis.xadd(redisKeys.audit, 'MAXLEN', '~', maxEntries, '*', ...Object.entries(fields).flat());
-  };
+    return ['MAXLEN', '~', String(maxEntries), '*', ...Object.entries(fields).flat()];
+  }
+
+  const add = async (args: string[]) => String(await redis.call('XADD', redisKeys.audit, ...args));
+
+  function record(change: Change): Promise<string> {
+    onChange?.(change);
+    return add(entryOf(change));
+  }
+
+  async function notMade(entry: string, change: Change): Promise<void> {
+    await add(entryOf(change, { notMade: entry }));
+  }
+
+  async function make(
+    changes: readonly Change[],
+    { script, keys, args }: ScriptCall,
+  ): Promise<number | null> {
+    if (redis instanceof Cluster) return makeInCluster(redis, changes, { script, keys, args });
+    for (const change of changes) onChange?.(change);
+    const entries = changes.length === 0 ? '' : JSON.stringify(changes.map((change) => entryOf(change)));
+    return redis[script](keys.length, ...keys, ...args, redisKeys.audit, entries);
+  }
+
+  async function makeInCluster(
+    cluster: Cluster,
+    changes: readonly Change[],
+    { script, keys, args }: ScriptCall,
+  ): Promise<number | null> {
+    const entries: { id: string; change: Change }[] = [];
+    for (const change of changes) entries.push({ id: await record(change), change });
+    const refute = () => Promise.all(entries.map(({ id, change }) => notMade(id, change)));
+    try {
+      const result = await cluster[script](keys.length, ...keys, ...args, redisKeys.audit, '');
+      if (result === 0) await refute();
+      return result;
+    } catch (error) {
+      // Without a reply, it may have been made.
+      if (isReplyError(error)) await refute().catch(() => {});
+      throw error;
+    }
+  }
+
+  return Object.assign(record, { make, notMade });
 }

@@ -4,7 +4,7 @@ import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
-import { definitionsOf } from './load-script.ts';
+import { auditedDefinitionsOf, definitionsOf } from './load-script.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
 import type { QuotaKeys } from './redis-keys.ts';
 
@@ -29,14 +29,19 @@ declare module 'ioredis' {
     liftBan(banKey: string, violationsKey: string, retentionDays: number): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
-    /** write-settings.lua */
-    writeSettings(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** read-hashes.lua */
     readHashes(numberOfKeys: number, ...keys: string[]): Result<(string | string[])[], Context>;
     /** announce-1.lua */
     announce(instancesKey: string, ...args: (string | number)[]): Result<[number, number], Context>;
     /** change-record-1.lua */
     changeRecord(recordKey: string, ...args: (string | number)[]): Result<number, Context>;
+    /** Scripts with audited.lua after them, and its keys and arguments after theirs. */
+    setBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
+    liftBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
+    setFieldsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    changeRecordAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
+    /** write-settings.lua */
+    writeSettingsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
   }
 }
 
@@ -50,12 +55,22 @@ export const scriptFiles = {
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',
   setFields: 'set-fields-1.lua',
-  writeSettings: 'write-settings.lua',
   readHashes: 'read-hashes.lua',
   announce: 'announce-1.lua',
   changeRecord: 'change-record-1.lua',
 } as const;
 const scripts = definitionsOf(scriptFiles);
+
+const auditedFiles = {
+  setBanAudited: scriptFiles.setBan,
+  liftBanAudited: scriptFiles.liftBan,
+  setFieldsAudited: scriptFiles.setFields,
+  changeRecordAudited: scriptFiles.changeRecord,
+  writeSettingsAudited: 'write-settings.lua',
+};
+const auditedScripts = auditedDefinitionsOf(auditedFiles);
+
+export type AuditedScript = keyof typeof auditedFiles;
 
 /** Minimum time between reconnections to a server that has become a replica. */
 const readonlyReconnectMs = 1000;
@@ -77,7 +92,7 @@ export function createRedis(url: string, log: Logger): RedisClient {
   const address = parseRedisUrl(url);
   if (address === undefined) throw new Error('REDIS_URL was not checked by config.ts');
   const client = address.kind === 'cluster' ? createCluster(address) : createSingle(address);
-  defineScripts(client, scripts);
+  defineScripts(client, { ...scripts, ...auditedScripts });
   onConnectionFailure(client, (reason) => {
     // Each cause once a minute, and not at each attempt.
     if (isLogDue(reason)) log.warn({ reason }, 'Redis connection failed; retrying');

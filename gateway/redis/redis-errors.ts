@@ -36,16 +36,19 @@ export function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
+/** Whether Redis has replied that it did not execute a command. */
+export function isReplyError(error: unknown): error is Error {
+  return error instanceof Error && error.name === 'ReplyError';
+}
+
 /** Whether the server can't serve now, or not this user. */
 export function isServerRefusal(error: unknown): error is Error {
-  return error instanceof Error && error.name === 'ReplyError' && cannotServe.test(error.message);
+  return isReplyError(error) && cannotServe.test(error.message);
 }
 
 /** Whether the server can serve, but refused this command. */
 export function isCommandError(error: unknown): error is Error {
-  return (
-    error instanceof Error && error.name === 'ReplyError' && !isServerRefusal(error) && !isSlotMove(error)
-  );
+  return isReplyError(error) && !isServerRefusal(error) && !isSlotMove(error);
 }
 
 /** Awaits commands that may meet a value of the wrong type. The reader of that value reports it. */

@@ -89,7 +89,7 @@ describe('the life cycle of keys', () => {
       const oldKey = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
       expect((await kit.pets(oldKey.key)).status).toBe(200);
       const rotated = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
-      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0');
+      await kit.json('keys', 'rotate', oldKey.id, '--grace', '0', '--output', 'json');
       expect(await codeOf(oldKey.key)).toBe('expired_api_key');
       const runs = await Promise.all([1, 2, 3].map(() => kit.run('keys', 'rotate', rotated.id, '--json')));
       expect(runs.map(({ code }) => String(code)).toSorted()).toEqual(['0', '2', '2']);
@@ -331,6 +331,30 @@ describe('the life cycle of keys', () => {
       }
       expect(await snapshot(kit.redis)).toEqual(before);
     });
+
+    test.each(['SIGINT', 'SIGTERM'] as const)(
+      'prints every key that it has issued before it ends on %s, and the audit log says how many',
+      async (signal) => {
+        const rows = Array.from({ length: 10_000 }, (_, index) => `Customer ${index},free`);
+        const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
+        const { code, stdout, stderr } = await runProgram(
+          ['gateway/ops/main.ts', 'keys', 'issue', '--from', file, '--json'],
+          { REDIS_URL: kit.server.url },
+          { signalOnOutput: signal },
+        );
+        const printed = JSON.parse(stdout) as { id: string; batch: string }[];
+        expect({ code, stderr }).toEqual({
+          code: 1,
+          stderr: `ops: stopped by ${signal} after ${printed.length} of 10000 keys: these were printed, the others were not issued\n`,
+        });
+        const batch = printed[0]?.batch ?? '';
+        const stored = await kit.json<ShownKey[]>('keys', 'list', '--batch', batch);
+        expect(stored.map(({ id }) => id).toSorted()).toEqual(printed.map(({ id }) => id).toSorted());
+        expect(await kit.json('audit', '--count', '1')).toMatchObject([
+          { action: 'keys.issue-batch.incomplete', target: batch, after: { count: printed.length } },
+        ]);
+      },
+    );
 
     test('accepts 10,000 lines', { timeout: 120_000 }, async () => {
       const count = hasRedisServer ? 10_000 : 500;

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
@@ -129,6 +130,21 @@ describe('operating a running gateway', () => {
     const { stdout } = await kit.run('top');
     expect(stdout).toMatch(/^ID +NAME +PLAN +REQUESTS\/MIN +REFUSED +MINUTE +DAY +STATE\nkey_/);
     await second[Symbol.asyncDispose]();
+  });
+
+  test("top counts by Redis' clock, whatever that of a gateway says", { tags: ['faketime'] }, async () => {
+    await using ahead = await startGateway({
+      REDIS_URL: kit.server.url,
+      PETS_SERVICE_URL: kit.upstream.url,
+      ...clockAhead(200),
+    });
+    const { id, key } = await kit.issue({ plan: 'pro' });
+    await fetch(`${ahead.url}/v1/pets`, { headers: { authorization: `Bearer ${key}` } });
+    await expect
+      .poll(async () => (await kit.json<{ id: string }[]>('top')).some((row) => row.id === id), {
+        timeout: 15_000,
+      })
+      .toBe(true);
   });
 
   describe('bans', () => {

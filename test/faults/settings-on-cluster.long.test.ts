@@ -1,51 +1,140 @@
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { readStored, settingsOf } from '../../gateway/operations/file-settings.ts';
-import { diffSettings } from '../../gateway/operations/settings-diff.ts';
+import { previewPlanUndo } from '../../gateway/operations/plan-undo.ts';
+import { diffSettings, type SettingChange } from '../../gateway/operations/settings-diff.ts';
 import { writeSettings } from '../../gateway/operations/write-settings.ts';
+import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { connectRedis } from '../support/kits/keys.ts';
-import { startRedisCluster } from '../support/stores/redis-cluster.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
 
 const options = { tags: ['redis-server'], timeout: 60_000 };
+
+let cluster: RedisClusterServers;
+let redis: RedisClient;
+let audit: AuditLog;
+
+beforeAll(async () => {
+  cluster = await startRedisCluster();
+  redis = await connectRedis(cluster.url);
+  audit = createAuditLog({ redis, who: 'tests' });
+}, 60_000);
+
+beforeEach(async () => {
+  await redis.del(redisKeys.audit);
+});
+
+afterAll(async () => {
+  redis.disconnect();
+  await cluster[Symbol.asyncDispose]();
+});
+
+async function changesTo(minute: number, [first, second]: [string, string]): Promise<SettingChange[]> {
+  const plans = { [first]: { minute, day: 2000 }, [second]: { minute: 3, day: 4 } };
+  const wanted = settingsOf({ plans, anonymous: { minute: 9 } });
+  return diffSettings(await readStored(redis, wanted), wanted);
+}
+
+/** Minute limits that are stored. */
+const stored = (...names: string[]) =>
+  Promise.all(names.map((name) => redis.hget(redisKeys.plan(name), 'minute')));
+
+/** Targets of the entries whose change was not made. */
+async function notMade(): Promise<string[]> {
+  const entries = await readAudit(redis, 100);
+  return entries.flatMap(({ notMade }) => entries.find(({ id }) => id === notMade)?.target ?? []);
+}
 
 test(
   'on Redis Cluster, settings are written together, and written back if one of them has changed',
   options,
   async () => {
-    await using cluster = await startRedisCluster();
-    const redis = await connectRedis(cluster.url);
-    try {
-      const audit = () => Promise.resolve();
-      const pro = (minute: number) => ({ pro: { minute, day: 2000 }, fresh: { minute: 3, day: 4 } });
-      const changesTo = async (minute: number) => {
-        const wanted = settingsOf({ plans: pro(minute), anonymous: { minute: 9 } });
-        return diffSettings(await readStored(redis, wanted), wanted);
-      };
-      const stored = () =>
-        Promise.all([
-          ...['pro', 'fresh', 'anonymous'].map((name) => redis.hgetall(redisKeys.plan(name))),
-          redis.smembers(redisKeys.planNames),
-        ]);
-      await redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
+    await redis.hset(redisKeys.plan('pro'), { minute: 300, day: 10_000 });
 
-      const outdated = await changesTo(1);
-      await redis.hset(redisKeys.plan('anonymous'), { minute: 77 });
-      await expect(writeSettings({ redis, audit }, outdated)).rejects.toThrow(
-        'somebody else has changed the settings',
-      );
-      expect(await stored()).toEqual([{ minute: '300', day: '10000' }, {}, { minute: '77' }, []]);
+    const outdated = await changesTo(1, ['pro', 'fresh']);
+    await redis.hset(redisKeys.plan('anonymous'), { minute: 77 });
+    await expect(writeSettings({ redis, audit }, outdated)).rejects.toThrow(
+      'somebody else has changed the settings',
+    );
+    expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['300', null, '77']);
+    expect(await redis.smembers(redisKeys.planNames)).toEqual([]);
+    expect((await notMade()).toSorted()).toEqual(['anonymous', 'fresh', 'pro']);
 
-      await writeSettings({ redis, audit }, await changesTo(1));
-      const [first, second, third, names] = await stored();
-      expect([first, second, third]).toEqual([
-        { minute: '1', day: '2000' },
-        { minute: '3', day: '4' },
-        { minute: '9' },
-      ]);
-      expect(Object.values(names ?? []).toSorted()).toEqual(['fresh', 'pro']);
-      expect(await changesTo(1)).toEqual([]);
-    } finally {
-      redis.disconnect();
-    }
+    await writeSettings({ redis, audit }, await changesTo(1, ['pro', 'fresh']));
+    expect(await stored('pro', 'fresh', 'anonymous')).toEqual(['1', '3', '9']);
+    expect((await redis.smembers(redisKeys.planNames)).toSorted()).toEqual(['fresh', 'pro']);
+    expect(await changesTo(1, ['pro', 'fresh'])).toEqual([]);
+  },
+);
+
+test('on Redis Cluster, an undo passes over changes that were not made', options, async () => {
+  const session = { redis, audit, now: Date.now };
+  const key = redisKeys.plan('undone');
+  const set = (minute: number, ...args: string[]) =>
+    audit.make(
+      [
+        {
+          action: 'plans.set',
+          target: 'undone',
+          before: { minute: 60, day: 100 },
+          after: { minute, day: 100 },
+        },
+      ],
+      { script: 'setFieldsAudited', keys: [key], args: [2, 'minute', '60', 'day', '100', ...args] },
+    );
+  await redis.hset(key, { minute: 60, day: 100 });
+  expect(await set(70, 'minute', '70')).toBe(1);
+  expect(await set(80, 'minute', '80')).toBe(0);
+  // Killed after its entry.
+  await audit({
+    action: 'plans.set',
+    target: 'undone',
+    before: { minute: 70, day: 100 },
+    after: { minute: 90, day: 100 },
+  });
+  expect(await previewPlanUndo(session, 'undone')).toMatchObject({
+    before: { minute: 70 },
+    after: { minute: 60 },
+  });
+  const { id } = await keyIssuer(redis).issue({ plan: 'pro' });
+  expect(await readAudit(redis, 1)).toMatchObject([{ action: 'keys.issue', target: id }]);
+});
+
+test(
+  'settings of which a Redis Cluster loses a part are named, and the same command completes them',
+  options,
+  async () => {
+    const logNode = await cluster.masterOf(redisKeys.audit);
+    const names = Array.from({ length: 50 }, (_, index) => `plan-${index}`);
+    const nodes = await Promise.all(names.map((name) => cluster.masterOf(redisKeys.plan(name))));
+    const lost = names[nodes.findIndex((node) => node !== logNode)] ?? '';
+    const kept = names[nodes.indexOf(logNode)] ?? '';
+    const lostNode = await cluster.masterOf(redisKeys.plan(lost));
+
+    const changes = await changesTo(1, [lost, kept]);
+    const breaking = Object.assign(async (change: Parameters<AuditLog>[0]) => {
+      // Between the first change and the second.
+      if (change.target === kept) await lostNode.kill();
+      if (change.target === kept) await redis.hset(redisKeys.plan(kept), { minute: 55, day: 66 });
+      return audit(change);
+    }, audit);
+    await expect(writeSettings({ redis, audit: breaking }, changes)).rejects.toThrow(
+      `unknown: plans.${lost}; not changed: plans.${kept}`,
+    );
+    expect(await notMade()).toEqual([kept]);
+
+    await expect
+      .poll(
+        async () => {
+          const left = await changesTo(1, [lost, kept]).catch(() => undefined);
+          if (left === undefined) return undefined;
+          await writeSettings({ redis, audit }, left).catch(() => {});
+          return stored(lost, kept).catch(() => undefined);
+        },
+        { timeout: 20_000, interval: 200 },
+      )
+      .toEqual(['1', '3']);
   },
 );

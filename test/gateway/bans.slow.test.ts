@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
@@ -94,7 +95,7 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const bans = createBanStore({
       redis,
       keys: keyIssuer(redis).store,
-      audit: () => Promise.resolve(),
+      audit: createAuditLog({ redis, who: 'tests' }),
       now: Date.now,
     });
     await bans.add(other.id, 120_000, 'flood');

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -7,6 +9,7 @@ import { createMetrics } from '../../gateway/observability/metrics.ts';
 import { tracingVariables } from '../../gateway/runtime/tracing-settings.ts';
 import { errorCodes as petsCodes } from '../../pets-service/errors.ts';
 import { createMetrics as createPetsMetrics } from '../../pets-service/metrics.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
@@ -26,6 +29,7 @@ const documents = {
   'gateway/observability/TRACES.md': maxLines,
   'gateway/observability/README.md': maxLines,
   'gateway/observability/ALERTS.md': maxLines,
+  'gateway/ops/CHANGELOG.md': maxLines,
   'gateway/ops/MANUAL.md': maxLines,
   'gateway/ops/README.md': maxLines,
   'gateway/ops/REDIS.md': maxLines,
@@ -54,6 +58,33 @@ function section(path: string, heading: string): string {
 
 /** Code in the first cell of each table row. */
 const firstCells = (text: string) => Array.from(text.matchAll(/^\| `([^`]+)`/gm), ([, cell = '']) => cell);
+
+test('TypeScript in the documents compiles with strict options', async () => {
+  await using directory = await temporaryDirectory();
+  for (const path of [...Object.keys(documents), 'gateway/docs/guide.md']) {
+    const blocks = Array.from(read(path).matchAll(/^ *```ts\n(.*?)^ *```/gms), ([, code = '']) => code);
+    if (blocks.length === 0) continue;
+    await mkdir(join(directory.path, dirname(path)), { recursive: true });
+    await writeFile(join(directory.path, `${path}.mts`), [...blocks, 'export {};\n'].join('\n'));
+  }
+  const compilerOptions = {
+    rootDirs: [directory.path, root],
+    typeRoots: [join(root, 'node_modules/@types')],
+    // A sample is a part of a program, and its reader's options may be fewer.
+    noUnusedLocals: false,
+    noPropertyAccessFromIndexSignature: false,
+  };
+  const config = {
+    extends: join(root, 'tsconfig.json'),
+    compilerOptions,
+    include: ['**/*.mts'],
+    exclude: [],
+  };
+  await writeFile(join(directory.path, 'tsconfig.json'), JSON.stringify(config));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const { stdout } = spawnSync(process.execPath, [tsc, '--project', directory.path], { encoding: 'utf8' });
+  expect(stdout).toBe('');
+}, 60_000);
 
 test('OPERATIONS.md lists every setting, and no other', () => {
   const settings = ['gateway/config/config.ts', 'pets-service/config.ts'].flatMap((path) =>

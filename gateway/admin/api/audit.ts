@@ -77,8 +77,8 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
 }
 
 /** The entry, and what it has changed field by field. */
-export function viewEntry({ id, at, who, action, target, before, after }: AuditEntry) {
-  return { id, at, who, action, target, changes: changedFields(before, after).map(viewChange) };
+export function viewEntry({ before, after, ...entry }: AuditEntry) {
+  return { ...entry, changes: changedFields(before, after).map(viewChange) };
 }
 
 function viewChange({ field, before = null, after = null }: ReturnType<typeof changedFields>[0]) {

@@ -35,13 +35,17 @@ export interface Ended {
 export async function runProgram(
   args: string[],
   env: Record<string, string> = {},
-  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory' | 'input'> = {},
+  limits: Pick<SpawnOptions, 'openFiles' | 'fileBlocks' | 'directory' | 'input'> & {
+    /** Is sent to it when it has written something to stdout. */
+    signalOnOutput?: NodeJS.Signals;
+  } = {},
 ): Promise<Ended> {
   const child = spawnNode(args, env, limits);
   child.stdin?.end(limits.input);
   let stdout = '';
   let stderr = '';
   child.stdout?.on('data', (chunk: Buffer) => {
+    if (stdout === '' && limits.signalOnOutput !== undefined) child.kill(limits.signalOnOutput);
     stdout += chunk.toString();
   });
   child.stderr?.on('data', (chunk: Buffer) => {

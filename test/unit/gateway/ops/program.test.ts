@@ -87,6 +87,14 @@ test('an option that is missing is named, unless another one is mistyped', async
   );
 });
 
+test('every command that takes --json takes --output json', () => {
+  for (const { command, words } of commands) {
+    const long = (name: string) => command.options.find((option) => option.long === name);
+    if (long('--json') === undefined) continue;
+    expect(long('--output')?.argChoices, words.join(' ')).toContain('json');
+  }
+});
+
 describe('every command that lists', () => {
   const lists = [
     'keys list',

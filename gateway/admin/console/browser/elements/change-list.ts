@@ -11,26 +11,28 @@ import { formatNumber, formatTime } from '../format.ts';
  *   action: string,
  *   target: string,
  *   changes: FieldChange[],
+ *   notMade?: string,
  * }} AuditEntry
  */
 
 /**
  * What an entry of the audit log has changed, old → new. Of something new, only what it is.
- * @param {FieldChange[]} changes
+ * @param {Pick<AuditEntry, 'changes' | 'notMade'>} entry
  */
-export function changeList(changes) {
+export function changeList({ changes, notMade }) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
-  return html`<ul class="changes">
-    ${changes.map(
-      ({ field, before, after }) =>
-        html`<li>
-          ${field}: ${isNew ? '' : html`<span class="old">${valueText(before)}</span> → `}<span class="new"
-            >${valueText(after)}</span
-          >
-        </li>`,
-    )}
-  </ul>`;
+  return html`${notMade === undefined ? '' : 'Not made:'}
+    <ul class="changes">
+      ${changes.map(
+        ({ field, before, after }) =>
+          html`<li>
+            ${field}: ${isNew ? '' : html`<span class="old">${valueText(before)}</span> → `}<span class="new"
+              >${valueText(after)}</span
+            >
+          </li>`,
+      )}
+    </ul>`;
 }
 
 /** @param {unknown} value */

@@ -145,12 +145,12 @@ function renderEntries(entries) {
     region: 'wide',
     headings: ['When', 'Who', 'Action', 'Change'],
     rows: entries.map(
-      ({ at, who, action, changes }) =>
+      ({ at, who, action, ...entry }) =>
         html`<tr>
           <td>${formatTime(at)}</td>
           <td>${who}</td>
           <td><code>${action}</code></td>
-          <td>${changeList(changes)}</td>
+          <td>${changeList(entry)}</td>
         </tr>`,
     ),
   });

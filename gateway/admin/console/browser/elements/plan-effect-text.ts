@@ -63,7 +63,8 @@ function nowText({ keys, overMinute, overDay, over }) {
     overDay === 0 ? [] : [`${formatNumber(overDay)} by the day limit`],
   ];
   return html`<strong class="failure-text"
-      >${formatNumber(over)} of ${plural(keys, 'key')} on this plan</strong
+      >${keys === 1 ? 'The only key' : `${formatNumber(over)} of ${formatNumber(keys)} keys`} on this
+      plan</strong
     >
     would be refused at once: ${windows.flat().join(', ')}.`;
 }

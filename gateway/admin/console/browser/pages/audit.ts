@@ -203,13 +203,13 @@ const entryTable = (entries) =>
     region: 'wide',
     headings: ['When', 'Who', 'What', 'Target', 'Change'],
     rows: entries.map(
-      ({ at, who, action, target, changes }) =>
+      ({ at, who, action, target, ...entry }) =>
         html`<tr>
           <td>${at === '' ? 'unknown' : formatTime(at)}</td>
           <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
           <td>${action}</td>
           <td>${targetLink(action, target)}</td>
-          <td>${changeList(changes)}</td>
+          <td>${changeList(entry)}</td>
         </tr>`,
     ),
   });

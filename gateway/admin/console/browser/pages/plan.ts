@@ -210,12 +210,12 @@ class PagePlan extends LightElement {
         region: 'wide',
         headings: ['When', 'Who', 'What', 'Change'],
         rows: entries.map(
-          ({ at, who, action, changes }) =>
+          ({ at, who, action, ...entry }) =>
             html`<tr>
               <td>${formatRelative(at)}</td>
               <td>${who}</td>
               <td>${action}</td>
-              <td>${changeList(changes)}</td>
+              <td>${changeList(entry)}</td>
             </tr>`,
         ),
       })}

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
+import { readAudit } from '../../gateway/operations/audit-log.ts';
+import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { readStored, settingsOf } from '../../gateway/operations/file-settings.ts';
+import { createPlanStore } from '../../gateway/operations/plan-store.ts';
+import { undoPlanChange } from '../../gateway/operations/plan-undo.ts';
+import type { Session } from '../../gateway/operations/session.ts';
+import { diffSettings } from '../../gateway/operations/settings-diff.ts';
+import { writeSettings } from '../../gateway/operations/write-settings.ts';
+import { createAuditLog, type AuditLog } from '../../gateway/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { freePort } from '../support/http/free-port.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startRedisRelay } from '../support/stores/redis-relay.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+describe('a change and its entry in the audit log are one step', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+    await redis.hset(redisKeys.plan('free'), { minute: 60, day: 1000 });
+  });
+
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const sessionOf = (client: RedisClient): Session => ({
+    redis: client,
+    audit: createAuditLog({ redis: client, who: 'tests' }),
+    now: Date.now,
+  });
+
+  async function changesTo(plan: string, minute: number) {
+    const wanted = settingsOf({ plans: { [plan]: { minute, day: 900 } } });
+    return diffSettings(await readStored(redis, wanted), wanted);
+  }
+
+  const entriesOf = async (target: string) =>
+    (await readAudit(redis, 100, { targets: [target] })).map(({ action, after }) => ({ action, after }));
+
+  test('the loser of two who apply a file has no entry, and the change of the winner can be undone', async () => {
+    const session = sessionOf(redis);
+    await redis.hset(redisKeys.plan('raced'), { minute: 10, day: 900 });
+    const [first, second] = await Promise.all([changesTo('raced', 20), changesTo('raced', 30)]);
+    await writeSettings(session, first);
+    await expect(writeSettings(session, second)).rejects.toThrow('somebody else has changed the settings');
+    expect(await entriesOf('raced')).toEqual([
+      { action: 'plans.set', after: { name: 'raced', minute: 20, day: 900 } },
+    ]);
+    expect(await undoPlanChange(session, 'raced')).toMatchObject({ after: { minute: 10 } });
+  });
+
+  test('of two who change a key at once, each has one entry', async () => {
+    const { store, issue } = keyIssuer(redis);
+    const { id } = await issue();
+    await Promise.all([store.change(id, { minute: 5 }), store.change(id, { day: 50 })]);
+    const actions = (await entriesOf(id)).map(({ action }) => action);
+    expect(actions).toEqual(['keys.issue', 'keys.set', 'keys.set']);
+    const [last] = await readAudit(redis, 1, { targets: [id] });
+    expect(last?.after).toMatchObject({ minute: 5, day: 50 });
+  });
+
+  test('a rotation whose reply was lost was made: its key is returned', async () => {
+    await using relay = await startRedisRelay(server.port);
+    const relayed = await connectRedis(relay.url);
+    const { store, issue } = keyIssuer(redis);
+    const { id } = await issue();
+    relay.loseReplyTo('keys.rotate');
+    const { key, record } = await createApiKeyStore(sessionOf(relayed)).rotate(id, 60_000);
+    relayed.disconnect();
+    expect((await store.show(id)).record.replacedBy).toBe(record.id);
+    expect(await store.findByKey(key)).toMatchObject({ id: record.id, replaces: id });
+    expect((await entriesOf(id)).map(({ action }) => action)).toEqual(['keys.issue', 'keys.rotate']);
+  });
+
+  test('a rotation during which Redis was lost says how to go on, and the next one as well', async () => {
+    await using relay = await startRedisRelay(server.port);
+    const relayed = await connectRedis(relay.url);
+    const { store, issue } = keyIssuer(redis);
+    const { id } = await issue();
+    const session = sessionOf(relayed);
+    const direct = sessionOf(redis).audit;
+    const make: AuditLog['make'] = async (changes, call) => {
+      if (changes[0]?.action !== 'keys.rotate') return direct.make(changes, call);
+      await direct.make(changes, call);
+      relay.switchTo(await freePort());
+      return relayed.setFieldsAudited(0);
+    };
+    const audit = Object.assign(session.audit, { make });
+    await expect(createApiKeyStore({ ...session, audit }).rotate(id, 0)).rejects.toThrow(
+      /^Redis became unavailable while key_\w+ was being replaced by key_\w+, whose key nobody has got;/,
+    );
+    relayed.disconnect();
+    const { replacedBy = '' } = (await store.show(id)).record;
+    await expect(store.rotate(id, 0)).rejects.toThrow(
+      `the key ${id} has been replaced by ${replacedBy} already; if nobody has got that key, rotate ${replacedBy} without`,
+    );
+    expect((await store.rotate(replacedBy, 0)).record).toMatchObject({ replaces: replacedBy, plan: 'free' });
+  });
+
+  test('a change whose reply was lost has an entry', async () => {
+    await using relay = await startRedisRelay(server.port);
+    const relayed = await connectRedis(relay.url);
+    await redis.hset(redisKeys.plan('cut'), { minute: 10, day: 900 });
+    const set = (minute: number) => createPlanStore(sessionOf(relayed)).set('cut', { minute }, false);
+    // Redis knows the script from then on, so that the reply is not that it does not.
+    await set(15);
+    relay.loseReplyTo(String.raw`\"minute\":20`);
+    await expect(set(20)).rejects.toThrow();
+    relayed.disconnect();
+    expect(await redis.hget(redisKeys.plan('cut'), 'minute')).toBe('20');
+    expect(await entriesOf('cut')).toMatchObject([{ after: { minute: 15 } }, { after: { minute: 20 } }]);
+  });
+
+  test('nothing is changed if the log was edited into another type of value', async () => {
+    const { store, issue } = keyIssuer(redis);
+    const bans = createBanStore({ ...sessionOf(redis), keys: store });
+    const { id, keyHash } = await issue();
+    await redis.rename(redisKeys.audit, 'kept');
+    await redis.set(redisKeys.audit, 'edited');
+    await expect(bans.add(id, 60_000, 'flood')).rejects.toThrow('WRONGTYPE');
+    await expect(store.revoke(id)).rejects.toThrow('WRONGTYPE');
+    await redis.rename('kept', redisKeys.audit);
+    expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
+    expect((await store.show(id)).record.revokedAt).toBeUndefined();
+    await bans.add(id, 60_000, 'flood');
+    await bans.lift(id);
+    expect((await entriesOf(id)).map(({ action }) => action)).toEqual([
+      'keys.issue',
+      'bans.add',
+      'bans.lift',
+    ]);
+  });
+});
