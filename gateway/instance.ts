@@ -2,9 +2,9 @@ import type { KeyObject } from 'node:crypto';
 import type { Logger } from 'pino';
 import { createGateway } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
+import { createConnectionReport } from './http/connection-report.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
-import { createRefusedConnectionReport } from './http/refused-connections.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
@@ -83,7 +83,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     chargeAddress,
     onRawResponse: recordRawResponse,
     onOpenConnections: (count) => metrics.connections.set(count),
-    onRefusedConnection: createRefusedConnectionReport({ log, metrics, limits }),
+    ...createConnectionReport({ log, metrics, limits }),
   });
   const drain = createDrain(server);
 

@@ -1,6 +1,6 @@
-import { createServer } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { createAdminApp } from './admin/admin-app.ts';
+import { createAdminServer } from './admin/admin-server.ts';
 import { createConsole } from './admin/console.ts';
 import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
@@ -76,16 +76,15 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
     now: () => Date.now(),
   });
   cleanup.defer(() => adminConsole.close());
-  const adminServer = createServer(
-    createAdminApp({
-      ...adminConsole,
-      health,
-      metrics: renderMetrics,
-      metricsType: metrics.registry.contentType,
-      hostNames: adminHostNames(config),
-      adminUrl: config.adminUrl,
-    }),
-  );
+  const adminApp = createAdminApp({
+    ...adminConsole,
+    health,
+    metrics: renderMetrics,
+    metricsType: metrics.registry.contentType,
+    hostNames: adminHostNames(config),
+    adminUrl: config.adminUrl,
+  });
+  const adminServer = createAdminServer(adminApp, config.trustProxy);
   const adminPort = await listen(adminServer, adminEndpoint(config));
   gateway.adminAddress = `${isIPv6(config.adminHost) ? `[${config.adminHost}]` : config.adminHost}:${adminPort}`;
   cleanup.defer(() => {

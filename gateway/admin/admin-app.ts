@@ -1,9 +1,11 @@
 import express, { type ErrorRequestHandler, type Express, type Router } from 'express';
 import { z } from 'zod';
 import { GatewayError } from '../errors.ts';
+import { securityHeaders } from '../http/security-headers.ts';
 import type { Health } from '../service.ts';
 import { isHttpsOnly } from './access/request-origin.ts';
 import { rejectUnknownHost } from './reject-unknown-host.ts';
+import { shareRenderings } from './share-renderings.ts';
 
 interface AdminDependencies {
   health: () => Health;
@@ -30,6 +32,10 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   const { health, metrics, metricsType, hostNames, adminUrl, api, pages, logUnexpected } = dependencies;
   const app = express();
   app.disable('x-powered-by').disable('etag');
+  app.use((_req, res, next) => {
+    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
+    next();
+  });
   app.use(rejectUnknownHost(hostNames));
   if (isHttpsOnly(adminUrl)) {
     app.use((_req, res, next) => {
@@ -45,8 +51,9 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
     const state = health();
     res.status(state.status === 'ok' ? 200 : 503).json(state);
   });
+  const renderMetrics = shareRenderings(metrics);
   app.get('/metrics', async (_req, res) => {
-    res.type(metricsType).send(await metrics());
+    res.type(metricsType).send(await renderMetrics());
   });
   app.use('/api', api);
   app.use(pages);

@@ -4,8 +4,8 @@ import { openFileLimit } from '../runtime/open-file-limit.ts';
 import type { Config } from './config.ts';
 import type { InstanceConfig } from './instance-config.ts';
 
-/** Open files that a process needs for the log, Redis, probes and the admin port. */
-const reservedFiles = 100;
+/** Open files that a process needs: 100 for the admin port, 50 for clients being refused, and the log, Redis and probes. */
+const reservedFiles = 200;
 
 /** Minimum of client connections for one process. With fewer, a gateway would look healthy and refuse nearly everyone. */
 const minConnections = 50;

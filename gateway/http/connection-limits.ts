@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { addressGroup } from './address-group.ts';
+import type { IdleConnections } from './idle-connections.ts';
 import type { CreateCounter } from './in-use-counters.ts';
 import { peerAddress } from './peer-address.ts';
 
@@ -12,22 +13,28 @@ interface ConnectionLimitsOptions {
   maxConnectionsPerAddress: number;
   /** Limit of this process, whatever the whole gateway may have. */
   maxOwnConnections: number;
+  /** Refused connections beyond this number are closed at once, and so cost next to nothing. */
+  maxOpenRefused: number;
   createCounter: CreateCounter;
+  /** Connections of this process, which give way to new ones. */
+  idle: IdleConnections;
   /** Whether an address belongs to a trusted proxy, whose clients share its address. */
   isProxy: (address: string) => boolean;
   /** Called with the number of open connections of this process. */
   onOpen: (count: number) => void;
+  /** Called for each connection that had to give way. */
+  onClosedIdle: () => void;
   /** Called for each refusal, with the address or IPv6 network of the connection. */
   onRefused: (limit: ConnectionLimit, group: string) => void;
 }
 
 /** Time for a refused connection to send a request and read why it is refused. */
 const refusalTimeoutMs = 1000;
-/** Refused connections beyond this number are closed at once, and so cost next to nothing. */
-const maxOpenRefused = 100;
 
 /**
- * Counts connections. One beyond a limit is not served, but stays open for a moment so that its request gets a response.
+ * Counts connections. For one beyond the limit of all, the one that is idle longest is closed: clients that keep many open
+ * and hardly use them can't lock others out. If none is idle, or its address has too many, the new one is not served, but
+ * stays open for a moment so that its request gets a response.
  * @returns a function that tells the limit that a connection exceeds
  */
 export function limitConnections(
@@ -35,7 +42,7 @@ export function limitConnections(
   options: ConnectionLimitsOptions,
 ): (socket: Socket) => ConnectionLimit | undefined {
   const { maxConnections, maxConnectionsPerAddress, maxOwnConnections, createCounter } = options;
-  const { isProxy, onOpen, onRefused } = options;
+  const { maxOpenRefused, idle, isProxy, onOpen, onClosedIdle, onRefused } = options;
   const all = createCounter('connections', maxConnections);
   const perAddress = createCounter('connections of an address', maxConnectionsPerAddress);
   const refused = new WeakMap<Socket, ConnectionLimit>();
@@ -43,16 +50,20 @@ export function limitConnections(
   let openRefused = 0;
 
   function exceededLimit(group: string, address: string): ConnectionLimit | undefined {
-    if (all.count('') >= maxConnections || open >= maxOwnConnections) return 'total';
-    if (isProxy(address)) return undefined;
-    return perAddress.count(group) >= maxConnectionsPerAddress ? 'address' : undefined;
+    if (!isProxy(address) && perAddress.count(group) >= maxConnectionsPerAddress) return 'address';
+    if (all.count('') < maxConnections && open < maxOwnConnections) return undefined;
+    if (!idle.closeLongest()) return 'total';
+    onClosedIdle();
+    return undefined;
   }
 
   function admit(socket: Socket, group: string): void {
     onOpen((open += 1));
     all.add('');
     perAddress.add(group);
+    idle.add(socket);
     socket.once('close', () => {
+      idle.remove(socket);
       onOpen((open -= 1));
       all.remove('');
       perAddress.remove(group);

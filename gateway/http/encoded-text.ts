@@ -47,7 +47,8 @@ export function createEncodeText(maxTexts: number): EncodeText {
   };
 }
 
-async function encode(text: string, encoding: Encoding): Promise<EncodedText> {
+/** Encodes a text outside the event loop. */
+export async function encode(text: string, encoding: Encoding): Promise<EncodedText> {
   const body = await encoders[encoding](Buffer.from(text));
   return { body, etag: entityTag(body) };
 }

@@ -1,20 +1,16 @@
-import {
-  createServer,
-  STATUS_CODES,
-  type IncomingMessage,
-  type RequestListener,
-  type Server,
-} from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
 import type { MessageClasses } from '../runtime/message-classes.ts';
 import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
+import { closeHalfClosed } from './half-closed.ts';
 import { helpLink } from './help-link.ts';
+import { createIdleConnections } from './idle-connections.ts';
 import type { CreateCounter } from './in-use-counters.ts';
 import { createPipelines, type Exchange } from './pipelines.ts';
+import { parserError, sendRawResponse, tooManyConnections } from './raw-response.ts';
 import { raiseRequestError } from './request-error.ts';
-import { securityHeaders } from './security-headers.ts';
 import { closeSlowReaders } from './slow-readers.ts';
 
 interface HttpServerOptions {
@@ -34,11 +30,14 @@ interface HttpServerOptions {
   onRawResponse: (error: GatewayError, address: string) => void;
   /** Called with the number of open connections of this process. */
   onOpenConnections: (count: number) => void;
+  /** Called for each idle connection that is closed for a new one. */
+  onClosedIdleConnection: () => void;
   /** Called for each refused connection, with its address or IPv6 network. */
   onRefusedConnection: (limit: ConnectionLimit, group: string) => void;
 }
 
-const lingerMs = 1000;
+/** Part of the open files that connection-budget.ts reserves. */
+const maxOpenRefused = 50;
 
 /**
  * Creates Node's HTTP server with its own bare responses replaced: a client gets the Error shape whether a step of the
@@ -48,7 +47,8 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const { app, allow, limits, chargeAddress, onRawResponse } = options;
   const { headersTimeoutMs, requestTimeoutMs } = limits;
   const failed = new WeakSet<Socket>();
-  const pipelines = createPipelines(app, limits);
+  const idle = createIdleConnections();
+  const pipelines = createPipelines(app, limits, idle);
 
   const server = createServer({
     ...options.messageClasses,
@@ -70,11 +70,15 @@ export function createHttpServer(options: HttpServerOptions): Server {
   const limitOf = limitConnections(server, {
     ...limits,
     maxOwnConnections: options.maxOwnConnections,
+    maxOpenRefused,
     createCounter: options.createCounter,
+    idle,
     isProxy: options.isProxy,
     onOpen: options.onOpenConnections,
+    onClosedIdle: options.onClosedIdleConnection,
     onRefused: options.onRefusedConnection,
   });
+  closeHalfClosed(server, pipelines);
   closeSlowReaders(server, limits.responseTimeoutMs);
   const serve: RequestListener = (req, res) => {
     const limit = limitOf(req.socket);
@@ -130,25 +134,9 @@ export function createHttpServer(options: HttpServerOptions): Server {
     const address = socket.remoteAddress ?? '';
     onRawResponse(error, address);
     // The response matters more than its rate limit headers.
-    const headers = await chargeAddress(address, error).catch(() => ({}));
-    if (!socket.writable) return;
-    const body = JSON.stringify(error.body);
-    const lines = Object.entries({
-      'Content-Type': 'application/json; charset=utf-8',
-      'Content-Length': String(Buffer.byteLength(body)),
-      Date: new Date().toUTCString(),
-      Connection: 'close',
-      ...securityHeaders,
-      Link: helpLink(error.code),
-      ...headers,
-      ...error.headers,
-    }).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(
-      `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${method === 'HEAD' ? '' : body}`,
-    );
-    // The rest of what the client sends is read for a moment: a reset could destroy the response.
-    socket.resume();
-    setTimeout(() => socket.destroy(), lingerMs).unref();
+    const limitHeaders = await chargeAddress(address, error).catch(() => ({}));
+    const headers = { Link: helpLink(error.code), ...limitHeaders };
+    if (socket.writable) sendRawResponse(socket, error, { method, headers });
   }
 
   return server;
@@ -164,35 +152,5 @@ function failUnfinished({ req, res }: Exchange, error: GatewayError): void {
   } else {
     res.shouldKeepAlive = false;
     raiseRequestError(req, error);
-  }
-}
-
-function tooManyConnections(limit: ConnectionLimit): GatewayError {
-  const headers = { 'Retry-After': '1' };
-  switch (limit) {
-    case 'total':
-      return new GatewayError('service_unavailable', {
-        message: 'The gateway has too many connections. Retry shortly.',
-        headers,
-      });
-    case 'address':
-      return new GatewayError('rate_limit_exceeded', {
-        message: 'Too many connections from this address. Close some that are idle.',
-        headers,
-      });
-  }
-}
-
-/** Translates an error of Node's parser or timers by its code. */
-function parserError(error: NodeJS.ErrnoException): GatewayError {
-  switch (error.code) {
-    case 'HPE_HEADER_OVERFLOW':
-      return new GatewayError('headers_too_large');
-    case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new GatewayError('payload_too_large');
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new GatewayError('request_timeout');
-    default:
-      return new GatewayError('bad_request', { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { IdleConnections } from './idle-connections.ts';
 
 /** A request on a connection, and its response. */
 export interface Exchange {
@@ -41,12 +42,14 @@ const maxWaitingInAll = 10_000;
 export function createPipelines(
   app: RequestListener,
   { maxRequestsPerConnection }: { maxRequestsPerConnection: number },
+  idle: IdleConnections,
 ): Pipelines {
   const pipelines = new WeakMap<Socket, Pipeline>();
   let waitingInAll = 0;
 
   function begin(socket: Socket, pipeline: Pipeline, exchange: Exchange): void {
     pipeline.serving = exchange;
+    idle.remove(socket);
     exchange.res.on('close', () => {
       pipeline.serving = undefined;
       // Requests after a response with Connection: close are not served (RFC 9112 section 9.6).
@@ -57,6 +60,7 @@ export function createPipelines(
       }
       const next = pipeline.waiting.shift();
       if (next === undefined) {
+        idle.add(socket);
         pipeline.idleStep?.();
         return;
       }

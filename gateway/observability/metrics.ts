@@ -28,6 +28,8 @@ export interface Metrics {
   workerRestarts: Counter;
   /** Connections refused because of the limit of all connections, or of an address. */
   refusedConnections: Counter<'limit'>;
+  /** Idle connections closed for new ones. */
+  closedIdleConnections: Counter;
   /** Requests refused because a window was used up. */
   quotaRefusals: Counter<'plan' | 'window'>;
   /** Requests that limits on trial would have refused. */
@@ -125,6 +127,11 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_refused_connections_total',
       help: 'Connections refused because of the limit of all connections or of an address',
       labelNames: ['limit'],
+      registers,
+    }),
+    closedIdleConnections: new Counter({
+      name: 'gateway_closed_idle_connections_total',
+      help: 'Idle connections closed for new ones because the limit of all connections was reached',
       registers,
     }),
     quotaRefusals: new Counter({

@@ -140,6 +140,8 @@ for (const { name, start, tags } of storeKinds)
         await using limited = await startGateway({ ...env, REDIS_URL: redisUrl(), [setting]: '1' });
         const onlyConnection = connect(limited.port, '127.0.0.1');
         await once(onlyConnection, 'connect');
+        // An idle connection would give way.
+        onlyConnection.write(`${head('POST /v1/pets')}Content-Length: 2\r\n\r\n`);
         await expect
           .poll(() =>
             rawResponse(`${head('GET /v1/usage')}\r\n`, limited.port).then((response) => {

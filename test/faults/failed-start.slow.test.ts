@@ -325,12 +325,12 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
   test.each([
     // 1024 open files are enough for three upstreams, not for four.
     [{}, 4, 1024, 'MAX_CONNECTIONS=10000', '0 for client connections after', '256 x 4'],
-    [{}, 1, 405, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
-    [{ MAX_CONNECTIONS: '20' }, 1, 375, 'MAX_CONNECTIONS=20', '19 for client connections after', '256 x 1'],
+    [{}, 1, 505, 'MAX_CONNECTIONS=10000', '49 for client connections after', '256 x 1'],
+    [{ MAX_CONNECTIONS: '20' }, 1, 475, 'MAX_CONNECTIONS=20', '19 for client connections after', '256 x 1'],
     [
       { GATEWAY_WORKERS: '2' },
       1,
-      277,
+      377,
       'MAX_CONNECTIONS=10000',
       '49 for client connections to each',
       '128 x 1',
@@ -357,9 +357,9 @@ describe('a limit of open files that leaves too few for clients', { tags: ['linu
   );
 
   test.each([
-    [{}, 406],
-    [{ MAX_CONNECTIONS: '20' }, 376],
-    [{ GATEWAY_WORKERS: '2' }, 278],
+    [{}, 506],
+    [{ MAX_CONNECTIONS: '20' }, 476],
+    [{ GATEWAY_WORKERS: '2' }, 378],
   ])('is accepted with one more open file: %j, %i open files', async (env, openFiles) => {
     await using directory = await temporaryDirectory();
     await using gateway = await startGateway(

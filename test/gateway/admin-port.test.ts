@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parseRaw, sendRaw } from '../support/http/http.ts';
+import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
 
 describe('the admin port', () => {
@@ -71,4 +71,48 @@ describe('the admin port', () => {
       }
     },
   );
+
+  test.each([
+    ['GET /livez HTTP/1.1\r\nHost: localhost\r\n', 200],
+    ['GET /readyz HTTP/1.1\r\nHost: localhost\r\n', 200],
+    ['GET /metrics HTTP/1.1\r\nHost: localhost\r\n', 200],
+    ['GET / HTTP/1.1\r\nHost: localhost\r\n', 302],
+    ['GET /console HTTP/1.1\r\nHost: localhost\r\n', 200],
+    ['GET /console/assets/x/lit/index.js HTTP/1.1\r\nHost: localhost\r\n', 404],
+    ['GET /nothing HTTP/1.1\r\nHost: localhost\r\n', 404],
+    ['GET /api/plans HTTP/1.1\r\nHost: localhost\r\n', 401],
+    ['GET /livez HTTP/1.1\r\nHost: evil.example\r\n', 421],
+    ['GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: magic\r\n', 200],
+    ['NONSENSE\r\n', 400],
+    [`GET /livez HTTP/1.1\r\nHost: localhost\r\nX: ${'x'.repeat(20_000)}\r\n`, 431],
+  ])('the response to %j is not sniffed and not framed', async (request, status) => {
+    const port = Number(new URL(kit.gateway.adminUrl).port);
+    const response = await sendRaw(port, `${request}Connection: close\r\n\r\n`);
+    expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(response).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
+    expect(response).toMatch(/^Content-Security-Policy: .*frame-ancestors 'none'\r$/m);
+  });
+
+  test('files of the console are compressed once, and nothing else of their packages is served', async () => {
+    const { text } = await send(`${kit.gateway.adminUrl}/console`);
+    const chart = /\/console\/assets\/[\w-]+\/uplot\/uPlot\.esm\.js/.exec(text)?.[0] ?? '';
+    const get = (path: string, encoding: string) =>
+      send(kit.gateway.adminUrl + path, { headers: { 'accept-encoding': encoding } });
+    const plain = await get(chart, 'identity');
+    for (const encoding of ['br', 'gzip']) {
+      const compressed = await get(chart, encoding);
+      expect(compressed.headers).toMatchObject({
+        'content-encoding': encoding,
+        'content-type': 'text/javascript; charset=utf-8',
+        'cache-control': 'public, max-age=31536000, immutable',
+        vary: 'Accept-Encoding',
+      });
+      // The length of a body that is compressed while it is sent is not known.
+      expect(Number(compressed.header('content-length'))).toBeLessThan(plain.text.length / 2);
+    }
+    for (const file of ['../package.json', '%2e%2e/package.json', 'nothing.js', 'uPlot.d.ts/', '.js', '']) {
+      const path = chart.replace('uPlot.esm.js', file);
+      expect((await get(path, 'identity')).status, path).toBe(404);
+    }
+  });
 });

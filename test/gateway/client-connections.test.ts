@@ -13,7 +13,8 @@ let kit: GatewayKit;
 let key: string;
 
 beforeAll(async () => {
-  kit = await startGatewayKit();
+  // Longer than a test may take.
+  kit = await startGatewayKit({ UPSTREAM_TIMEOUT_MS: '60000' });
   ({ key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 1_000_000 }));
 });
 
@@ -110,6 +111,18 @@ describe('a client that ends its side after its request', () => {
     const responses = await connection.responses;
     expect(responses.map(({ body }) => body)).toEqual(bodies);
     expect(kit.gateway.output()).not.toContain('"status":499');
+  });
+
+  test('and gets no response within a second has its request aborted at the upstream, too', async () => {
+    const aborted = Promise.withResolvers<void>();
+    kit.upstream.response = (_req, res) => void res.once('close', aborted.resolve);
+    const connection = openRawConnection(kit.gateway.port);
+    connection.write(get('/v1/pets'));
+    connection.end();
+    await aborted.promise;
+    expect(await connection.responses).toEqual([]);
+    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
+    expect(text).toMatch(/^gateway_requests_total\{.*status="aborted".*\} 1$/m);
   });
 
   test('gets its response without a key', async () => {

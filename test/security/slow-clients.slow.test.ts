@@ -232,7 +232,8 @@ describe.concurrent('connections', () => {
 
   test('over the limit get 503 until another one closes', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '5' });
-    const [first] = await openMany(5, gateway.port);
+    // With a request under way, since idle ones would give way.
+    const [first] = await openMany(5, gateway.port, postHead(2));
     const refused = parseRaw(await sendRaw(gateway.port, get()));
     expect(refused.json).toEqual({
       code: 'service_unavailable',
@@ -251,12 +252,28 @@ describe.concurrent('connections', () => {
     await expect.poll(async () => parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
   });
 
+  test('over the limit take the place of those that are idle longest', async ({ expect }) => {
+    await using gateway = await start({ MAX_CONNECTIONS: '3' });
+    const busy = await open(gateway.port, { bytes: postHead(2) });
+    const used = await open(gateway.port);
+    const silent = await open(gateway.port);
+    used.socket.write(`GET /v1/pets HTTP/1.1\r\n${head}\r\n`);
+    await expect.poll(used.received).toMatch(/^HTTP\/1\.1 200 /);
+    // Not within a second of their last use.
+    await expect.poll(async () => parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
+    expect([busy, used, silent].map(({ closed }) => closed())).toEqual([false, false, true]);
+    expect(await metrics(gateway)).toContain('gateway_closed_idle_connections_total 1\n');
+    expect(gateway.output().match(/idle connections are closed for new ones/g)).toHaveLength(1);
+    busy.socket.write('{}');
+    await expect.poll(busy.received).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('far over the limit are all closed, and the one within it is served', async ({ expect }) => {
     await using gateway = await start({ MAX_CONNECTIONS: '1' });
-    const [served] = await openMany(1, gateway.port);
+    const [served] = await openMany(1, gateway.port, postHead(2));
     const flood = await openMany(500, gateway.port);
     await expect.poll(() => flood.filter(({ closed }) => closed()).length).toBe(500);
-    served?.socket.write(get());
+    served?.socket.write('{}');
     await expect.poll(() => served?.received()).toMatch(/^HTTP\/1\.1 200 /);
     expect(await metrics(gateway)).toContain('gateway_refused_connections_total{limit="total"} 500');
   });
@@ -291,19 +308,47 @@ describe.concurrent('connections', () => {
     { tags: ['linux'] },
     async ({ expect }) => {
       const env = { REDIS_URL: kit.server.url, PETS_SERVICE_URL: kit.upstream.url, MAX_CONNECTIONS: '2000' };
-      await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 180 });
+      await using gateway = await startGateway({ ...env, UPSTREAM_CONNECTIONS: '10' }, { openFiles: 280 });
       const warnings = gateway
         .output()
         .split('\n')
         .filter((line) => line.includes('ulimit -n'));
       expect(warnings).toHaveLength(1);
       expect(warnings[0]).toContain(
-        '"maxConnections":70,"wanted":2000,"openFiles":180,"upstreamConnections":10',
+        '"maxConnections":70,"wanted":2000,"openFiles":280,"upstreamConnections":10',
       );
-      await openMany(150, gateway.port);
+      await openMany(150, gateway.port, postHead(2));
       // The admin port still works, and a refused client gets a response.
       expect((await send(`${gateway.adminUrl}/readyz`)).status).toBe(200);
       expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(503);
+    },
+  );
+
+  test(
+    'to the admin port are limited, and take nothing from the port of the API',
+    { tags: ['linux'] },
+    async ({ expect }) => {
+      const env = {
+        REDIS_URL: kit.server.url,
+        PETS_SERVICE_URL: kit.upstream.url,
+        UPSTREAM_CONNECTIONS: '10',
+      };
+      await using gateway = await startGateway(env, { openFiles: 280 });
+      const adminPort = Number(new URL(gateway.adminUrl).port);
+      const openFrom = (localAddress: string, bytes = '') =>
+        Promise.all(Array.from({ length: 300 }, () => open(adminPort, { localAddress, bytes })));
+      const silent = await openFrom('127.0.0.2');
+      const slow = await openFrom('127.0.0.3', 'GET /metrics HTTP/1.1\r\nX: ');
+      const isOpen = ({ closed }: Connection) => !closed();
+      await expect.poll(() => silent.filter(isOpen).length).toBe(60);
+      await expect.poll(() => slow.filter(isOpen).length).toBe(40);
+      expect(parseRaw(await sendRaw(gateway.port, get())).status).toBe(200);
+      // One that is idle for a second gives way to Prometheus.
+      const scrape = () => sendRaw(adminPort, 'GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n');
+      await expect.poll(scrape).toMatch(/^HTTP\/1\.1 200 /);
+      // The others have a few seconds for their headers.
+      await expect.poll(() => [...silent, ...slow].filter(isOpen).length, { timeout: 10_000 }).toBe(0);
+      expect(slow.some(({ received }) => received().startsWith('HTTP/1.1 408 '))).toBe(true);
     },
   );
 

@@ -1,5 +1,4 @@
 import express, { Router } from 'express';
-import { securityHeaders } from '../../http/security-headers.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { LiveFeed } from '../live/live-feed.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
@@ -28,10 +27,6 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { read, search, change, access, live, logUnexpected } = dependencies;
   const api: ApiDependencies = { read, search, change };
   const router = Router();
-  router.use((_req, res, next) => {
-    res.set(securityHeaders).set('Cross-Origin-Resource-Policy', 'same-origin');
-    next();
-  });
   const json = express.json({ limit: maxBody });
   // Without a session, since it begins one.
   router.use(sessionApi(api, access));

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { stripTypeScriptTypes } from 'node:module';
-import { extname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import compression from 'compression';
-import express, { Router } from 'express';
+import { Router } from 'express';
 import { browserImports, browserPackages } from './browser-packages.ts';
+import { serveAssets } from './serve-assets.ts';
 import { renderShell } from './shell.ts';
 
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url));
@@ -36,20 +37,18 @@ export function consolePages(): Router {
   const shell = renderShell({ base, importMap: map, styles });
   const policy = pagePolicy(createHash('sha256').update(map).digest('base64'));
 
-  const router = Router();
-  router.use(compression());
-  // The address contains a hash of the sources, so a file never changes.
-  const caching = { immutable: true, maxAge: '1y', index: false, redirect: false } as const;
-  for (const [name, { files }] of Object.entries(browserPackages)) {
-    router.use(`${base}/${name}`, express.static(files, caching));
+  const packages = new Map(Object.entries(browserPackages));
+  async function readAsset(name: string): Promise<string | undefined> {
+    const [folder = '', ...parts] = name.split('/');
+    const file = parts.join('/');
+    if (folder === 'console') return files.get(file);
+    const found = packages.get(folder);
+    return found && readFile(join(found.files, file), 'utf8').catch(() => undefined);
   }
-  router.get(`${base}/console/*path`, (req, res, next) => {
-    const name = [req.params.path].flat().join('/');
-    const text = files.get(name);
-    if (text === undefined) return next();
-    res.set('Cache-Control', 'public, max-age=31536000, immutable');
-    return res.type(name.endsWith('.ts') ? 'js' : extname(name)).send(text);
-  });
+
+  const router = Router();
+  // The address contains a hash of the sources, so a file never changes.
+  router.use(base, serveAssets(readAsset));
   // A page of another version asks for its files, as after an upgrade: it has to be loaded again.
   router.use('/console/assets', (_req, res) => {
     res.sendStatus(404);
@@ -60,10 +59,8 @@ export function consolePages(): Router {
   router.get('/console{/*path}', (_req, res) => {
     res
       .set({
-        'Cache-Control': 'no-store',
         'Content-Security-Policy': policy,
         'Cross-Origin-Opener-Policy': 'same-origin',
-        'Cross-Origin-Resource-Policy': 'same-origin',
         'Referrer-Policy': 'no-referrer',
       })
       .type('html')

@@ -1,0 +1,54 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { limitConnections } from '../http/connection-limits.ts';
+import { createIdleConnections } from '../http/idle-connections.ts';
+import { createCounter } from '../http/in-use-counters.ts';
+import { createPipelines } from '../http/pipelines.ts';
+import { parserError, sendRawResponse } from '../http/raw-response.ts';
+import { closeSlowReaders } from '../http/slow-readers.ts';
+import { createIsProxy } from '../http/trusted-proxies.ts';
+
+/** Part of the open files that connection-budget.ts reserves, so that the port of the API never lacks them. */
+const maxConnections = 100;
+/** Leaves room for probes, Prometheus and operators elsewhere. */
+const maxConnectionsPerAddress = 60;
+/** Whoever may connect to this port is near. */
+const headersTimeoutMs = 5000;
+const requestTimeoutMs = 10_000;
+const responseTimeoutMs = 30_000;
+
+/**
+ * HTTP server of the admin port. Its limits are its own: clients that fill them take nothing from the port of the API.
+ * @param trustProxy proxies whose clients share their address, in proxy-addr's notation
+ */
+export function createAdminServer(app: RequestListener, trustProxy: readonly string[]): Server {
+  const idle = createIdleConnections();
+  const { serve } = createPipelines(app, { maxRequestsPerConnection: Infinity }, idle);
+  const server = createServer({
+    // Node would send bare responses, without the headers of all others. rejectUnknownHost decides.
+    requireHostHeader: false,
+    headersTimeout: headersTimeoutMs,
+    requestTimeout: requestTimeoutMs,
+    connectionsCheckingInterval: 1000,
+  });
+  limitConnections(server, {
+    maxConnections,
+    maxConnectionsPerAddress,
+    maxOwnConnections: maxConnections,
+    maxOpenRefused: 0,
+    createCounter,
+    idle,
+    isProxy: createIsProxy(trustProxy),
+    onOpen() {},
+    onClosedIdle() {},
+    onRefused() {},
+  });
+  closeSlowReaders(server, responseTimeoutMs);
+  server.on('request', serve);
+  server.on('checkExpectation', serve);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (socket.writable && error.code !== 'ECONNRESET') sendRawResponse(socket, parserError(error));
+    else socket.destroy();
+  });
+  return server;
+}
