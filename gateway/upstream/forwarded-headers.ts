@@ -5,32 +5,35 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
  * drops a client's own copies of them here.
  */
 
-/** For one connection only (RFC 9110 section 7.6.1). A proxy that forwards them can be desynchronised. */
-const hopByHop = [
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
+/**
+ * Headers of a request that the upstream gets: those that say what is asked for, and each header parameter of the
+ * description. Any other could mean something to a server behind the gateway that the gateway has not checked, as
+ * X-HTTP-Method-Override, X-Original-URL, Cookie and the client-address headers of others do.
+ */
+const forwarded = [
+  'accept',
+  'accept-encoding',
+  'accept-language',
+  'content-encoding',
+  'content-language',
+  'content-length',
+  'content-type',
+  'idempotency-key',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'prefer',
+  'range',
+  'user-agent',
 ];
 
-/** Statements about the origin of a request. Only those of trusted proxies are believed. */
-const origin = ['forwarded', 'x-real-ip'];
-const originPrefix = 'x-forwarded-';
-
-/** Set by the gateway, whatever the client sends. */
-const reserved = ['authorization', 'expect', 'host', 'x-request-id'];
-
-const notForwarded = new Set([...hopByHop, ...reserved, ...origin]);
-
 /** A client's trace context (W3C) is never continued, also not by the pets service behind a gateway that exports no traces. */
-const notForwardedOfClient = new Set([...notForwarded, 'traceparent', 'tracestate', 'baggage']);
+const forwardedOfClient = new Set(forwarded);
+const forwardedOfProxy = new Set([...forwarded, 'traceparent', 'tracestate', 'baggage']);
 /** Of a trusted proxy. A gateway that exports traces sends its own span as the parent. */
-const notForwardedInTrace = new Set([...notForwarded, 'traceparent', 'tracestate']);
+const forwardedInTrace = new Set([...forwarded, 'baggage']);
 
 /**
  * Headers of a response that the client gets: those that describe the response and the resource, and nothing that
@@ -73,7 +76,7 @@ export interface ForwardedRequest {
 export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   const { rawHeaders, peerAddress, peerIsTrusted } = request;
   const named = namedInConnection(rawHeaders);
-  const dropped = droppedNames(request);
+  const passing = passingNames(request);
   const headers: string[] = [];
   let host = '';
   let forwardedFor = '';
@@ -88,10 +91,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    // Servers that pass headers on as variables, as CGI does, read an underscore as a hyphen.
-    const meant = name.includes('_') ? name.replaceAll('_', '-') : name;
-    if (dropped.has(meant) || meant.startsWith(originPrefix) || named.has(name)) continue;
-    if (name !== meant && meant === 'content-length') continue;
+    if (!passing.has(name) || named.has(name)) continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }
@@ -110,9 +110,9 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
   return headers;
 }
 
-function droppedNames({ isTraced = false, peerIsTrusted }: ForwardedRequest): ReadonlySet<string> {
-  if (!peerIsTrusted) return notForwardedOfClient;
-  return isTraced ? notForwardedInTrace : notForwarded;
+function passingNames({ isTraced = false, peerIsTrusted }: ForwardedRequest): ReadonlySet<string> {
+  if (!peerIsTrusted) return forwardedOfClient;
+  return isTraced ? forwardedInTrace : forwardedOfProxy;
 }
 
 /**
