@@ -12,7 +12,7 @@ import { createIsProxy } from '../http/trusted-proxies.ts';
 const maxConnections = 100;
 /** Leaves room for probes, Prometheus and operators elsewhere. */
 const maxConnectionsPerAddress = 60;
-/** Whoever may connect to this port is near. */
+/** Clients of this port are near. */
 const headersTimeoutMs = 5000;
 const requestTimeoutMs = 10_000;
 const responseTimeoutMs = 30_000;
@@ -23,7 +23,7 @@ const responseTimeoutMs = 30_000;
  */
 export function createAdminServer(app: RequestListener, trustProxy: readonly string[]): Server {
   const idle = createIdleConnections();
-  const { serve } = createPipelines(app, { maxRequestsPerConnection: Infinity }, idle);
+  const { serve, serving } = createPipelines(app, { maxRequestsPerConnection: Infinity }, idle);
   const server = createServer({
     // Node would send bare responses, without the headers of all others. rejectUnknownHost decides.
     requireHostHeader: false,
@@ -47,8 +47,9 @@ export function createAdminServer(app: RequestListener, trustProxy: readonly str
   server.on('request', serve);
   server.on('checkExpectation', serve);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    if (socket.writable && error.code !== 'ECONNRESET') sendRawResponse(socket, parserError(error));
-    else socket.destroy();
+    // A response that is under way would be mixed with this one.
+    if (!socket.writable || error.code === 'ECONNRESET' || serving(socket) !== undefined) socket.destroy();
+    else sendRawResponse(socket, parserError(error));
   });
   return server;
 }
