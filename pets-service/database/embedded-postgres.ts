@@ -69,6 +69,12 @@ async function openFiles(durable: typeof DurablePglite, directory: string): Prom
   makeDirectory(path);
   chmodSync(path, 0o700);
   const isNew = readdirSync(path).length === 0;
+  // PGlite would create a new database beside the files of the old one.
+  if (!isNew && !existsSync(join(path, 'PG_VERSION'))) {
+    throw new Error(
+      `DATA_DIR: PG_VERSION is missing in ${directory}, so the embedded database there is damaged: restore DATA_DIR from a backup, or move ${directory} away to start without its pets`,
+    );
+  }
   try {
     const client = await openDurable(path);
     if (exists) return client;

@@ -1,6 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startEmbeddedRedis } from '../../gateway/redis/embedded/embedded-redis.ts';
 import { findPrivateKey } from '../../gateway/upstream/internal-token-keys.ts';
 import { issueServiceToken } from '../../gateway/upstream/internal-token.ts';
 import { postJson } from '../support/http/http.ts';
@@ -62,5 +74,135 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
       expect(status).toBe(201);
       expect(walSyncs()).toBeGreaterThan(before);
     }
+  });
+});
+
+describe('the embedded Redis', { tags: ['redis-server'], timeout: 20_000 }, () => {
+  const names = Array.from({ length: 200 }, (_, index) => `name-${index}`);
+  const incremental = 'appendonlydir/appendonly.aof.1.incr.aof';
+  let stack: AsyncDisposableStack;
+  let intact: string;
+
+  /** Starts it, and stops it at the end of `use`. @returns the log, and what `use` returns */
+  async function withRedis<T>(DATA_DIR: string, use: (redis: Redis) => Promise<T>) {
+    const lines: string[] = [];
+    const started = await startEmbeddedRedis(
+      DATA_DIR,
+      pino({ level: 'debug' }, { write: (line) => void lines.push(line) }),
+    );
+    const redis = new Redis(started.url);
+    try {
+      return { log: lines.join(''), result: await use(redis) };
+    } finally {
+      redis.disconnect();
+      await started.close();
+    }
+  }
+
+  beforeAll(async () => {
+    await using starting = new AsyncDisposableStack();
+    intact = starting.use(await temporaryDirectory()).path;
+    await withRedis(intact, async (redis) => {
+      for (const name of names) await redis.set(name, 'a value');
+    });
+    stack = starting.move();
+  });
+
+  afterAll(() => stack?.disposeAsync());
+
+  /** A copy of the files, changed. @returns the data directory and that of Redis */
+  async function damagedCopy(damage: (redisDirectory: string) => void) {
+    const directory = await temporaryDirectory();
+    onTestFinished(() => directory[Symbol.asyncDispose]());
+    cpSync(intact, directory.path, { recursive: true });
+    const redisDirectory = join(directory.path, 'redis');
+    damage(redisDirectory);
+    return { DATA_DIR: directory.path, redisDirectory };
+  }
+
+  const command = (...words: string[]) =>
+    `*${words.length}\r\n${words.map((word) => `$${word.length}\r\n${word}\r\n`).join('')}`;
+  const setCommand = command('set', 'name-100', 'a value');
+
+  test.each<[string, (file: string) => void, number]>([
+    ['zeros', (file) => appendFileSync(file, Buffer.alloc(5000)), 200],
+    ['half a command', (file) => appendFileSync(file, setCommand.slice(0, -9)), 200],
+    ['garbage', (file) => appendFileSync(file, Buffer.from([255, 42, 13, 10, 42, 57, 13, 10, 0, 36])), 200],
+    ['half a transaction', (file) => appendFileSync(file, command('MULTI') + setCommand), 200],
+    ['a cut', (file) => truncateSync(file, readFileSync(file).length - 3), 199],
+    ['a page of zeros', (file) => writeFileSync(file, readFileSync(file).fill(0, 4096, 4200)), 104],
+    ['zeros alone', (file) => writeFileSync(file, Buffer.alloc(4096)), 0],
+  ])(
+    'starts after a power cut that left %s: the damaged end is cut off and kept',
+    async (_name, damage, left) => {
+      const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, incremental)));
+      const file = join(redisDirectory, incremental);
+      const before = readFileSync(file);
+      const { log, result } = await withRedis(DATA_DIR, (redis) => redis.dbsize());
+      expect(result).toBe(left);
+      const copy = readdirSync(join(redisDirectory, 'appendonlydir')).find((name) => name.includes('.cut-'));
+      const cut = readFileSync(join(redisDirectory, 'appendonlydir', String(copy)));
+      expect(log.match(/cut (\d+) damaged bytes off the end/g)).toEqual([
+        `cut ${cut.length} damaged bytes off the end`,
+      ]);
+      // What is left is the start of the file, then the copy.
+      expect(Buffer.concat([before.subarray(0, before.length - cut.length), cut]).equals(before)).toBe(true);
+      const next = await withRedis(DATA_DIR, (redis) => redis.dbsize());
+      expect(next).toMatchObject({ log: '', result: left });
+    },
+  );
+
+  test.each<[string, (directory: string) => void, RegExp]>([
+    [
+      'the base is damaged',
+      (path) => appendFileSync(join(path, 'appendonly.aof.1.base.rdb'), 'REDIS'),
+      /are damaged \(.+\)/,
+    ],
+    [
+      'the base is missing',
+      (path) => rmSync(join(path, 'appendonly.aof.1.base.rdb')),
+      /are damaged \(Cannot open file/,
+    ],
+    [
+      'the manifest is damaged',
+      (path) => writeFileSync(join(path, 'appendonly.aof.manifest'), Buffer.alloc(88)),
+      /are damaged \(.+\)/,
+    ],
+    [
+      'the manifest is missing',
+      (path) => rmSync(join(path, 'appendonly.aof.manifest')),
+      /manifest is missing beside the files that it lists/,
+    ],
+    [
+      'more is damaged than a power cut damages',
+      (path) => {
+        const file = join(path, 'appendonly.aof.1.incr.aof');
+        writeFileSync(file, readFileSync(file).fill(0, 4096, 4200));
+        appendFileSync(file, setCommand.repeat(420_000));
+      },
+      /are damaged \(AOF appendonly\.aof\.1\.incr\.aof is not valid/,
+    ],
+  ])('refuses to start when %s, changes nothing and says what to do', async (_name, damage, reason) => {
+    const { DATA_DIR, redisDirectory } = await damagedCopy((path) => damage(join(path, 'appendonlydir')));
+    const files = () =>
+      readdirSync(join(redisDirectory, 'appendonlydir'), { withFileTypes: true }).map(({ name }) => [
+        name,
+        readFileSync(join(redisDirectory, 'appendonlydir', name)).length,
+      ]);
+    const before = files();
+    const refused = withRedis(DATA_DIR, (redis) => redis.dbsize());
+    await expect(refused).rejects.toThrow(reason);
+    await expect(refused).rejects.toThrow(
+      `: restore DATA_DIR from a backup, or move ${redisDirectory} away to start without keys`,
+    );
+    expect(files()).toEqual(before);
+  });
+
+  test('starts if its first start was interrupted before it had any data', async () => {
+    const { DATA_DIR } = await damagedCopy((path) => {
+      rmSync(join(path, 'appendonlydir', 'appendonly.aof.manifest'));
+      writeFileSync(join(path, incremental), '');
+    });
+    expect(await withRedis(DATA_DIR, (redis) => redis.dbsize())).toMatchObject({ result: 0 });
   });
 });

@@ -203,6 +203,16 @@ describe('an embedded database', () => {
     );
     expect(existsSync(join(postgres, 'PG_VERSION'))).toBe(true);
   });
+
+  test('is reported and left untouched if its PG_VERSION is missing', async () => {
+    await using directory = await temporaryDirectory();
+    const postgres = join(directory.path, 'postgres');
+    await mkdir(join(postgres, 'base'), { recursive: true });
+    expect(await failedStart('pets-service', { DATA_DIR: directory.path })).toBe(
+      `DATA_DIR: PG_VERSION is missing in ${postgres}, so the embedded database there is damaged: restore DATA_DIR from a backup, or move ${postgres} away to start without its pets`,
+    );
+    expect(await readdir(postgres)).toEqual(['base']);
+  });
 });
 
 describe('an invalid key file is reported', () => {
