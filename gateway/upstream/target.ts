@@ -16,6 +16,8 @@ export interface Target {
   state: TargetState;
   /** Whether it has been ready since this gateway started. */
   everReady: boolean;
+  /** Whether it is down and was reported as starting only. */
+  isStarting: boolean;
   /** Time of its latest probe that found it ready. */
   readyAtMs: number;
   /** Requests that were sent to it and are not settled yet. */
@@ -47,6 +49,7 @@ export function createTarget(url: string): Target {
     port,
     state: 'unknown',
     everReady: false,
+    isStarting: false,
     readyAtMs: 0,
     inFlight: 0,
     completed: 0,

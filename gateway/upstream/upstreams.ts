@@ -43,16 +43,22 @@ interface UpstreamsDependencies {
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
+  /** Time from now in which a target that was never ready is taken to be starting. */
+  startTimeoutMs?: number;
 }
 
 const probeMs = 500;
+/** Services that start together need time: the pets service may create its database first. */
+const defaultStartTimeoutMs = 60_000;
 
 /**
  * A target is ejected after a few consecutive failures of requests or probes. Only probes bring it back, so that no
  * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
-export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependencies): Upstreams {
+export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams {
+  const { urls, probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
   const targets = urls.map(createTarget);
+  const startUntilMs = performance.now() + startTimeoutMs;
   const closing = new AbortController();
   /** Index of the target that is next in turn. */
   let turn = 0;
@@ -77,7 +83,11 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
       const state = await probe.check(target.origin);
       if (!isStale()) probeSucceeded(target, state);
     } catch (error) {
-      if (isStale() || target.state === 'down' || isLocalResourceError(error)) return;
+      if (isStale() || isLocalResourceError(error)) return;
+      if (target.state === 'down') {
+        if (target.isStarting && !mayBeStarting(target)) logDown(target, error);
+        return;
+      }
       // Busy, perhaps so much that the probe had to wait, but it completes requests.
       if (target.completed !== completed) return;
       const others = targets.some((other) => other !== target && other.state === 'ready');
@@ -103,17 +113,24 @@ export function createUpstreams({ urls, probe, log, onState }: UpstreamsDependen
 
   function setState(target: Target, state: TargetState, error?: unknown): void {
     if (target.state === state) return;
-    const before = target.state;
     target.state = state;
     onState(target.origin, state);
     const upstream = target.origin;
-    if (state === 'down')
-      log.error({ upstream, reason: describeCauses(error) }, 'upstream is down and ejected');
-    else if (state === 'not_ready' && before === 'unknown') log.info({ upstream }, 'upstream is starting');
+    if (state === 'down') logDown(target, error);
+    else if (state === 'not_ready' && mayBeStarting(target)) log.info({ upstream }, 'upstream is starting');
     else if (state === 'not_ready') log.warn({ upstream }, 'upstream is not ready');
     else if (target.everReady) log.warn({ upstream }, 'upstream is ready again');
     else log.info({ upstream }, 'upstream is ready');
     if (state === 'ready') target.everReady = true;
+  }
+
+  const mayBeStarting = (target: Target) => !target.everReady && performance.now() < startUntilMs;
+
+  function logDown(target: Target, error: unknown): void {
+    const fields = { upstream: target.origin, reason: describeCauses(error) };
+    target.isStarting = mayBeStarting(target);
+    if (target.isStarting) log.info(fields, 'upstream does not respond yet; waiting for it to start');
+    else log.error(fields, 'upstream is down and ejected');
   }
 
   return {
