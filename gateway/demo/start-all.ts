@@ -1,7 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { browserHost } from '../config/console-url.ts';
+import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
+import { text } from '../runtime/environment.ts';
+import { errorMessage } from '../runtime/error-message.ts';
 import { whenNpmEnds } from './launcher.ts';
 
 /*
@@ -87,6 +91,19 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => void stopAll(0, signal));
 
 whenNpmEnds(() => void stopAll(1));
+
+const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
+// The services report an invalid one.
+const dataDirectory = text.safeParse(process.env['DATA_DIR'] || '.data');
+// Each embedded store has a lock. Of two starts at the same moment, each could get one of them, and both would end.
+if (!isSet('REDIS_URL') && !isSet('DATABASE_URL') && dataDirectory.success) {
+  try {
+    process.on('exit', lockDataDirectory(resolve(root, dataDirectory.data), 'start'));
+  } catch (error) {
+    process.stderr.write(`npm start: ${errorMessage(error)}\n`);
+    process.exit(1);
+  }
+}
 
 const [pets, gateway] = await Promise.all([
   launch('pets-service', 'pets-service/server.ts'),

@@ -4,6 +4,8 @@ import { dataDirectoryError, makeDirectory } from './data-directory.ts';
 
 /** SQLITE_BUSY (sqlite.org/rescode.html): another process holds the lock. */
 const busy = 5;
+/** Of processes that ask at the same moment, each sees another one in its way: without a wait, all may give up. */
+const lockTimeoutMs = 500;
 
 /**
  * Keeps a second process off the same data. SQLite takes a lock of the operating system, which ends with the process
@@ -17,8 +19,8 @@ export function lockDataDirectory(directory: string, name: string): () => void {
   let lock: DatabaseSync | undefined;
   try {
     makeDirectory(directory);
-    lock = new DatabaseSync(file, { timeout: 0 });
-    lock.exec('PRAGMA journal_mode = MEMORY; PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
+    lock = new DatabaseSync(file, { timeout: lockTimeoutMs });
+    lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
   } catch (error) {
     lock?.close();
     if (!(error instanceof Error && 'errcode' in error && error.errcode === busy)) {

@@ -1,4 +1,5 @@
 import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readFile, stat, symlink } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -218,6 +219,36 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(await first.runPrintedCommand()).toMatch(/^HTTP\/1\.1 200 OK/);
     },
   );
+
+  test('of two starts at the same moment one serves, and the other says why it does not', async () => {
+    await using directory = await temporaryDirectory();
+    const { HOME = '', PATH = '' } = process.env;
+    for (let round = 0; round < 2; round += 1) {
+      const ports = [await portSettings(), await portSettings()];
+      const starts = ports.map((settings) => {
+        const env = { HOME, PATH, DATA_DIR: directory.path, ...settings };
+        const child = spawn(process.execPath, ['gateway/demo/start-all.ts'], { cwd: root, env });
+        onTestFinished(() => void child.kill('SIGTERM'));
+        const start = { child, stdout: '', stderr: '', exited: once(child, 'close') };
+        child.stdout.on('data', (chunk: Buffer) => (start.stdout += chunk.toString()));
+        child.stderr.on('data', (chunk: Buffer) => (start.stderr += chunk.toString()));
+        return start;
+      });
+      await Promise.race(starts.map(({ exited }) => exited));
+      const [loser, ...others] = starts.filter(({ child }) => child.exitCode !== null);
+      expect(others).toEqual([]);
+      expect(loser?.child.exitCode).toBe(1);
+      expect(loser?.stdout).toBe('');
+      expect(loser?.stderr).toBe(
+        `npm start: DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
+      );
+      const winner = starts.find((start) => start !== loser);
+      await expect.poll(() => winner?.stdout, { timeout: 90_000 }).toContain('Ctrl-C stops everything.');
+      winner?.child.kill('SIGINT');
+      expect(await winner?.exited).toEqual([0, null]);
+      expect(winner?.stdout).not.toContain('"level":50');
+    }
+  }, 200_000);
 
   test('the next start works after the services were killed', { timeout: 90_000 }, async () => {
     await using directory = await temporaryDirectory();
