@@ -1,13 +1,16 @@
 /*
- * Loaded by `npm start` before anything else, so that an incomplete installation ends with one line and not with a stack.
- * The project's own Node is missing after `npm ci` with --ignore-scripts or NODE_ENV=production, and an older Node then
- * runs this file, so it uses nothing that Node 18, the oldest with npm 10, does not know.
+ * Loaded with --require before each program, so that an incomplete installation ends with one line and not with a stack:
+ * an older Node refuses a .ts file before it runs any of it. The project's own Node is missing after `npm ci` with
+ * --ignore-scripts or NODE_ENV=production, and an older Node then runs this file, so it uses nothing that Node 18, the
+ * oldest with npm 10, does not know.
  */
 var fs = require('node:fs');
 var path = require('node:path');
 
 var root = path.join(__dirname, '..', '..');
 var requiredMajor = 26;
+var program = path.relative(root, process.argv[1]);
+var name = program === path.join('gateway', 'demo', 'start-all.ts') ? 'npm start' : program;
 
 /** @returns what is missing and what to do, or undefined */
 function findFault() {
@@ -23,7 +26,8 @@ function findFault() {
   }
   if (!fs.existsSync(path.join(root, 'node_modules')))
     return 'the dependencies are not installed: run npm ci';
-  if (!fs.existsSync(path.join(root, 'pets-service', 'generated', 'prisma', 'client.ts'))) {
+  var needsClient = name === 'npm start' || program.indexOf('pets-service') === 0;
+  if (needsClient && !fs.existsSync(path.join(root, 'pets-service', 'generated', 'prisma', 'client.ts'))) {
     return 'the database client is not generated: run npm ci without --ignore-scripts';
   }
   return undefined;
@@ -31,6 +35,6 @@ function findFault() {
 
 var fault = findFault();
 if (fault !== undefined) {
-  process.stderr.write('npm start: ' + fault + '\n');
+  process.stderr.write(name + ': ' + fault + '\n');
   process.exit(1);
 }

@@ -121,20 +121,24 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  test.each(names)('%s cannot change its image, gain privileges or use up the machine', (name) => {
-    const service = composeService(name);
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-      logging: { options: { 'max-size': '10m', 'max-file': '5' } },
-      cpus: expect.any(Number),
-      mem_limit: expect.stringMatching(/^\d+[mg]$/),
-      pids_limit: expect.any(Number),
-    });
-    // An image that is built here says so itself.
-    expect(service.build ?? service.user).toBeDefined();
-  });
+  test.each(names)(
+    '%s cannot change its image, gain privileges, dump its memory or use up the machine',
+    (name) => {
+      const service = composeService(name);
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        security_opt: ['no-new-privileges:true'],
+        ulimits: { core: 0 },
+        logging: { options: { 'max-size': '10m', 'max-file': '5' } },
+        cpus: expect.any(Number),
+        mem_limit: expect.stringMatching(/^\d+[mg]$/),
+        pids_limit: expect.any(Number),
+      });
+      // An image that is built here says so itself.
+      expect(service.build ?? service.user).toBeDefined();
+    },
+  );
 
   test('publishes only the gateway, and lets each store be reached by its own services', () => {
     const published = names.filter((name) => composeService(name).ports !== undefined);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { oldNode } from '../support/old-node.ts';
 
-const startArguments = ['--require', './gateway/demo/check-installation.cjs', 'gateway/demo/start-all.ts'];
+const check = '--require ./gateway/demo/check-installation.cjs ';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The sources, without packages and without the generated database client, as after a clone. */
@@ -14,20 +14,28 @@ let directory: TemporaryDirectory;
 
 beforeAll(async () => {
   directory = await temporaryDirectory();
-  for (const entry of ['package.json', 'gateway']) {
+  for (const entry of ['package.json', 'gateway', 'pets-service/server.ts', 'prisma/migrate.ts']) {
     await cp(join(root, entry), join(directory.path, entry), { recursive: true });
   }
 });
 
 afterAll(() => directory[Symbol.asyncDispose]());
 
-/** Runs the command of the start script with a Node. */
-async function start(node: string): Promise<{ code: unknown; stderr: string }> {
+/** Runs a program as its script does, with a Node. */
+async function start(
+  node: string,
+  program = 'gateway/demo/start-all.ts',
+): Promise<{ code: unknown; stderr: string }> {
   const { HOME = '', PATH = '' } = process.env;
   return new Promise((resolve) => {
-    execFile(node, startArguments, { cwd: directory.path, env: { HOME, PATH } }, (error, _stdout, stderr) => {
-      resolve({ code: error?.code, stderr });
-    });
+    execFile(
+      node,
+      [...check.trim().split(' '), program],
+      { cwd: directory.path, env: { HOME, PATH } },
+      (error, _stdout, stderr) => {
+        resolve({ code: error?.code, stderr });
+      },
+    );
   });
 }
 
@@ -47,22 +55,33 @@ describe('npm start on an incomplete installation prints one line', () => {
     });
   });
 
-  test(
-    "with an older Node, which runs it if the project's own is not installed",
+  test.each([
+    ['npm start', 'gateway/demo/start-all.ts'],
+    ...['gateway/server.ts', 'gateway/ops/main.ts', 'pets-service/server.ts', 'prisma/migrate.ts'].map(
+      (name) => [name, name],
+    ),
+  ])(
+    "with an older Node, which runs it if the project's own is not installed: %s",
     { tags: ['old-node'] },
-    async () => {
-      const { code, stderr } = await start(oldNode ?? '');
+    async (name = '', program) => {
+      const { code, stderr } = await start(oldNode ?? '', program);
       expect(code).toBe(1);
-      expect(stderr).toMatch(
-        /^npm start: the project needs Node 26, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 26\n$/,
+      expect(stderr.startsWith(`${name}: `)).toBe(true);
+      expect(stderr.slice(name.length)).toMatch(
+        /^: the project needs Node 26, and this is v\d+\.\d+\.\d+: run npm ci without .+, which installs its own, or install Node 26\n$/,
       );
     },
   );
 });
 
-test('the start script loads the check first', async () => {
+test('each script and unit that runs a program loads the check first', async () => {
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>;
   };
-  expect(scripts['start']).toBe(['node', ...startArguments].join(' '));
+  for (const name of ['start', 'start:gateway', 'start:pets', 'migrate', 'ops'])
+    expect(scripts[name]).toMatch(new RegExp(`^node ${check}(--disable-warning=\\S+ )?[\\w/-]+\\.ts$`));
+  for (const unit of ['gateway/systemd/animal-store-gateway', 'pets-service/systemd/animal-store-pets'])
+    expect(await readFile(join(root, `${unit}.service`), 'utf8')).toContain(
+      `ExecStart=/usr/bin/node ${check}`,
+    );
 });
