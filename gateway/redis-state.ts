@@ -4,7 +4,7 @@ import { createInvalidValues, type InvalidValues } from './observability/invalid
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
-import { convertFirstBanPolicy, createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
@@ -15,7 +15,6 @@ import { createUsageReports, type UsageReports } from './quota/usage-reports.ts'
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { checkTypes } from './redis/key-types.ts';
 import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
-import { createAuditLog, type RecordChange } from './redis/record-change.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
 import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
@@ -132,15 +131,6 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     }
   }
 
-  const recordByGateway = createAuditLog({ redis, who: 'gateway' });
-  const recordConversion: RecordChange = async (change) => {
-    const { before, after } = change;
-    log.warn({ before, after }, 'ban policy of an earlier version was converted');
-    await recordByGateway(change).catch((error: unknown) => {
-      log.error({ err: error }, 'conversion of the ban policy is missing in the audit log');
-    });
-  };
-
   let started = false;
   gate.beforeOpening(async () => {
     // Later, what is missing was lost, and this instance still enforces it.
@@ -148,7 +138,6 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     // The scripts use TIME, which the Redis user may not be allowed to run. The announcement is a write, so that a Redis
     // that refuses writes is not used.
     await clock.sync();
-    await convertFirstBanPolicy(redis, recordConversion);
     await refresh();
     started = true;
     await usageReports.report();

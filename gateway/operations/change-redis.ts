@@ -1,4 +1,3 @@
-import { convertFirstBanPolicy } from '../quota/ban-policy.ts';
 import { seedDefaults } from '../quota/seed-defaults.ts';
 import { findWrongTypes } from '../redis/key-types.ts';
 import { createAuditLog, type RecordChange } from '../redis/record-change.ts';
@@ -25,8 +24,7 @@ export interface ChangeResult<T> {
 
 /**
  * Runs an operation that changes something, in the name of a person, and waits until the change is on Redis' disk and on
- * its replicas. Seeds plans and ban policy, and converts a ban policy of earlier versions, as a gateway would, for a
- * Redis that is set up before the first gateway runs.
+ * its replicas. Seeds plans and ban policy as a gateway would, for a Redis that is set up before the first gateway runs.
  * @throws OperationFailure if a value in Redis has the wrong type: nothing is changed; or if Redis does not confirm that
  *   the change is on its disk
  */
@@ -42,7 +40,6 @@ export async function changeRedis<T>(
     changed.add(change.target);
     return recordChange(change);
   };
-  await convertFirstBanPolicy(redis, audit);
   const warned = new Set(knownRisks);
   const warnOnce = (risk: string, text: string) => {
     if (!warned.has(risk)) warn(text);

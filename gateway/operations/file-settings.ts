@@ -52,7 +52,7 @@ export const usageSetting: FileSetting = {
   target: redisKeys.usagePolicy,
 };
 
-/** A setting and what the file wants it to be; an empty text removes a field. */
+/** A setting and what the file wants it to be. */
 export type WantedSetting = FileSetting & { wanted: Fields };
 
 /** Settings of a file, in its order. */
@@ -60,8 +60,7 @@ export function settingsOf({ plans = {}, anonymous, banPolicy, usage }: PlansFil
   const sections: [FileSetting, object | undefined][] = [
     ...Object.entries(plans).map(([plan, limits]): [FileSetting, object] => [planSetting(plan), limits]),
     [anonymousSetting, anonymous],
-    // A field of the first ban policy would make a valid one invalid.
-    [banPolicySetting, banPolicy === undefined ? undefined : { ...banPolicy, violations: '' }],
+    [banPolicySetting, banPolicy],
     [usageSetting, usage],
   ];
   return sections.flatMap(([setting, values]) =>

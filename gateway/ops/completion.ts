@@ -79,7 +79,7 @@ complete --command ops --no-files --arguments '(__ops_complete)'
 `,
 };
 
-/** An alias of that name, which README.md used to recommend, would come before the function. */
+/** An alias of that name would come before the function. */
 function posixFunction({ node, main, dataDirectory }: Paths): string {
   return `unalias ops 2>/dev/null
 function ops {

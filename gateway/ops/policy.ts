@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
@@ -79,10 +79,6 @@ function zeroOrMore(text: string): number {
   return Number(text);
 }
 
-function refuseViolations(): never {
-  throw new InvalidArgumentError('Violations belonged to the first ban policy; see --strikes.');
-}
-
 type SetOptions = Partial<BanPolicy> & ChangeOptions;
 
 function setCommand(): Command {
@@ -94,7 +90,6 @@ function setCommand(): Command {
     .option('--strikes-per-limit <x>', 'strikes for each request of the minute limit, if more', zeroOrMore)
     .option('--window-seconds <n>', 'time within which the strikes lead to a ban', number)
     .option('--ban-seconds <n>', 'length of the first ban; doubles if the key goes on during it', number)
-    .addOption(new Option('--violations <n>').argParser(refuseViolations).hideHelp())
     .option('--max-ban-seconds <n>', 'length of the longest ban', number)
     .option('--reset-seconds <n>', 'time without a ban after which the next one is a first one', number)
     .addOption(asOption())

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { InvalidValues } from '../observability/invalid-values.ts';
-import { textFields } from '../redis/enforced-settings.ts';
 import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
-import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
-import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { defaultUsagePolicy } from './usage-policy.ts';
 import { wholeNumberField } from './whole-number-field.ts';
@@ -72,17 +69,6 @@ const enabled = z
   .enum(['true', 'false'], { error: 'is neither true nor false' })
   .transform((text) => text === 'true');
 
-/** Lengths of bans, which the first policy had as well. */
-const lengths = {
-  banSeconds: wholeNumber(banPolicyBounds.banSeconds),
-  maxBanSeconds: wholeNumber(banPolicyBounds.maxBanSeconds),
-  resetSeconds: wholeNumber(banPolicyBounds.resetSeconds),
-};
-
-const maxIsLongest = (policy: { banSeconds: number; maxBanSeconds: number }) =>
-  policy.maxBanSeconds >= policy.banSeconds;
-const notLongest = { path: ['maxBanSeconds'], error: 'is less than banSeconds' };
-
 export const banPolicySchema = z
   .object({
     enabled,
@@ -93,55 +79,14 @@ export const banPolicySchema = z
       .refine(isStrikesPerLimit, { error: 'is not a number from 0 to 1000 with up to three decimals' })
       .transform(Number),
     windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
-    ...lengths,
-    violations: z
-      .undefined({
-        error: 'belongs to the first ban policy: delete it, or the fields that only the present one has',
-      })
-      .optional(),
+    banSeconds: wholeNumber(banPolicyBounds.banSeconds),
+    maxBanSeconds: wholeNumber(banPolicyBounds.maxBanSeconds),
+    resetSeconds: wholeNumber(banPolicyBounds.resetSeconds),
   })
-  .refine(maxIsLongest, notLongest)
-  .transform(({ violations: _absent, ...policy }): BanPolicy => policy);
-
-/** The ban policy of earlier versions, in which the seconds with a refused request led to a ban. */
-const firstPolicySchema = z
-  .object({
-    enabled,
-    ...lengths,
-    violations: wholeNumber({ min: 1, max: 1000 }),
-    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
-    graceSeconds: z.undefined().optional(),
-    strikes: z.undefined().optional(),
-    strikesPerLimit: z.undefined().optional(),
-  })
-  .refine(maxIsLongest, notLongest);
-
-/**
- * Replaces a policy of earlier versions. What it bans for cannot be translated, so only `enabled` and the lengths of bans
- * are kept. Anything else than a valid first policy is left alone.
- * @param recordChange called once with the policy before and after, by the process that has converted it
- */
-export async function convertFirstBanPolicy(redis: RedisClient, recordChange: RecordChange): Promise<void> {
-  const before = await redis.hgetall(redisKeys.banPolicy).catch((error: unknown) => {
-    if (isWrongType(error)) return {};
-    throw error;
+  .refine((policy) => policy.maxBanSeconds >= policy.banSeconds, {
+    path: ['maxBanSeconds'],
+    error: 'is less than banSeconds',
   });
-  const parsed = firstPolicySchema.safeParse(before);
-  if (!parsed.success) return;
-  const { enabled, banSeconds, maxBanSeconds, resetSeconds } = parsed.data;
-  const after: BanPolicy = { ...defaultBanPolicy, enabled, banSeconds, maxBanSeconds, resetSeconds };
-  const expected = Object.entries(before);
-  const args = [
-    expected.length,
-    ...expected.flat(),
-    ...Object.entries(textFields(after)).flat(),
-    'violations',
-    '',
-  ];
-  // Not if it was changed in between, such as by another process that converts it.
-  if ((await redis.setFields(redisKeys.banPolicy, ...args)) !== 1) return;
-  await recordChange({ action: 'policy.convert', target: redisKeys.banPolicy, before, after });
-}
 
 /**
  * Formats the policies for consume.lua: eight numbers, of which the first is 0 for no bans, and the last is the time for

@@ -24,7 +24,6 @@ export const auditActions = [
   'plans.trial-apply',
   'plans.trial-stop',
   'plans.undo',
-  'policy.convert',
   'policy.reset',
   'policy.seed',
   'policy.set',

@@ -262,7 +262,6 @@ describe('the ops command', () => {
         [['bans', 'lift', String(id)], /is not banned/],
         [['policy', 'set'], /nothing to set/],
         [['policy', 'set', '--enabled', 'maybe'], /neither true nor false/],
-        [['policy', 'set', '--violations', '70'], /belonged to the first ban policy; see --strikes/],
         [['policy', 'set', '--strikes-per-limit', '1001'], /strikesPerLimit is not a number from 0 to 1000/],
         [['policy', 'set', '--grace-seconds', '1.5'], /graceSeconds is not a whole number from 0 to 3600/],
         [['policy', 'set', '--max-ban-seconds', '5'], /maxBanSeconds is less than banSeconds/],

@@ -278,12 +278,27 @@ describe('invalid values in Redis', () => {
     { maxBanSeconds: '5' },
     { strikesPerLimit: '-1' },
     { graceSeconds: '1.5' },
-    // The first policy's: a mixture.
-    { violations: '10' },
   ])('the invalid ban policy %j leaves the whole last valid one in force', async (invalid) => {
     const valid = await redis.hgetall(redisKeys.banPolicy);
     await redis.hset(redisKeys.banPolicy, invalid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('1');
+    await redis.del(redisKeys.banPolicy);
+    await redis.hset(redisKeys.banPolicy, valid);
+    await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
+  });
+
+  test('a ban policy of a version before 1.0.0 is not converted: the log names what it lacks', async () => {
+    const valid = await redis.hgetall(redisKeys.banPolicy);
+    const first = { enabled: 'true', violations: '20', windowSeconds: '120' };
+    const lengths = { banSeconds: '30', maxBanSeconds: '7200', resetSeconds: '3600' };
+    await redis.del(redisKeys.banPolicy);
+    await redis.hset(redisKeys.banPolicy, { ...first, ...lengths });
+    await expect
+      .poll(gateway.output)
+      .toMatch(
+        /"level":50,.*"issues":\["graceSeconds is missing","strikes is missing","strikesPerLimit is missing"\]/,
+      );
+    expect(await redis.hgetall(redisKeys.banPolicy)).toEqual({ ...first, ...lengths });
     await redis.del(redisKeys.banPolicy);
     await redis.hset(redisKeys.banPolicy, valid);
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');

@@ -102,18 +102,6 @@ describe('the record of the use of a key', () => {
     expect(await key.days('2026-11-25', '2026-11-26')).toMatchObject([{ served: 3 }, { served: 1 }]);
   });
 
-  test('a counter of an earlier version, which kept no record, is rolled up', async () => {
-    const key = await createSimulatedKey(redis);
-    await redis.set(redisKeys.day(key.keyHash, '20261125'), 40, 'EX', 100_000);
-    await key.at('2026-11-25T23:00:00Z');
-    await key.serve(2);
-    expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject([{ served: 42 }]);
-    await key.at('2026-11-26T00:00:00Z');
-    await key.serve(1);
-    expect(await key.days('2026-11-25', '2026-11-26')).toMatchObject([{ served: 42 }, { served: 1 }]);
-    expect(await counters(key.keyHash)).toEqual([redisKeys.day(key.keyHash, '20261126')]);
-  });
-
   test('values of the wrong type or text harm no request', async () => {
     const key = await createSimulatedKey(redis);
     const month = redisKeys.usageMonth(key.keyHash, '202611');

@@ -15,7 +15,7 @@ function urlFile(dataDirectory: string): string {
 /** @returns the address of the private Redis of the gateway that runs on this data directory, if any */
 export function readEmbeddedRedisUrl(dataDirectory: string): string | undefined {
   try {
-    // An earlier version left an empty file when the disk was full.
+    // A power cut may leave it empty.
     return readFileSync(urlFile(dataDirectory), 'utf8').trim() || undefined;
   } catch {
     return undefined;

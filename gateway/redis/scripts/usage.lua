@@ -134,10 +134,6 @@ local function openDay(keyTag, dayNumber, served, retentionDays)
   if last and last ~= dayNumber then
     rollUp(keyTag, last, retentionDays)
   end
-  if last ~= dayNumber - 1 then
-    -- It may have been counted by a version that kept no record.
-    rollUp(keyTag, dayNumber - 1, retentionDays)
-  end
   redis.call('HSET', month, 'open', day)
   -- Rolled up before, if Redis' clock was set back: it is counted again from there.
   redis.call('HDEL', month, day)

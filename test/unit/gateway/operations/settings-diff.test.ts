@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
 import { planSetting, settingsOf } from '../../../../gateway/operations/file-settings.ts';
 import { diffSettings, removalOf } from '../../../../gateway/operations/settings-diff.ts';
-import { defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
-import { textFields } from '../../../../gateway/redis/enforced-settings.ts';
 
 const plans = (limits: { minute: number; day: number }) => settingsOf({ plans: { pro: limits } });
 
@@ -29,15 +27,6 @@ test('a plan that is not stored is new, and a value that was edited by hand is s
   expect(diffSettings(new Map(), plans(limits))).toMatchObject([{ before: null, after: limits, stored: {} }]);
   const edited = new Map([['gw:plan:pro', { minute: '01', day: 'many' }]]);
   expect(diffSettings(edited, plans(limits))).toMatchObject([{ before: { minute: '01', day: 'many' } }]);
-});
-
-test('a field of the first ban policy is removed', () => {
-  const stored = { ...textFields(defaultBanPolicy), violations: '5' };
-  expect(
-    diffSettings(new Map([['gw:ban-policy', stored]]), settingsOf({ banPolicy: defaultBanPolicy })),
-  ).toMatchObject([
-    { before: { violations: 5 }, after: { ...defaultBanPolicy }, written: { violations: '' } },
-  ]);
 });
 
 test('a removal removes every field', () => {
