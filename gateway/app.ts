@@ -84,12 +84,12 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, invalidValues, log, metrics, now } = dependencies;
+  const { redis, gate, plans, log, metrics, now } = dependencies;
   const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
   const docs = loadDocs(api, dependencies.publicUrl);
   showKnownSeries(metrics, api);
-  const apiKeys = createApiKeyCache({ redis, gate, invalidValues, plans, now });
+  const apiKeys = createApiKeyCache(dependencies);
   const untracedQuota = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),

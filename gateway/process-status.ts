@@ -14,7 +14,7 @@ interface ProcessStatusDependencies {
   worker: number | null;
   metrics: Metrics;
   health: () => Pick<Health, 'status' | 'upstreams'>;
-  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode'>;
+  state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
 }
 
 /** Many records of keys can be invalid. The first ones say enough. */
@@ -33,7 +33,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const startedAt = new Date(performance.timeOrigin).toISOString();
   const readBusy = createBusyReading();
   return async function readProcessStatus() {
-    const { instances, invalidValues, localMode } = state();
+    const { instances, invalidValues, localMode, lostKeys } = state();
     const { status, upstreams } = health();
     const [counts, connections, active, refused] = await Promise.all([
       readTrafficCounters(metrics),
@@ -55,6 +55,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
         .list()
         .slice(0, maxInvalidSettings)
         .map(({ key, issues }) => ({ key, issues: [...issues] })),
+      lostKeys: lostKeys.count(),
       localMode: localMode.last(),
       connections: connections.values[0]?.value ?? 0,
       busy: readBusy(),

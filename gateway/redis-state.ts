@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { createLostKeys, type LostKeys } from './api-keys/lost-keys.ts';
 import { showPlanLimits } from './known-series.ts';
 import { createInvalidValues, type InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -38,6 +39,7 @@ export interface RedisState {
   hotKeys: HotKeys;
   invalidValues: InvalidValues;
   localMode: LocalModeTimes;
+  lostKeys: LostKeys;
   /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
   waitUntilOpen(timeoutMs: number): Promise<boolean>;
   /** Reports pending counts and disconnects. */
@@ -50,8 +52,8 @@ const refreshMs = 500;
 const hotKeysReportMs = 2000;
 /** Maximum delay of refused requests in the record of use, and what a killed process loses of them. */
 const usageReportMs = 5000;
-/** No request depends on the indexes, only operators do. */
-const indexCheckMs = 5000;
+/** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
+const checkMs = 5000;
 /** Interval for the memory of Redis, which only alerts need. */
 const memoryMs = 5000;
 
@@ -84,6 +86,12 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   const banPolicy = createLiveBanPolicy({ redis, invalidValues });
   const usagePolicy = createLiveUsagePolicy({ redis, invalidValues });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
+  const lostKeys = createLostKeys({
+    redis,
+    log,
+    onCount: (lost) => metrics.lostKeys.set(lost),
+    now: clock.now,
+  });
   const keysInUse = createKeysInUse((plan, { active, refused }) => {
     metrics.activeKeys.set({ plan }, active);
     metrics.refusedKeys.set({ plan }, refused);
@@ -181,8 +189,10 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   }
 
   every(() => {
-    if (gate.open) void checkIndexes();
-  }, indexCheckMs);
+    if (!gate.open) return;
+    void checkIndexes();
+    void lostKeys.check().catch(() => {});
+  }, checkMs);
 
   async function measureMemory(): Promise<void> {
     const memory = await readRedisMemory(redis);
@@ -225,6 +235,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     hotKeys,
     invalidValues,
     localMode,
+    lostKeys,
     async waitUntilOpen(timeoutMs) {
       const deadline = now() + timeoutMs;
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));

@@ -5,6 +5,7 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { RedisUnavailable, type RedisGate } from '../redis/redis-gate.ts';
 import { quotaKeys, redisKeys, type QuotaKeys } from '../redis/redis-keys.ts';
 import { apiKeyState, parseApiKeyRecord, type ApiKeyRecord } from './api-key-record.ts';
+import type { LostKeys } from './lost-keys.ts';
 import { createNewestRecords, describeLostChange } from './newest-records.ts';
 
 /** Matches every rev: consume.lua and read-usage-5.lua then do not compare it. */
@@ -25,7 +26,7 @@ export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
 export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
   | { outcome: 'unknown' | 'expired' | 'revoked' }
-  /** Redis is unavailable, or holds an invalid record, and nothing recent is cached. */
+  /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it has lost the record. */
   | { outcome: 'unavailable' };
 
 export interface ApiKeyCache {
@@ -43,6 +44,7 @@ interface ApiKeyCacheDependencies {
   invalidValues: InvalidValues;
   /** The plan of each record that is read is loaded before its limits are needed. */
   plans: Pick<Plans, 'ensureLoaded' | 'limitsOf'>;
+  lostKeys: Pick<LostKeys, 'found' | 'wasDeleted'>;
   now: () => number;
 }
 
@@ -58,7 +60,7 @@ interface CacheEntry {
 }
 
 export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKeyCache {
-  const { redis, gate, invalidValues, plans, now } = dependencies;
+  const { redis, gate, invalidValues, plans, lostKeys, now } = dependencies;
   const cache = new LRUCache<string, CacheEntry>({ max: maxCachedKeys });
   const newestRecords = createNewestRecords<Caller>();
   const reading = new Map<string, Promise<ApiKeyLookup>>();
@@ -76,8 +78,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     switch (parsed.outcome) {
       case 'absent':
         invalidValues.report(key, []);
-        cache.delete(keyHash);
-        return { outcome: 'unknown' };
+        return findAbsent(keyHash);
       case 'invalid':
         invalidValues.report(key, parsed.issues);
         return parsed.revoked
@@ -96,12 +97,26 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
     }
   }
 
+  /** A key that was valid and that Redis has lost is no unknown one: clients take a 401 as final. */
+  async function findAbsent(keyHash: string): Promise<ApiKeyLookup> {
+    const last = cache.get(keyHash);
+    if (last !== undefined && apiKeyState(last.caller, now()) === 'valid') {
+      const readAgoMs = now() - last.readAtMs;
+      const deleted = await gate.send(() => lostKeys.wasDeleted(keyHash, readAgoMs)).catch(() => false);
+      if (!deleted) return { outcome: 'unavailable' };
+    }
+    cache.delete(keyHash);
+    return { outcome: 'unknown' };
+  }
+
   /** Stores the caller when its plan is loaded, since requests that find it in the cache do not wait for that. */
   async function store(caller: Caller): Promise<ApiKeyLookup> {
     // An outage at this moment shows when the limits are needed.
     await gate.send(() => plans.ensureLoaded(caller.plan)).catch(() => {});
     cache.set(caller.keyHash, { caller, readAtMs: plans.limitsOf(caller) ? now() : tooOld() });
-    return lookupOf(caller);
+    const lookup = lookupOf(caller);
+    if (lookup.outcome === 'valid') lostKeys.found(caller.keyHash);
+    return lookup;
   }
 
   /** Age of a record whose rev could not confirm it: it is read again for each request. */

@@ -54,6 +54,8 @@ export interface Metrics {
   invalidSettings: Gauge<'key'>;
   /** Failed sign-ins to the console, and requests that its access control refused, by code. */
   consoleRefusals: Counter<'code'>;
+  /** API keys that a process has served and Redis has lost. */
+  lostKeys: Gauge;
   /** Log lines that were dropped because their reader did not keep up. */
   droppedLogLines: Counter;
 }
@@ -211,6 +213,12 @@ export function createMetrics(sources: MetricSources): Metrics {
       name: 'gateway_console_refusals_total',
       help: 'Failed sign-ins to the console, and requests that its access control refused, by error code',
       labelNames: ['code'],
+      registers,
+    }),
+    lostKeys: new Gauge({
+      name: 'gateway_lost_keys',
+      help: 'API keys that a process has served and Redis has lost; their requests get 503',
+      aggregator: 'max',
       registers,
     }),
     droppedLogLines: new Counter({

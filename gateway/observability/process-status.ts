@@ -32,6 +32,8 @@ export const processStatus = z.object({
   upstreams: z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down'])),
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
+  /** API keys that this process has served and Redis has lost. */
+  lostKeys: count.default(0),
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
   localMode: z.object({ from: isoTime, to: isoTime.nullable() }).nullable(),
   /** Open client connections. */

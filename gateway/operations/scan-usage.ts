@@ -20,8 +20,11 @@ export async function* scanUsage(
       recorded.map(async (key) => {
         const keyHash = parseUsageKey(key)?.keyHash;
         if (keyHash === undefined || found.has(keyHash)) return [];
-        const id = await redis.hget(key, 'id').catch(() => null);
-        if (id !== null && id !== '' && (await index.keyHashOf(id)) === keyHash) return [];
+        const id =
+          (await redis.hget(key, 'id').catch(() => null)) ||
+          // Recorded while the record of the key was lost.
+          (await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null));
+        if (id && (await index.keyHashOf(id)) === keyHash) return [];
         return [keyHash];
       }),
     );

@@ -3,6 +3,7 @@ import { keyView } from '../operations/key-view.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { confirm, yesOption } from './confirm.ts';
 import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
+import { keysAcceptLossCommand } from './keys-accept-loss.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
@@ -35,6 +36,7 @@ export function keysCommand(): Command {
     .addCommand(revokeCommand())
     .addCommand(keysExportCommand())
     .addCommand(keysImportCommand())
+    .addCommand(keysAcceptLossCommand())
     .addCommand(reindexCommand());
 }
 

@@ -5,6 +5,7 @@ export const auditActions = [
   'console.end',
   'console.link',
   'console.sign_in',
+  'keys.accept-loss',
   'keys.import',
   'keys.import.incomplete',
   'keys.issue',

@@ -11,6 +11,7 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.instances, 'zset'],
   [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
+  [redisKeys.lossAccepted, 'string'],
   [redisKeys.consoleSessions, 'hash'],
   [redisKeys.consoleSeen, 'hash'],
   [redisKeys.consoleAddresses, 'zset'],

@@ -62,6 +62,8 @@ export const redisKeys = {
   processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
+  /** String: Unix ms at which an operator said that lost API keys are meant to be gone (lost-keys.ts). */
+  lossAccepted: 'gw:loss-accepted',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */
   seeding: 'gw:seeding',
   /** String with expiry: whom a link to the console is for (console-codes.ts). @param codeHash hexadecimal SHA-256 */

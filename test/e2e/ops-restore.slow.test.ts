@@ -1,40 +1,12 @@
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { backupCommands, runDocumented as run } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** The documented commands: the backup, and the restore. */
-function documentedCommands(): [backup: string, restore: string] {
-  const runbook = readFileSync(`${root}/gateway/ops/RUNBOOK.md`, 'utf8');
-  const section = runbook.split('## Move to a new Redis')[1]?.split('\n## ')[0] ?? '';
-  const [backup = '', restore = ''] = Array.from(
-    section.matchAll(/```sh\n(.+?)```/gs),
-    ([, code = '']) => code,
-  );
-  return [backup, restore];
-}
-
-/** Runs documented commands in a directory. */
-async function run(commands: string, directory: string, url: string): Promise<void> {
-  const script = `
-    set -e
-    ops() { '${process.execPath}' --disable-warning=ExperimentalWarning '${root}/gateway/ops/main.ts' "$@"; }
-    ${commands.replaceAll('redis://new:6379', url)}`;
-  await promisify(execFile)('sh', ['-c', script], {
-    cwd: directory,
-    env: { PATH: process.env['PATH'], REDIS_URL: url },
-  });
-}
 
 /** Limit of requests without a valid key in the backup. */
 const addressLimit = 65_000;
@@ -60,7 +32,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
   }
 
   test('is restored into an empty Redis before the first gateway runs on it', async () => {
-    const [backup, restore] = documentedCommands();
+    const { backup, restore } = backupCommands();
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
     await using other = await startRedisServer();
@@ -129,7 +101,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
   }
 
   test('is restored after Redis has lost everything, while gateways run whose limits never differ', async () => {
-    const [backup, restore] = documentedCommands();
+    const { backup, restore } = backupCommands();
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
     await using other = await startGateway({
@@ -154,7 +126,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
   });
 
   test('is restored into another, empty Redis that replaces the first one under running gateways', async () => {
-    const [backup, restore] = documentedCommands();
+    const { backup, restore } = backupCommands();
     await using kit = await startOpsKit();
     await using empty = await startRedisServer();
     await using relay = await startRedisRelay(kit.server.port);
@@ -182,7 +154,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, (
   });
 
   test('can be made of what running gateways enforce, if there is no file of plans', async () => {
-    const [, restore] = documentedCommands();
+    const { restore } = backupCommands();
     await using kit = await startOpsKit();
     await using directory = await temporaryDirectory();
     const keys = await tune(kit);

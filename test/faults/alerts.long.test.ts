@@ -102,6 +102,14 @@ describe(
       mend: () => unknown;
     }
 
+    let lost: IssuedKey & { record: Record<string, string> };
+    /** Requests to all workers, who take turns. */
+    async function requestWithLost(): Promise<void> {
+      for (let requests = 0; requests < 2 * workers; requests += 1) {
+        await send(`${gateway.url}/v1/pets`, { key: lost.key, headers: { connection: 'close' } });
+      }
+    }
+
     const settings = { key: 'gw:plan:pro' };
     const troubles: Trouble[] = [
       {
@@ -128,6 +136,19 @@ describe(
         },
       },
       { alert: 'GatewayWithoutRedis', make: () => server.kill(), mend: () => server.restart() },
+      {
+        alert: 'GatewayLostKeys',
+        async make() {
+          const key = await issue({});
+          const record = redisKeys.apiKey(key.keyHash);
+          lost = { ...key, record: await server.redis.hgetall(record) };
+          await requestWithLost();
+          const use = await server.redis.keys(redisKeys.usageMonth(key.keyHash, '*'));
+          await server.redis.del(record, ...use);
+          await requestWithLost();
+        },
+        mend: () => server.redis.hset(redisKeys.apiKey(lost.keyHash), lost.record),
+      },
       {
         alert: 'GatewayNoUpstreamReady',
         make: () => upstream[Symbol.asyncDispose](),

@@ -261,6 +261,25 @@ const alertTests: AlertTest[] = [
     ],
   },
   {
+    alert: 'GatewayLostKeys',
+    situations: [
+      {
+        name: 'one process has lost keys, the other none',
+        series: {
+          [`gateway_lost_keys{${source}}`]: gauge(3),
+          'gateway_lost_keys{job="gateway",instance="gw-2:9090"}': gauge(0),
+        },
+        at: 0,
+        fires: {
+          labels: job,
+          description:
+            'Redis has lost 3 API keys that a process of gateway has served. Their requests get 503 until they are imported.',
+        },
+      },
+      { name: 'none is lost', series: { [`gateway_lost_keys{${source}}`]: gauge(0) }, at: 10 },
+    ],
+  },
+  {
     alert: 'GatewayNoUpstreamReady',
     situations: [
       {

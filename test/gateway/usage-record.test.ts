@@ -91,6 +91,25 @@ describe('the record of the use of a key', () => {
     expect(await key.days('2026-11-30', '2026-12-01')).toMatchObject([{ served: 5 }, { served: 5 }]);
   });
 
+  test('of a day on which Redis had lost the key has its id and plan as soon as it is back', async () => {
+    const key = await createSimulatedKey(redis);
+    const record = redisKeys.apiKey(key.keyHash);
+    const fields = await redis.hgetall(record);
+    await redis.del(record);
+    await key.at('2026-11-25T12:00:00Z');
+    await key.report({ served: 3, refused: 2 });
+    await redis.hset(record, fields);
+    const served = (count: number) => [{ served: count, refused: 2, plan: 'free' }];
+    expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(3));
+    await key.serve(2);
+    await redis.hset(record, { plan: 'pro' });
+    await key.at('2026-11-26T12:00:00Z');
+    await key.serve(1);
+    expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(5));
+    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    expect(await redis.hgetall(month)).toMatchObject({ id: 'key_1', name: 'ACME', p25: 'free', p26: 'pro' });
+  });
+
   test('a counter that is deleted by hand gives the key a new day', async () => {
     const key = await createSimulatedKey(redis, 3);
     await key.at('2026-11-25T12:00:00Z');

@@ -28,7 +28,7 @@ export interface LiveState {
 /** A process without what the rest of the state has of it. */
 export type LiveProcess = Omit<
   FleetProcess,
-  'counts' | 'keysInUse' | 'invalidSettings' | 'seenAtMs' | 'upstreams'
+  'counts' | 'keysInUse' | 'invalidSettings' | 'lostKeys' | 'seenAtMs' | 'upstreams'
 > & {
   /** ISO 8601. */
   seenAt: string;
@@ -39,6 +39,14 @@ export function liveGateway({ processes, ...gateway }: FleetGateway): LiveState[
 }
 
 function liveProcess(process: FleetProcess): LiveProcess {
-  const { counts: _, keysInUse: _k, invalidSettings: _i, upstreams: _u, seenAtMs, ...shown } = process;
+  const {
+    counts: _,
+    keysInUse: _k,
+    invalidSettings: _i,
+    lostKeys: _l,
+    upstreams: _u,
+    seenAtMs,
+    ...shown
+  } = process;
   return { ...shown, seenAt: new Date(seenAtMs).toISOString() };
 }

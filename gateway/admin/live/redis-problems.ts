@@ -9,7 +9,8 @@ const slowMs = 25;
 export function findRedisProblems({
   redis,
   redisIsPrivate,
-}: Pick<LiveFacts, 'redis' | 'redisIsPrivate'>): Problem[] {
+  fleet,
+}: Pick<LiveFacts, 'redis' | 'redisIsPrivate' | 'fleet'>): Problem[] {
   if (!redis.available) {
     return [
       {
@@ -23,7 +24,7 @@ export function findRedisProblems({
       },
     ];
   }
-  return redis.servers.flatMap(({ address, memory, appendOnly, evictedKeys, latencyMs }) => {
+  const ofServers = redis.servers.flatMap(({ address, memory, appendOnly, evictedKeys, latencyMs }) => {
     const problems: Problem[] = [];
     if (memory !== null && memory.usedBytes > nearlyFull * memory.limitBytes) {
       problems.push({
@@ -77,6 +78,28 @@ export function findRedisProblems({
     }
     return problems;
   });
+  return [...lostKeyProblems(fleet), ...ofServers];
+}
+
+function lostKeyProblems({ gateways }: LiveFacts['fleet']): Problem[] {
+  const lost = Math.max(
+    0,
+    ...gateways
+      .flatMap(({ processes }) => processes)
+      .map(({ state, lostKeys }) => (state === 'not_seen' ? 0 : lostKeys)),
+  );
+  if (lost === 0) return [];
+  return [
+    {
+      id: 'redis-lost-keys',
+      severity: 'critical',
+      title: 'Redis has lost API keys',
+      detail: `It came back empty, or older: ${lost} ${lost === 1 ? 'key that a gateway process has served is' : 'keys that a gateway process has served are'} missing. Their requests get 503 until they are imported; keys that no gateway has served get 401.`,
+      advice:
+        'Do not restart gateways. Restore plans and keys from the last backup, as the runbook says; then, if keys are still missing on purpose: ops keys accept-loss.',
+      link: runbook('Redis came back empty'),
+    },
+  ];
 }
 
 const percent = (share: number) => `${Math.round(share * 100)} %`;

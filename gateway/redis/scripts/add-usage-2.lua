@@ -29,13 +29,15 @@ if served ~= 0 then
   local date = utcDate(dayNumber)
   local counter = dayCounter(keyTag, date)
   local today = dayNumberOf(nowMs())
+  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1
   if dayNumber < today then
     -- It is summed up again.
     redis.call('DEL', monthCounter(keyTag, today))
   end
   if redis.call('EXISTS', counter) == 1 then
     redis.call('INCRBY', counter, served)
-  elseif dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1 then
+  elseif isOver or redis.call('EXISTS', 'gw:key:' .. keyTag) == 0 then
+    -- While Redis has lost the record of the key, its day stays shut: its next request opens it, with its id and plan.
     addToDay(keyTag, dayNumber, '', served, retentionDays)
   else
     openDay(keyTag, dayNumber, math.max(0, rolledUp(keyTag, date) + served), retentionDays)

@@ -4,7 +4,8 @@ Reads the record of a key's use in one month, with the days that were not rolled
 
 KEYS[1]  record of the month (hash, described in usage.lua)
 
-Returns pairs of field and value. A value of the wrong type counts as none.
+Returns pairs of field and value. A value of the wrong type counts as none. A month that was recorded while Redis had lost the
+record of the key has its present id, name and plan.
 ]]
 
 local keyTag, month = keyTagOf(KEYS[1]), string.sub(KEYS[1], -6)
@@ -29,6 +30,15 @@ for date in pairs(unrolled) do
     if served > 0 then
       table.insert(pairsOfMonth, day)
       table.insert(pairsOfMonth, string.format('%.0f', served))
+    end
+  end
+end
+if #pairsOfMonth > 0 and not fields.plan then
+  local record = redis.pcall('HMGET', 'gw:key:' .. keyTag, 'id', 'name', 'plan')
+  for index, field in ipairs({ 'id', 'name', 'p01' }) do
+    if record[index] then
+      table.insert(pairsOfMonth, field)
+      table.insert(pairsOfMonth, record[index])
     end
   end
 end

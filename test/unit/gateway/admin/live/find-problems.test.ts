@@ -21,6 +21,7 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   state: 'ok',
   upstreams: {},
   invalidSettings: [],
+  lostKeys: 0,
   localMode: null,
   connections: 0,
   busy: 0,
@@ -170,6 +171,7 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'critical',
     says: ago(5),
   },
+  'Redis has lost API keys': { problems: withProcess({ lostKeys: 7 }), severity: 'critical', says: '7 keys' },
   'Redis is nearly full': {
     problems: withRedis({ memory: { usedBytes: 91, limitBytes: 100 } }),
     severity: 'warning',

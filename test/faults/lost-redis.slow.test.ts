@@ -1,0 +1,167 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { backupCommands, runDocumented } from '../support/checks/runbook-commands.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import { openLive, problemTitles } from '../support/kits/live-kit.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startLoad } from '../support/load/steady-load.ts';
+import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+describe(
+  'a Redis that came back empty under running gateways',
+  { tags: ['redis-server'], timeout: 60_000 },
+  () => {
+    let stack: AsyncDisposableStack;
+    let old: RedisServer;
+    let empty: RedisServer;
+    let relay: RedisRelay;
+    let upstream: Upstream;
+    let gateway: Service;
+    let directory: TemporaryDirectory;
+
+    beforeEach(async () => {
+      stack = new AsyncDisposableStack();
+      old = stack.use(await startRedisServer());
+      empty = stack.use(await startRedisServer());
+      relay = stack.use(await startRedisRelay(old.port));
+      upstream = stack.use(await startUpstream());
+      directory = stack.use(await temporaryDirectory());
+      gateway = stack.use(await startGateway({ REDIS_URL: relay.url, PETS_SERVICE_URL: upstream.url }));
+    });
+    afterEach(() => stack.disposeAsync());
+
+    const { backup, restore } = backupCommands();
+    const run = (commands: string, { url }: RedisServer) => runDocumented(commands, directory.path, url);
+    const ops = (...args: string[]) => runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: empty.url });
+    const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
+    const redisState = async () =>
+      ((await send(`${gateway.adminUrl}/readyz`)).json as { redis: string }).redis;
+    const exported = async () => {
+      const today = new Date().toISOString().slice(0, 10);
+      return JSON.parse((await ops('usage', 'export', '--from', today, '--json')).stdout) as unknown;
+    };
+    const lostKeys = async () =>
+      /^gateway_lost_keys (\d+)$/m.exec((await send(`${gateway.adminUrl}/metrics`)).text)?.[1];
+
+    /** Keys whose limits no traffic of a test reaches, also while a gateway limits them alone. */
+    async function issueServed(count: number): Promise<IssuedKey[]> {
+      const redis = await connectRedis(old.url);
+      const { issue } = keyIssuer(redis);
+      const limits = { minute: 900_000, day: 9_000_000 };
+      const keys: IssuedKey[] = [];
+      while (keys.length < count) keys.push(await issue({ plan: 'pro', ...limits }));
+      redis.disconnect();
+      for (const { key } of keys) expect((await pets(key)).status).toBe(200);
+      return keys;
+    }
+
+    async function lose(): Promise<void> {
+      await old.kill();
+      await expect.poll(redisState, { timeout: 10_000 }).toBe('unavailable');
+      relay.switchTo(empty.port);
+      await expect.poll(redisState, { timeout: 10_000 }).toBe('ok');
+    }
+
+    /** One client a key that sends all the time, and counts the statuses of its responses. */
+    function startTraffic(keys: readonly IssuedKey[]) {
+      const codes = new Set<string>();
+      const served = new Map<string, number>();
+      const load = startLoad(keys.length, async (client) => {
+        const { id, key } = keys[client] ?? { id: '', key: '' };
+        const { status, json, header } = await pets(key);
+        if (status === 200) served.set(id, (served.get(id) ?? 0) + 1);
+        else codes.add(`${(json as { code: string }).code} ${header('Retry-After')}`);
+        return status;
+      });
+      return { load, codes, served };
+    }
+
+    test('keys get 503 until they are imported, and the record of use has what was served', async () => {
+      const [idle, ...busy] = await issueServed(4);
+      await run(backup, old);
+      await old.kill();
+      await expect.poll(redisState, { timeout: 10_000 }).toBe('unavailable');
+      const { load, codes, served } = startTraffic(busy);
+      await using _load = load;
+      // Served and counted by the gateway alone; one key sends nothing later.
+      expect((await pets(idle?.key ?? '')).status).toBe(200);
+      await expect.poll(() => served.size).toBe(busy.length);
+      expect([...codes]).toEqual([]);
+      relay.switchTo(empty.port);
+      await expect.poll(() => [...codes], { timeout: 10_000 }).toEqual(['service_unavailable 1']);
+      await expect.poll(lostKeys, { timeout: 10_000 }).toBe(String(busy.length));
+      await using live = await openLive(empty.redis, gateway);
+      await live.until((state) => expect(problemTitles(state)).toContain('Redis has lost API keys'));
+
+      await run(restore, empty);
+      await expect.poll(lostKeys, { timeout: 10_000 }).toBe('0');
+      const before = load.outcomes.length;
+      await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);
+      expect((await load.stop()).slice(before).every((status) => status === 200)).toBe(true);
+      expect([...codes]).toEqual(['service_unavailable 1']);
+      await live.until((state) => expect(problemTitles(state)).not.toContain('Redis has lost API keys'));
+
+      const rows = [{ id: idle?.id, served: 1 }, ...busy.map(({ id }) => ({ id, served: served.get(id) }))];
+      expect(await exported()).toMatchObject(rows.map((row) => ({ ...row, name: 'test', plan: 'pro' })));
+    });
+
+    test('restored before gateways reach it, no request gets anything but 200', async () => {
+      const keys = await issueServed(3);
+      await run(backup, old);
+      const { load, codes } = startTraffic(keys);
+      await using _load = load;
+      await old.kill();
+      await run(restore, empty);
+      relay.switchTo(empty.port);
+      await expect.poll(redisState, { timeout: 10_000 }).toBe('ok');
+      const before = load.outcomes.length;
+      await expect.poll(() => load.outcomes.length).toBeGreaterThan(before + 100);
+      await load.stop();
+      expect([...codes]).toEqual([]);
+      expect(await lostKeys()).toBe('0');
+    });
+
+    test('is noticed without traffic, until an operator says that the loss is meant, which is audited', async () => {
+      const [first, second] = await issueServed(2);
+      await lose();
+      await expect.poll(lostKeys, { timeout: 15_000 }).toBe('1');
+      expect((await pets(first?.key ?? '')).status).toBe(503);
+      expect(await ops('keys', 'accept-loss')).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining('--yes') as string,
+      });
+      expect((await pets(first?.key ?? '')).status).toBe(503);
+      expect(await ops('keys', 'accept-loss', '--yes', '--as', 'Ada')).toMatchObject({ code: 0 });
+      for (const { key } of [first, second].filter((each) => each !== undefined)) {
+        expect((await pets(key)).json).toMatchObject({ code: 'unknown_api_key' });
+      }
+      await expect.poll(lostKeys, { timeout: 15_000 }).toBe('0');
+      const { stdout } = await ops('audit', '--action', 'keys.accept-loss', '--json');
+      expect(JSON.parse(stdout)).toMatchObject([
+        { who: 'Ada', target: redisKeys.lossAccepted, before: null },
+      ]);
+    });
+
+    test('a key that was revoked in the backup, or is deleted by hand, gets 401', async () => {
+      const [revoked, deleted] = await issueServed(2);
+      await run(backup, old);
+      await lose();
+      const lines = (await readFile(`${directory.path}/keys.jsonl`, 'utf8')).trim().split('\n');
+      const revokedAt = new Date().toISOString();
+      const edited = lines.map((line) =>
+        line.includes(revoked?.id ?? '') ? JSON.stringify({ ...JSON.parse(line), revokedAt }) : line,
+      );
+      await writeFile(`${directory.path}/keys.jsonl`, edited.join('\n'));
+      await run(restore, empty);
+      expect((await pets(revoked?.key ?? '')).json).toMatchObject({ code: 'revoked_api_key' });
+      expect((await pets(deleted?.key ?? '')).status).toBe(200);
+      await empty.redis.del(redisKeys.apiKey(deleted?.keyHash ?? ''));
+      expect((await pets(deleted?.key ?? '')).json).toMatchObject({ code: 'unknown_api_key' });
+    });
+  },
+);
