@@ -30,6 +30,7 @@ if served ~= 0 then
   local date = utcDate(dayNumber)
   local counter = dayCounter(keyTag, date)
   local today = dayNumberOf(nowMs())
+  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1
   if dayNumber < today then
     -- It is summed up again.
     redis.call('DEL', monthCounter(keyTag, today))
