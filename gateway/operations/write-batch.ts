@@ -28,7 +28,8 @@ export async function* writeBatch<Key extends { plan: string }, Result>(
   await audit({ action, target, before: null, after: { count, fileSha256, plans: countPlans(keys) } });
   let written = 0;
   try {
-    for (let start = 0; start < count && !stop?.aborted; start += pageSize) {
+    for (let start = 0; start < count; start += pageSize) {
+      if (stop?.aborted) break;
       const page = keys.slice(start, start + pageSize);
       // All of a page end before an error is thrown, so that the number is exact.
       const settled = await Promise.allSettled(page.map((key) => write(key, target)));

@@ -43,7 +43,11 @@ export function definitionsOf(
 export function auditedDefinitionsOf(
   files: Readonly<Record<string, string>>,
 ): Record<string, ScriptDefinition> {
-  const load = (file: string) =>
-    `local function change()\n${loadScript(file)}\nend\n${loadScript('audited.lua')}`;
-  return Object.fromEntries(Object.entries(files).map(([method, file]) => [method, { lua: load(file) }]));
+  const audited = loadScript('audited.lua');
+  return Object.fromEntries(
+    Object.entries(files).map(([method, file]) => [
+      method,
+      { lua: `local function change()\n${loadScript(file)}\nend\n${audited}` },
+    ]),
+  );
 }

@@ -89,7 +89,9 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 90_000 }, () => {
     for (let request = 0; request < 3; request += 1) expect(await limitOf(key)).toBe('50');
     const { page, complaints } = await started.open('/console/plans/edited', { name: 'Grace' });
     await minuteOf(page).fill('3');
-    await page.getByText('The only key on this plan would be refused at once: 1 by the minute limit').waitFor();
+    await page
+      .getByText('The only key on this plan would be refused at once: 1 by the minute limit')
+      .waitFor();
     await expectAccessible(page, 'plan-effect');
     expect(await stored('edited')).toEqual({ minute: '50', day: '500' });
     await minuteOf(page).fill('40');

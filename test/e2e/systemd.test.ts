@@ -73,8 +73,8 @@ describe.each(units)('$path', ({ path, config }) => {
     const service = path.split('/')[0] ?? '';
     expect(args.at(-1)).toBe(`${service}/server.ts`);
     // An image has the Node that it needs.
-    const check = ['--require', './gateway/demo/check-installation.cjs'];
-    expect(['node', ...args].filter((arg) => !check.includes(arg))).toEqual(
+    const check = new Set(['--require', './gateway/demo/check-installation.cjs']);
+    expect(['node', ...args].filter((arg) => !check.has(arg))).toEqual(
       await imageCommand(join(root, service, 'Dockerfile')),
     );
     const source = await readFile(join(root, config), 'utf8');

@@ -107,7 +107,9 @@ describe(
       await live.until((state) => expect(problemTitles(state)).not.toContain('Redis has lost API keys'));
 
       const rows = [{ id: idle?.id, served: 1 }, ...busy.map(({ id }) => ({ id, served: served.get(id) }))];
-      expect(await exported()).toMatchObject(rows.map((row) => ({ ...row, name: 'test', plan: 'pro' })));
+      expect(await exported()).toMatchObject(
+        rows.map((row) => Object.assign(row, { name: 'test', plan: 'pro' })),
+      );
     });
 
     test('restored before gateways reach it, no request gets anything but 200', async () => {

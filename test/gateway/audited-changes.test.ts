@@ -113,7 +113,7 @@ describe('a change and its entry in the audit log are one step', () => {
     // Redis knows the script from then on, so that the reply is not that it does not.
     await set(15);
     relay.loseReplyTo(String.raw`\"minute\":20`);
-    await expect(set(20)).rejects.toThrow();
+    await expect(set(20)).rejects.toThrow(Error);
     relayed.disconnect();
     expect(await redis.hget(redisKeys.plan('cut'), 'minute')).toBe('20');
     expect(await entriesOf('cut')).toMatchObject([{ after: { minute: 15 } }, { after: { minute: 20 } }]);

@@ -122,8 +122,10 @@ describe('for any headers of a client, the upstream', () => {
     );
   });
 
-  test('receives all other headers unchanged and in order', () => {
-    const endToEndHeaders = fc.array(fc.tuple(withRandomCase(plainName), fc.stringMatching(/^[!-~]{0,20}$/)));
+  test('receives the headers on the list unchanged and in order, and no other', () => {
+    const listed = fc.constantFrom('accept', 'accept-language', 'if-none-match', 'user-agent');
+    const anyName = withRandomCase(fc.oneof(listed, plainName));
+    const endToEndHeaders = fc.array(fc.tuple(anyName, fc.stringMatching(/^[!-~]{0,20}$/)));
     fc.assert(
       fc.property(endToEndHeaders, endToEndHeaders, (before, after) => {
         const sent = pairsOf(
@@ -141,7 +143,9 @@ describe('for any headers of a client, the upstream', () => {
             hasBody: true,
           }),
         );
-        const expected = [...before, ...after].map(([name, value]) => [name.toLowerCase(), value]);
+        const expected = [...before, ...after]
+          .map(([name, value]) => [name.toLowerCase(), value])
+          .filter(([name]) => !name?.startsWith('x-'));
         expect(sent.slice(0, -gatewayHeaderNames.length)).toEqual(expected);
       }),
     );
