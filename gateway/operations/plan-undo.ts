@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { maxLimit, type Limits } from '../limits/limits.ts';
+import { equalLimits, knownIn, describeLimits as limitsInWords, maxLimit } from '../limits/limits.ts';
+import { byWindow, forAll, forRequired, type ByWindow } from '../limits/windows.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -7,15 +8,22 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { readAuditPage, type AuditEntry } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanNames } from './plan-names.ts';
-import { parsePlanRow, readPlanLimits, type PlanChange, type PlanRow } from './plan-store.ts';
+import {
+  lacksLimits,
+  parsePlanRow,
+  readPlanLimits,
+  type PlanChange,
+  type PlanRow,
+  type StoredLimits,
+} from './plan-store.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
 /** A change of a plan's limits that an entry of the audit log tells of. */
 export interface RecordedPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
-  before: Pick<PlanRow, 'minute' | 'day'>;
-  after: Pick<PlanRow, 'minute' | 'day'>;
+  before: StoredLimits;
+  after: StoredLimits;
 }
 
 /** The last change of a plan's limits, with the reason why it cannot be undone if there is one. */
@@ -45,7 +53,7 @@ async function findRecorded(redis: RedisClient, name: string): Promise<RecordedP
   let next: string | undefined;
   for (let scanned = 0; scanned < maxScanned; scanned += pageSize) {
     const page = await readAuditPage(redis, { filter, count: pageSize, before: next, maxScanned });
-    const found = page.entries.map(describeEntry).find(({ before, after }) => !isSame(before, after));
+    const found = page.entries.map(describeEntry).find(({ before, after }) => !equalLimits(before, after));
     if (found !== undefined) return found;
     if (page.next === undefined || page.entries.length < pageSize) return undefined;
     next = page.next;
@@ -76,8 +84,8 @@ export async function undoPlanChange(
     undo = decide(undone, parsePlanRow(name, fields));
     const { before, after } = undo;
     await audit({ action: 'plans.undo', target: name, before, after });
-    const { minute, day } = after;
-    return textFields({ minute, ...(day === null ? {} : { day }) });
+    const restored = byWindow((window) => after[window] ?? (before[window] === undefined ? undefined : ''));
+    return textFields(restored);
   });
   if (undo === undefined) throw new Error('the undo has decided nothing');
   if (name !== anonymousPlan) await redis.sadd(redisKeys.planNames, name);
@@ -105,22 +113,19 @@ async function requireRecorded(redis: RedisClient, name: string): Promise<Record
 function decide(undone: RecordedPlanChange, before: PlanRow): PlanUndo {
   const obstacle = findObstacle(undone, before);
   if (obstacle !== undefined) throw new InvalidOperation(obstacle);
-  return { before, after: { ...before, ...undone.before }, undone };
+  return { before, after: { name: before.name, ...undone.before }, undone };
 }
-
-type SomeRow = RecordedPlanChange['before'];
 
 /** @returns why the change cannot be undone */
 function findObstacle(
   { before, after }: RecordedPlanChange,
   { name, ...stored }: PlanRow,
 ): string | undefined {
-  if (isSame(before, { minute: null, day: null }))
-    return `there is nothing before the first limits of ${name}`;
-  if (before.minute === null || (before.day === null && name !== anonymousPlan)) {
+  if (Object.keys(knownIn(before)).length === 0) return `there is nothing before the first limits of ${name}`;
+  if (lacksLimits({ name, ...before })) {
     return `the limits of ${name} before its last change were invalid`;
   }
-  if (isSame(stored, after)) return undefined;
+  if (equalLimits(stored, after)) return undefined;
   return (
     `the limits of ${name} are no longer those of its last change in the audit log, ${describeLimits(after)}: ` +
     `they are ${describeLimits(stored)}, perhaps set with redis-cli`
@@ -128,21 +133,18 @@ function findObstacle(
 }
 
 const limit = z.int().min(1).max(maxLimit).nullable().catch(null);
-const limits = z.object({ minute: limit, day: limit }).catch({ minute: null, day: null });
+/** Null for a required limit that is invalid or missing. */
+const limits = z
+  .object({ ...forAll(() => limit.optional()) })
+  .transform((parsed): StoredLimits => ({ ...forRequired(null), ...byWindow((name) => parsed[name]) }))
+  .catch(forRequired(null));
 
 /** Describes an entry. It may have been added by hand: what is no limit counts as none. */
 function describeEntry({ id, at, who, action, before, after }: AuditEntry): RecordedPlanChange {
   return { id, at, who, action, before: limits.parse(before), after: limits.parse(after) };
 }
 
-function isSame(one: SomeRow, other: SomeRow): boolean {
-  return one.minute === other.minute && one.day === other.day;
-}
-
-type SomeLimitsOrNone = Partial<Record<keyof Limits, number | null | undefined>>;
-
 /** Describes limits, as in `60 a minute, 1000 a day`. */
-export function describeLimits({ minute, day }: SomeLimitsOrNone): string {
-  const parts = [minute == null ? [] : [`${minute} a minute`], day == null ? [] : [`${day} a day`]];
-  return parts.flat().join(', ') || 'invalid';
+export function describeLimits(stored: ByWindow<number | null>): string {
+  return limitsInWords(stored) || 'invalid';
 }
