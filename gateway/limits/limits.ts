@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import {
+  byRequiredWindow,
   byWindow,
   hasRequired,
   windowOf,
   windows,
   type ByRequiredWindow,
   type ByWindow,
+  type RequiredWindow,
   type WindowName,
 } from './windows.ts';
 
@@ -42,9 +44,17 @@ export function limitsIn(value: SomeLimits): Partial<Limits> {
   return byWindow((name) => value[name]);
 }
 
+/** Limits without those that are invalid or missing, for which null stands. */
+export function knownIn(limits: ByWindow<number | null>): Partial<Limits> {
+  return byWindow((name) => limits[name] ?? undefined);
+}
+
 /** Limits with some of them replaced. */
-export function withLimits(limits: Limits, replaced: SomeLimits): Limits {
-  return { ...limits, ...limitsIn(replaced) };
+export function withLimits(
+  limits: Record<RequiredWindow, number> & SomeLimits,
+  replaced: SomeLimits = {},
+): Limits {
+  return { ...byRequiredWindow((name) => limits[name]), ...limitsIn(limits), ...limitsIn(replaced) };
 }
 
 /** @returns undefined unless there is a limit for each required window */
@@ -74,6 +84,11 @@ export function describeLimits(
       return limit === undefined ? [] : [`${format(limit)} ${each}`];
     })
     .join(', ');
+}
+
+/** As in the question whether limits are meant; undefined if there is nothing to question. */
+export function doubtInWords(owner: string, limits: SomeLimits): string | undefined {
+  return doubtfulPairs(owner, limits).join(', and ') || undefined;
 }
 
 /**

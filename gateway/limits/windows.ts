@@ -43,8 +43,16 @@ export function windowOf(name: WindowName): WindowDefinition {
   return byName[name];
 }
 
+export type OptionalWindow = Exclude<WindowName, RequiredWindow>;
+
 const isRequired = (name: WindowName): name is RequiredWindow => byName[name].required;
 export const requiredWindows: readonly RequiredWindow[] = windowNames.filter(isRequired);
+
+/** As `each`, in the words of a reference: "a UTC day". */
+export function eachExactly(name: WindowName): string {
+  const { each, calendar } = byName[name];
+  return calendar === undefined ? each : `a UTC ${name}`;
+}
 
 /** A value for some of the windows. */
 export type ByWindow<Value> = { [Name in WindowName]?: Value | undefined };
@@ -79,9 +87,31 @@ function isForAll<Value>(values: ByWindow<Value>): values is Record<WindowName, 
   return windowNames.every((name) => values[name] !== undefined);
 }
 
+/** Builds a value for each required window, and for no other. */
+export function byRequiredWindow<Value>(
+  valueOf: (name: RequiredWindow) => Value,
+): Record<RequiredWindow, Value> {
+  return withRequired(byWindow((name) => (isRequired(name) ? valueOf(name) : undefined)));
+}
+
+/** Builds a value for each window that is not required. */
+export function byOptionalWindow<Value>(
+  valueOf: (name: OptionalWindow) => Value,
+): Record<OptionalWindow, Value> {
+  const values = byWindow((name) => (isRequired(name) ? undefined : valueOf(name)));
+  if (!hasOptional(values)) throw new TypeError('a window has no value');
+  return values;
+}
+
+function hasOptional<Value>(
+  values: Partial<Record<WindowName, Value>>,
+): values is Record<OptionalWindow, Value> {
+  return windowNames.every((name) => isRequired(name) || values[name] !== undefined);
+}
+
 /** The same value for each required window. */
 export function forRequired<Value>(value: Value): ByRequiredWindow<Value> {
-  return withRequired(byWindow((name) => (isRequired(name) ? value : undefined)));
+  return byRequiredWindow(() => value);
 }
 
 /** Converts the value of each window that has one, in the order of the list. */

@@ -7,6 +7,8 @@ import {
   recordExpiry,
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
+import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { windowNames, type ByWindow } from '../limits/windows.ts';
 import type { AuditLog, Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -18,23 +20,19 @@ import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
 import { createStoredKeys, maxAttempts, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
 
-export interface NewApiKey {
+export interface NewApiKey extends SomeLimits {
   name: string;
   plan: string;
   expiresAt?: Date | undefined;
-  minute?: number | undefined;
-  day?: number | undefined;
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
-export interface ApiKeyChange {
+export interface ApiKeyChange extends ByWindow<number | null> {
   /** Rev of the record that the change is based on; any if undefined. */
   rev?: number | undefined;
   name?: string | undefined;
   plan?: string | undefined;
   expiresAt?: Date | null | undefined;
-  minute?: number | null | undefined;
-  day?: number | null | undefined;
 }
 
 /** A key as the list shows it. */
@@ -116,7 +114,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     key = generateApiKey(),
   ): Promise<IssuedApiKey> {
     await check(wanted);
-    const { name, plan, expiresAt, minute, day, replaces, trial, batch } = wanted;
+    const { name, plan, expiresAt, replaces, trial, batch } = wanted;
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
@@ -124,8 +122,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
       hint: apiKeyHint(key),
       createdAt: new Date(now()).toISOString(),
       expiresAt: expiresAt?.toISOString(),
-      minute,
-      day,
+      ...limitsIn(wanted),
       trial,
       replaces,
       batch,
@@ -196,8 +193,8 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
           name: change.name ?? record.name,
           plan: change.plan ?? record.plan,
           expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
-          minute: changed(record.minute, change.minute),
-          day: changed(record.day, change.day),
+          ...noOwnLimits,
+          ...changedLimits(record, change),
         };
         await assertLimits(redis, edited);
         await listPlan(redis, edited);
@@ -210,6 +207,9 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     },
   };
 }
+
+/** Before the limits of a record that may have fewer than before. */
+const noOwnLimits: SomeLimits = Object.fromEntries(windowNames.map((name) => [name, undefined]));
 
 function changed<T>(value: T | undefined, change: T | null | undefined): T | undefined {
   return change === undefined ? value : (change ?? undefined);

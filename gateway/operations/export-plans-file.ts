@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../limits/limits.ts';
+import { forAll, windowOf } from '../limits/windows.ts';
 import { banPolicySchema } from '../quota/ban-policy.ts';
 import { usagePolicySchema } from '../quota/usage-policy.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
@@ -73,7 +74,7 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   return { outcome: 'complete', file, warnings };
 }
 
-const planFields = z.object({ minute: limitText, day: limitText });
+const planFields = z.object(forAll((name) => (windowOf(name).required ? limitText : limitText.optional())));
 const fieldSchemas = new Map<string, z.ZodType<object>>([
   [anonymousSetting.key, z.object({ minute: limitText })],
   [banPolicySetting.key, banPolicySchema],

@@ -1,3 +1,4 @@
+import { forAll } from '../limits/windows.ts';
 import { anonymousPlan, builtInLimits, defaultPlans, planOfKey } from '../plans/plans.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { textFields } from '../redis/enforced-settings.ts';
@@ -58,7 +59,11 @@ export type WantedSetting = FileSetting & { wanted: Fields };
 /** Settings of a file, in its order. */
 export function settingsOf({ plans = {}, anonymous, banPolicy, usage }: PlansFile): WantedSetting[] {
   const sections: [FileSetting, object | undefined][] = [
-    ...Object.entries(plans).map(([plan, limits]): [FileSetting, object] => [planSetting(plan), limits]),
+    ...Object.entries(plans).map(([plan, limits]): [FileSetting, object] => [
+      planSetting(plan),
+      // A plan has no other limits than those of the file.
+      forAll((window) => limits[window] ?? ''),
+    ]),
     [anonymousSetting, anonymous],
     [banPolicySetting, banPolicy],
     [usageSetting, usage],

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import { windowNames } from '../limits/windows.ts';
 import {
   anonymousFileSchema,
   banPolicyFileSchema,
@@ -16,19 +17,21 @@ export function formatPlansFile(
   { plans = {}, anonymous, banPolicy, usage }: PlansFile,
   schema: string,
 ): string {
-  const { minute, day } = planFileSchema.shape;
-  const limits = Object.entries(plans).flatMap(([name, { minute, day }]) => [
+  const limits = Object.entries(plans).flatMap(([name, plan]) =>
     // A name such as "true" or "null" needs quotes.
-    `  ${stringify(name).trim()}:`,
-    `    minute: ${minute}`,
-    `    day: ${day}`,
-  ]);
+    [`  ${stringify(name).trim()}:`].concat(
+      windowNames.flatMap((window) => (plan[window] === undefined ? [] : `    ${window}: ${plan[window]}`)),
+    ),
+  );
+  const units = Object.entries(planFileSchema.shape).map(
+    ([field, { description }]) => `${field}: ${description}`,
+  );
   return [
     `# yaml-language-server: $schema=${schema}`,
     '# What this file lacks stays as it is. Compare with: ops plans diff FILE; apply with: ops plans apply FILE',
     '',
     `# ${sentence(plansSectionSchema)}`,
-    `# minute: ${minute.description}; day: ${day.description}.`,
+    `# ${units.join('; ')}.`,
     'plans:',
     ...limits,
     ...section('anonymous', anonymousFileSchema, anonymous),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { maxLimit } from '../limits/limits.ts';
+import { forAll, windowNames } from '../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
 const maxTextLength = 100;
@@ -46,7 +47,9 @@ const planInput = z
   .max(maxTextLength, 'is too long to be the name of a plan')
   .refine((text) => !containsApiKey(text), 'must not contain an API key');
 
-const ownLimits = { minute: limitInput.nullish(), day: limitInput.nullish() };
+const names = windowNames.slice(0, -1).join(', ');
+const lastName = windowNames.at(-1);
+const ownLimits = forAll(() => limitInput.nullish());
 
 /** A key to issue. Null stands for no expiry and no own limit. */
 export const newKeyInput = z.strictObject({
@@ -68,7 +71,7 @@ export const keyChangeInput = z
     ...ownLimits,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
-    message: 'there is nothing to change: give name, plan, expiresAt, minute or day',
+    message: `there is nothing to change: give name, plan, expiresAt, ${names} or ${lastName}`,
   });
 
 /** Plan and limits of which the effect is asked. */
@@ -98,7 +101,7 @@ export const banInput = z
 
 /** Limits on trial. A window that is not named stays as enforced. */
 export const trialInput = z
-  .strictObject({ minute: limitInput.optional(), day: limitInput.optional() })
-  .refine(({ minute, day }) => minute !== undefined || day !== undefined, {
-    message: 'a trial needs a limit: give minute, day or both',
+  .strictObject(forAll(() => limitInput.optional()))
+  .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
+    message: `a trial needs a limit: give ${names} or ${lastName}`,
   });

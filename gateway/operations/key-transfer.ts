@@ -10,6 +10,7 @@ import {
 } from '../api-keys/api-key-record.ts';
 import { describeIssues } from '../config/describe-issues.ts';
 import { maxLimit } from '../limits/limits.ts';
+import { forAll, windowNames } from '../limits/windows.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -43,8 +44,8 @@ export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): s
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
 const trial = z
-  .strictObject({ minute: limit, day: limit, since: z.number().int().min(1).max(999_999_999_999_999) })
-  .refine(({ minute, day }) => minute !== undefined || day !== undefined, 'has neither minute nor day')
+  .strictObject({ ...forAll(() => limit), since: z.number().int().min(1).max(999_999_999_999_999) })
+  .refine((limits) => windowNames.some((name) => limits[name] !== undefined), 'has no limit')
   .optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
@@ -58,8 +59,7 @@ const lineSchema = z.strictObject({
   hint: z.string(),
   createdAt: z.string(),
   expiresAt: expiryText.optional(),
-  minute: limit,
-  day: limit,
+  ...forAll(() => limit),
   trial,
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),

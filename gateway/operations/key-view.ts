@@ -1,17 +1,22 @@
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
+
+/** Limits as JSON shows them: null for a required window without one, and nothing for another. */
+export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
+  return { ...forRequired(null), ...limitsIn(limits) };
+}
 
 /** A record as operators see it. Every field is present, with null for what a key does not have. */
 export function recordView(record: ApiKeyRecord, nowMs: number) {
-  const { id, name, plan, hint, createdAt, expiresAt, minute, day, revokedAt, replaces, replacedBy, rev } =
-    record;
+  const { id, name, plan, hint, createdAt, expiresAt, revokedAt, replaces, replacedBy, rev } = record;
   return {
     id,
     plan,
     name,
     hint,
-    minute: minute ?? null,
-    day: day ?? null,
+    ...limitsView(record),
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: expiresAt ?? null,

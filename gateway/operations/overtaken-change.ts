@@ -1,4 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { windows } from '../limits/windows.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** A change that was decided on by a record that somebody else has changed since. Nothing was changed. */
@@ -14,11 +15,10 @@ export function assertRev(record: ApiKeyRecord, expected: number | undefined): v
   );
 }
 
-function describe({ name, plan, minute, day, expiresAt, revokedAt }: ApiKeyRecord): string {
-  const own = [
-    minute === undefined ? '' : `own limit of ${minute} a minute`,
-    day === undefined ? '' : `own limit of ${day} a day`,
-  ].filter((text) => text !== '');
+function describe({ name, plan, expiresAt, revokedAt, ...limits }: ApiKeyRecord): string {
+  const own = windows.flatMap(({ name: window, each }) =>
+    limits[window] === undefined ? [] : [`own limit of ${limits[window]} ${each}`],
+  );
   return [
     `${JSON.stringify(name)} on the plan ${plan}`,
     own.length === 0 ? 'no limits of its own' : own.join(' and '),

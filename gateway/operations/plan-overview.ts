@@ -1,4 +1,5 @@
-import { maxLimit, parseLimit } from '../limits/limits.ts';
+import { limitIssue, parseLimit } from '../limits/limits.ts';
+import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { parseTrial, type Trial } from '../plans/trial.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -14,12 +15,12 @@ import { readSettings } from './settings-hash.ts';
 export type PlanKind = 'plan' | 'own_limits' | 'address';
 
 /** A plan with its trial, and with what is wrong in Redis. */
-export interface PlanOverview extends ListedPlan {
+export type PlanOverview = ListedPlan & {
   kind: PlanKind;
   trial: Trial | undefined;
   /** Which values of the plan were edited into something invalid. Gateways then keep the last valid ones. */
   issues: string[];
-}
+};
 
 /** @returns all plans, and the number of gateway processes that run */
 export async function readPlanOverviews(
@@ -34,7 +35,7 @@ async function overviewOf({ redis }: Session, plan: ListedPlan): Promise<PlanOve
   if (kind === 'own_limits') return { ...plan, kind, trial: undefined, issues: [] };
   try {
     const fields = await readSettings(redis, redisKeys.plan(plan.name));
-    const names = kind === 'address' ? ['minute'] : ['minute', 'day'];
+    const names: readonly WindowName[] = kind === 'address' ? ['minute'] : windowNames;
     const { trial, issues } = parseTrial(fields);
     return {
       ...plan,
@@ -53,8 +54,8 @@ function kindOf(name: string): PlanKind {
   return name === anonymousPlan ? 'address' : 'plan';
 }
 
-function issueOf(name: string, text: string | undefined): string[] {
+function issueOf(name: WindowName, text: string | undefined): string[] {
+  if (text === undefined) return windowOf(name).required ? [`the ${name} limit is missing`] : [];
   if (parseLimit(text) !== undefined) return [];
-  if (text === undefined) return [`the ${name} limit is missing`];
-  return [`the ${name} limit is ${JSON.stringify(text)}, which is not a whole number from 1 to ${maxLimit}`];
+  return [`the ${name} limit is ${JSON.stringify(text)}, which ${limitIssue}`];
 }

@@ -1,10 +1,12 @@
-import { equalLimits, limitsIn, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import { equalLimits, parseLimit } from '../limits/limits.ts';
 import {
   byWindow,
   forRequired,
+  requiredWindows,
   windowNames,
   type ByRequiredWindow,
   type ByWindow,
+  type WindowName,
 } from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
@@ -35,6 +37,9 @@ export type ListedPlan = PlanRow & {
   enforced?: EnforcedLimits[];
 };
 
+/** Limits to set; null removes one. */
+export type LimitChange = ByWindow<number | null>;
+
 export interface PlanChange {
   before: PlanRow;
   after: PlanRow;
@@ -51,7 +56,7 @@ export interface PlanStore {
    */
   set(
     name: string,
-    limits: SomeLimits,
+    limits: LimitChange,
     create: boolean,
     approve?: (change: PlanChange) => Promise<void>,
   ): Promise<PlanChange>;
@@ -60,7 +65,7 @@ export interface PlanStore {
    * @throws InvalidOperation for an invalid name, enterprise, a day limit of anonymous, a plan that does not exist, with the
    * name of the nearest one that does, and a limit that is neither given nor stored
    */
-  preview(name: string, limits: SomeLimits, create: boolean): Promise<PlanChange>;
+  preview(name: string, limits: LimitChange, create: boolean): Promise<PlanChange>;
 }
 
 export function createPlanStore(session: Session): PlanStore {
@@ -88,7 +93,7 @@ export function createPlanStore(session: Session): PlanStore {
     throw unknownPlan(name, names, '--create makes a new plan');
   }
 
-  async function assertSettable(name: string, limits: SomeLimits, create: boolean): Promise<void> {
+  async function assertSettable(name: string, limits: LimitChange, create: boolean): Promise<void> {
     assertPlan(name, limits);
     if (!create) await assertExists(name);
   }
@@ -116,7 +121,7 @@ export function createPlanStore(session: Session): PlanStore {
         await approve?.(change);
         const { before, after } = change;
         return {
-          fields: textFields(limits),
+          fields: textFields(byWindow((window) => (limits[window] === null ? '' : limits[window]))),
           entry: { action: 'plans.set', target: name, before: isEmpty(before) ? null : before, after },
         };
       });
@@ -130,18 +135,22 @@ export function createPlanStore(session: Session): PlanStore {
  * Decides on a change of the stored fields.
  * @throws InvalidOperation if a limit is neither given nor stored
  */
-function decide(name: string, limits: SomeLimits, fields: ByWindow<string>): PlanChange {
+function decide(name: string, limits: LimitChange, fields: ByWindow<string>): PlanChange {
   const before = parsePlanRow(name, fields);
-  const after = { ...before, ...limitsIn(limits) };
-  if (lacksLimits(after)) {
-    const lacking = after.minute === null ? 'minute' : 'day';
+  const after = {
+    name,
+    ...forRequired(null),
+    ...byWindow((window) => (limits[window] === undefined ? before[window] : (limits[window] ?? undefined))),
+  };
+  const lacking = lackingLimit(after);
+  if (lacking !== undefined) {
     throw new InvalidOperation(`${name} has no valid ${lacking} limit in Redis: add --${lacking} N`);
   }
   return { before, after };
 }
 
 /** @throws InvalidOperation for input that is invalid whatever is stored */
-function assertPlan(name: string, { minute, day }: SomeLimits): void {
+function assertPlan(name: string, limits: LimitChange): void {
   if (name === enterprisePlan) {
     throw new InvalidOperation(
       'enterprise has no limits of its own: set them on each key, with ops keys set',
@@ -153,17 +162,25 @@ function assertPlan(name: string, { minute, day }: SomeLimits): void {
     );
   }
   if (name === anonymousPlan) {
-    if (day !== undefined) throw new InvalidOperation('anonymous has a minute limit only');
-    if (minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
-  } else if (minute === undefined && day === undefined) {
+    const others = windowNames.filter((window) => window !== 'minute' && limits[window] !== undefined);
+    if (others.length > 0) throw new InvalidOperation('anonymous has a minute limit only');
+    if (limits.minute === undefined) throw new InvalidOperation('anonymous needs --minute N');
+  } else if (windowNames.every((window) => limits[window] === undefined)) {
     throw new InvalidOperation('there is nothing to set: give --minute N, --day N, or both');
   }
+  const required = requiredWindows.find((window) => limits[window] === null);
+  if (required !== undefined) throw new InvalidOperation(`a plan needs a ${required} limit`);
 }
 
 /** Whether a limit that gateways need is missing or invalid. */
-export function lacksLimits({ name, minute, day }: PlanRow): boolean {
-  if (name === enterprisePlan) return false;
-  return minute === null || (day === null && name !== anonymousPlan);
+export function lacksLimits(plan: PlanRow): boolean {
+  return lackingLimit(plan) !== undefined;
+}
+
+function lackingLimit({ name, ...limits }: PlanRow): WindowName | undefined {
+  if (name === enterprisePlan) return undefined;
+  const windows: readonly WindowName[] = name === anonymousPlan ? ['minute'] : windowNames;
+  return windows.find((window) => limits[window] === null);
 }
 
 /** Parses the limits of a plan, which may have been edited by hand. */

@@ -1,6 +1,7 @@
 import { Cluster } from 'ioredis';
 import { z } from 'zod';
-import { maxLimit, type Limits } from '../limits/limits.ts';
+import { equalLimits, knownIn, describeLimits as limitsInWords, maxLimit } from '../limits/limits.ts';
+import { byWindow, forAll, forRequired, type ByWindow } from '../limits/windows.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -8,15 +9,22 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { readAuditPage, type AuditEntry } from './audit-log.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanNames } from './plan-names.ts';
-import { parsePlanRow, readPlanLimits, type PlanChange, type PlanRow } from './plan-store.ts';
+import {
+  lacksLimits,
+  parsePlanRow,
+  readPlanLimits,
+  type PlanChange,
+  type PlanRow,
+  type StoredLimits,
+} from './plan-store.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
 /** A change of a plan's limits that an entry of the audit log tells of. */
 export interface RecordedPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
-  before: Pick<PlanRow, 'minute' | 'day'>;
-  after: Pick<PlanRow, 'minute' | 'day'>;
+  before: StoredLimits;
+  after: StoredLimits;
 }
 
 /** The last change of a plan's limits, with the reason why it cannot be undone if there is one. */
@@ -52,7 +60,7 @@ async function findRecorded(redis: RedisClient, stored: PlanRow): Promise<Record
       if (entry.notMade !== undefined) notMade.add(entry.notMade);
       else if (!notMade.has(entry.id)) {
         const change = describeEntry(entry);
-        if (!isSame(change.before, change.after) && !isLeftOver(redis, change, stored)) return change;
+        if (!equalLimits(change.before, change.after) && !isLeftOver(redis, change, stored)) return change;
       }
     }
     if (page.next === undefined || page.entries.length < pageSize) return undefined;
@@ -84,9 +92,9 @@ export async function undoPlanChange(
     approve?.(undone);
     undo = decide(undone, stored);
     const { before, after } = undo;
-    const { minute, day } = after;
+    const restored = byWindow((window) => after[window] ?? (before[window] === undefined ? undefined : ''));
     return {
-      fields: textFields({ minute, ...(day === null ? {} : { day }) }),
+      fields: textFields(restored),
       entry: { action: 'plans.undo', target: name, before, after },
     };
   });
@@ -116,28 +124,25 @@ async function requireRecorded(redis: RedisClient, stored: PlanRow): Promise<Rec
 
 /** Whether an operation in Redis Cluster was killed between its entry and its change. Elsewhere both are one step. */
 function isLeftOver(redis: RedisClient, { before, after }: RecordedPlanChange, stored: PlanRow): boolean {
-  return redis instanceof Cluster && isSame(stored, before) && !isSame(stored, after);
+  return redis instanceof Cluster && equalLimits(stored, before) && !equalLimits(stored, after);
 }
 
 function decide(undone: RecordedPlanChange, before: PlanRow): PlanUndo {
   const obstacle = findObstacle(undone, before);
   if (obstacle !== undefined) throw new InvalidOperation(obstacle);
-  return { before, after: { ...before, ...undone.before }, undone };
+  return { before, after: { name: before.name, ...undone.before }, undone };
 }
-
-type SomeRow = RecordedPlanChange['before'];
 
 /** @returns why the change cannot be undone */
 function findObstacle(
   { before, after }: RecordedPlanChange,
   { name, ...stored }: PlanRow,
 ): string | undefined {
-  if (isSame(before, { minute: null, day: null }))
-    return `there is nothing before the first limits of ${name}`;
-  if (before.minute === null || (before.day === null && name !== anonymousPlan)) {
+  if (Object.keys(knownIn(before)).length === 0) return `there is nothing before the first limits of ${name}`;
+  if (lacksLimits({ name, ...before })) {
     return `the limits of ${name} before its last change were invalid`;
   }
-  if (isSame(stored, after)) return undefined;
+  if (equalLimits(stored, after)) return undefined;
   return (
     `the limits of ${name} are no longer those of its last change in the audit log, ${describeLimits(after)}: ` +
     `they are ${describeLimits(stored)}, perhaps set with redis-cli`
@@ -145,21 +150,18 @@ function findObstacle(
 }
 
 const limit = z.int().min(1).max(maxLimit).nullable().catch(null);
-const limits = z.object({ minute: limit, day: limit }).catch({ minute: null, day: null });
+/** Null for a required limit that is invalid or missing. */
+const limits = z
+  .object({ ...forAll(() => limit.optional()) })
+  .transform((parsed): StoredLimits => ({ ...forRequired(null), ...byWindow((name) => parsed[name]) }))
+  .catch(forRequired(null));
 
 /** Describes an entry. It may have been added by hand: what is no limit counts as none. */
 function describeEntry({ id, at, who, action, before, after }: AuditEntry): RecordedPlanChange {
   return { id, at, who, action, before: limits.parse(before), after: limits.parse(after) };
 }
 
-function isSame(one: SomeRow, other: SomeRow): boolean {
-  return one.minute === other.minute && one.day === other.day;
-}
-
-type SomeLimitsOrNone = Partial<Record<keyof Limits, number | null | undefined>>;
-
 /** Describes limits, as in `60 a minute, 1000 a day`. */
-export function describeLimits({ minute, day }: SomeLimitsOrNone): string {
-  const parts = [minute == null ? [] : [`${minute} a minute`], day == null ? [] : [`${day} a day`]];
-  return parts.flat().join(', ') || 'invalid';
+export function describeLimits(stored: ByWindow<number | null>): string {
+  return limitsInWords(stored) || 'invalid';
 }

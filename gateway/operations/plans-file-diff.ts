@@ -1,7 +1,6 @@
-import type { Limits } from '../limits/limits.ts';
+import { completeLimits, doubtfulPairs, type Limits } from '../limits/limits.ts';
 import { defaultPlans } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
-import { dayBelowMinute } from './day-below-minute.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import {
   planSetting,
@@ -47,9 +46,7 @@ export async function diffPlansFile(
   const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
   const removed = prune ? removals(file, unlisted, stored) : [];
   const changes = [...diffSettings(stored, wanted), ...removed];
-  const warnings = Object.entries(file.plans ?? {}).flatMap(
-    ([name, limits]) => dayBelowMinute(name, limits) ?? [],
-  );
+  const warnings = Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits));
 
   const concernsKeys = prune || changes.some(({ plan }) => plan !== undefined);
   const impacts = concernsKeys
@@ -98,5 +95,10 @@ function removals(
 
 function newLimits(changes: readonly SettingChange[], { plans = {} }: PlansFile): Map<string, Limits> {
   const changed = new Set(changes.map(({ plan }) => plan));
-  return new Map(Object.entries(plans).filter(([name]) => changed.has(name)));
+  return new Map(
+    Object.entries(plans).flatMap(([name, plan]) => {
+      const limits = completeLimits(plan);
+      return changed.has(name) && limits !== undefined ? [[name, limits]] : [];
+    }),
+  );
 }

@@ -1,5 +1,12 @@
 import { z } from 'zod';
 import { maxLimit } from '../limits/limits.ts';
+import {
+  byOptionalWindow,
+  byRequiredWindow,
+  eachExactly,
+  requiredWindows,
+  type WindowName,
+} from '../limits/windows.ts';
 import { anonymousPlan, enterprisePlan } from '../plans/plans.ts';
 import { banPolicyBounds, isStrikesPerLimit } from '../quota/ban-policy.ts';
 import { maxRetentionDays } from '../quota/usage-policy.ts';
@@ -20,14 +27,23 @@ const wholeNumber = ({ min, max }: { min: number; max: number }, description: st
 
 const mapping = (shape: string) => ({ error: missingOr(`is not a mapping of ${shape}`) });
 
-const limit = (window: string) => wholeNumber({ min: 1, max: maxLimit }, `requests a ${window}`);
+const limit = (window: WindowName) =>
+  wholeNumber({ min: 1, max: maxLimit }, `requests ${eachExactly(window)}`);
 const minute = limit('minute');
+const limits = {
+  ...byRequiredWindow(limit),
+  ...byOptionalWindow((name) =>
+    limit(name)
+      .optional()
+      .meta({ description: `requests ${eachExactly(name)}, if they are limited` }),
+  ),
+};
 const strikesPerLimitError = missingOr('is not a number from 0 to 1000 with up to three decimals');
 const seconds = (field: Exclude<keyof typeof banPolicyBounds, 'strikesPerLimit'>, description: string) =>
   wholeNumber(banPolicyBounds[field], description);
 
 export const planFileSchema = z
-  .strictObject({ minute, day: limit('UTC day') }, mapping('the fields minute and day'))
+  .strictObject(limits, mapping(`the fields ${requiredWindows.join(' and ')}`))
   .meta({ description: 'limits of each API key on the plan that has none of its own' });
 
 export const anonymousFileSchema = z

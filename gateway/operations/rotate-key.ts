@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { OperationFailure } from './operation-failure.ts';
@@ -10,10 +11,11 @@ const readAttempts = 15;
 const retryMs = 200;
 
 /** What the new key takes over from the old one. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'minute' | 'day' | 'trial'> & {
-  expiresAt: Date | undefined;
-  replaces: string;
-};
+type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'trial'> &
+  SomeLimits & {
+    expiresAt: Date | undefined;
+    replaces: string;
+  };
 
 interface RotateKeyDependencies<Issued> extends Pick<StoredKeys, 'show' | 'update'> {
   issue(wanted: Replacement): Promise<Issued>;
@@ -28,7 +30,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   { show, update, issue, revoke, now }: RotateKeyDependencies<Issued>,
 ): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await show(id);
-  const { name, plan, minute, day, expiresAt, replacedBy } = record;
+  const { name, plan, expiresAt, replacedBy } = record;
   // The new key has counts of its own, which start now.
   const trial = record.trial && { ...record.trial, since: now() };
   if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
@@ -36,7 +38,8 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   }
   assertValid(record, now());
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
-  const issued = await issue({ name, plan, minute, day, trial, expiresAt: ownExpiry, replaces: id });
+  const limits = limitsIn(record);
+  const issued = await issue({ name, plan, ...limits, trial, expiresAt: ownExpiry, replaces: id });
   try {
     const old = await update(id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.

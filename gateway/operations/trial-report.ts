@@ -1,5 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { Limits } from '../limits/limits.ts';
+import { fieldOf, windowNames, type RequiredWindow, type WindowName } from '../limits/windows.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -7,22 +8,21 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 
 /** Counts of a trial. */
-export interface TrialCounts {
+export type TrialCounts = {
   /** All requests of the trial: those that Redis decided, except during a ban. */
   requests: number;
-  /** Requests that the limits on trial would have refused, by the window that decides. */
-  refusedMinute: number;
-  refusedDay: number;
-}
+} & RefusedCounts;
+
+/** Requests that the limits on trial would have refused, by the window that decides. Others than required ones if any. */
+type RefusedCounts = Record<`refused${Capitalize<RequiredWindow>}`, number> & {
+  [Name in WindowName as `refused${Capitalize<Name>}`]?: number;
+};
 
 /** Counts of one key. */
-export interface KeyTrialCounts extends TrialCounts {
-  id: string;
-  name: string;
-}
+export type KeyTrialCounts = TrialCounts & { id: string; name: string };
 
 /** Counts of all keys that are on the trial of a plan. */
-export interface PlanTrialReport extends TrialCounts {
+export type PlanTrialReport = TrialCounts & {
   /** Keys on the trial, also revoked ones. Not those with a trial or with limits of their own instead. */
   keys: number;
   /** Keys that sent requests during the trial. */
@@ -31,7 +31,7 @@ export interface PlanTrialReport extends TrialCounts {
   refusedKeys: number;
   /** Keys with the most requests that would have been refused, most first. Without those that had none. */
   hardestHit: KeyTrialCounts[];
-}
+};
 
 interface PlanTrialReportOptions {
   redis: RedisClient;
@@ -73,24 +73,35 @@ export async function readTrialCounts(
   keyHash: string,
   since: number,
 ): Promise<TrialCounts> {
+  const fields = windowNames.map((name) => fieldOf('refused', name));
   const texts = await redis
-    .hmget(redisKeys.trial(keyHash), 'since', 'requests', 'refusedMinute', 'refusedDay')
+    .hmget(redisKeys.trial(keyHash), 'since', 'requests', ...fields)
     .catch((error: unknown) => {
       // Edited into another type of value, which the key's next request replaces.
       if (isWrongType(error)) return [];
       throw error;
     });
-  const [sinceText, requests, refusedMinute, refusedDay] = texts;
+  const [sinceText, requests, ...refused] = texts;
   if (sinceText !== String(since)) return noCounts;
-  return {
-    requests: parseCount(requests),
-    refusedMinute: parseCount(refusedMinute),
-    refusedDay: parseCount(refusedDay),
-  };
+  const counts = { ...noCounts, requests: parseCount(requests) };
+  for (const [index, field] of fields.entries()) addRefused(counts, field, parseCount(refused[index]));
+  return counts;
 }
 
-export function refusedByTrial({ refusedMinute, refusedDay }: TrialCounts): number {
-  return refusedMinute + refusedDay;
+/** Refused requests of each required window, and of others that have refused some. */
+export function refusalsByWindow(counts: TrialCounts): [WindowName, number][] {
+  return windowNames.flatMap((name) => {
+    const refused = counts[fieldOf('refused', name)];
+    return refused === undefined ? [] : [[name, refused]];
+  });
+}
+
+export function refusedByTrial(counts: TrialCounts): number {
+  return refusalsByWindow(counts).reduce((sum, [, refused]) => sum + refused, 0);
+}
+
+function addRefused(counts: TrialCounts, field: keyof RefusedCounts, refused: number): void {
+  if (refused > 0) counts[field] = (counts[field] ?? 0) + refused;
 }
 
 function isOnPlanTrial(record: ApiKeyRecord, trial: Trial, limits: Limits): boolean {
@@ -99,8 +110,9 @@ function isOnPlanTrial(record: ApiKeyRecord, trial: Trial, limits: Limits): bool
 
 function add(report: PlanTrialReport, { id, name }: ApiKeyRecord, counts: TrialCounts): void {
   report.requests += counts.requests;
-  report.refusedMinute += counts.refusedMinute;
-  report.refusedDay += counts.refusedDay;
+  for (const [window, refused] of refusalsByWindow(counts)) {
+    addRefused(report, fieldOf('refused', window), refused);
+  }
   if (counts.requests > 0) report.activeKeys += 1;
   if (refusedByTrial(counts) === 0) return;
   report.refusedKeys += 1;

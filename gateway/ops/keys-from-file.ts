@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
+import { byWindow, windowNames } from '../limits/windows.ts';
 import {
   createApiKeyStore,
   type ApiKeyStore,
@@ -14,13 +15,14 @@ import { recordView } from '../operations/key-view.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
 import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
-import { limitArgument, nameArgument, timeArgument } from './options.ts';
+import { limitArgument } from './limit-options.ts';
+import { nameArgument, timeArgument } from './options.ts';
 import { print, printJsonArray } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 
 const batchSize = 100;
-const columns = ['name', 'plan', 'expires', 'minute', 'day'];
+const columns = ['name', 'plan', 'expires', ...windowNames];
 
 /**
  * Issues a key for each line of a CSV file, and prints them as CSV or as a JSON array. All lines are checked before the
@@ -81,7 +83,7 @@ function parseFile(text: string): WantedLine[] {
   }
   if (rows.length === 0) throw new InvalidOperation('the file has no lines with keys');
   return rows.map(({ info: { lines: line }, record }) => {
-    const { name = '', plan = '', expires = '', minute = '', day = '' } = record;
+    const { name = '', plan = '', expires = '' } = record;
     if (plan === '') throw new InvalidOperation(`line ${line}: plan is empty`);
     const cell = <T>(column: string, value: string, read: (text: string) => T): T => {
       try {
@@ -99,8 +101,7 @@ function parseFile(text: string): WantedLine[] {
         name: cell('name', parseCsvText(name), nameArgument),
         plan,
         expiresAt: optional('expires', expires, timeArgument),
-        minute: optional('minute', minute, limitArgument),
-        day: optional('day', day, limitArgument),
+        ...byWindow((window) => optional(window, record[window] ?? '', limitArgument)),
       },
     };
   });

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import { windowNames } from '../limits/windows.ts';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { keyMatcher, keyStates, type KeyFilter } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
@@ -37,8 +38,7 @@ export const keyLayout: ListLayout<KeyView> = {
     'plan',
     'name',
     'hint',
-    'minute',
-    'day',
+    ...windowNames,
     'state',
     'createdAt',
     'expiresAt',
@@ -67,7 +67,7 @@ export function keysListCommand(): Command {
       'keys that expire before a time, ISO 8601, or within a duration such as 30d',
       timeAheadArgument,
     )
-    .option('--with-own-limits', 'keys with a minute or day limit of their own')
+    .option('--with-own-limits', 'keys with a limit of their own')
     .option('--batch <batch>', 'keys of a bulk issue, by the target of its audit entry')
     .option('--limit <n>', 'maximum number of keys', countArgument(100_000_000))
     .option('--after <id>', 'id of the key before the first one', idArgument)

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { createKeyTrials, type KeyOnTrial, type KeyTrialChange } from '../operations/key-trial.ts';
+import { limitsView } from '../operations/key-view.ts';
 import { readTrialCounts, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
@@ -9,7 +10,6 @@ import {
   describeChange,
   describeLimits,
   isoTime,
-  limitsView,
   refusedShare,
   requestedChange,
   type TrialOptions,
@@ -65,9 +65,9 @@ function printTrial({ record, limits, trial }: KeyOnTrial, counts: TrialCounts |
 }
 
 /** Own limits and own trial of the key, without what it has from its plan. */
-function ownView({ minute, day, trial }: KeyOnTrial['record']) {
+function ownView({ trial, ...record }: KeyOnTrial['record']) {
   return {
-    ...limitsView({ minute, day }),
+    ...limitsView(record),
     trial: trial === undefined ? null : limitsView(trial),
     since: trial === undefined ? null : isoTime(trial.since),
   };

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { ByWindow } from '../limits/windows.ts';
 import { keyView } from '../operations/key-view.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { confirm, yesOption } from './confirm.ts';
@@ -10,12 +11,12 @@ import { keysListCommand } from './keys-list.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { keysTrialCommand } from './keys-trial.ts';
+import { addLimitOptions, givenLimits, hasLimits, limitOptionNames, limitOr } from './limit-options.ts';
 import {
   asOption,
   graceArgument,
   idArgument,
   jsonOption,
-  limitOrPlanArgument,
   nameArgument,
   timeOrNeverArgument,
   type ChangeOptions,
@@ -40,36 +41,36 @@ export function keysCommand(): Command {
     .addCommand(reindexCommand());
 }
 
-interface SetOptions extends ChangeOptions {
+interface SetOptions extends ChangeOptions, ByWindow<number | null> {
   plan?: string;
   name?: string;
   expires?: Date | 'never';
-  minute?: number | 'plan';
-  day?: number | 'plan';
 }
 
 function setCommand(): Command {
-  return new Command('set')
+  const command = new Command('set')
     .description('change a key, from its next request on')
     .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the customer', nameArgument)
-    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
-    .option('--minute <n>', 'own limit a minute, or "plan" for that of the plan', limitOrPlanArgument)
-    .option('--day <n>', 'own limit a UTC day, or "plan" for that of the plan', limitOrPlanArgument)
+    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument);
+  return addLimitOptions(
+    command,
+    (each) => `own limit ${each}, or "plan" for that of the plan`,
+    limitOr('plan'),
+  )
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, expires, minute, day, as, json } = options;
-      if ([plan, name, expires, minute, day].every((given) => given === undefined)) {
-        command.error('error: nothing to set: give --plan, --name, --expires, --minute or --day');
-      }
+      const { plan, name, expires, as, json } = options;
+      const isGiven = [plan, name, expires].some((given) => given !== undefined) || hasLimits(options);
+      if (!isGiven)
+        command.error(`error: nothing to set: give --plan, --name, --expires, ${limitOptionNames}`);
       const change = {
         plan,
         name,
         expiresAt: expires === 'never' ? null : expires,
-        minute: minute === 'plan' ? null : minute,
-        day: day === 'plan' ? null : day,
+        ...givenLimits(options),
       };
       const record = await changeKeys(as, (store) => store.change(id, change));
       printKey({ outcome: 'record', record }, json);

@@ -1,6 +1,5 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
-import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { invalidText } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
@@ -28,12 +27,6 @@ export function acceptOutputJson(command: Command): void {
   command.addOption(option.implies({ json: true }).hideHelp());
 }
 
-export function limitArgument(text: string): number {
-  const limit = parseLimit(text);
-  if (limit === undefined) throw new InvalidArgumentError(`It must be a whole number from 1 to ${maxLimit}.`);
-  return limit;
-}
-
 /**
  * Id of a key.
  * @throws InvalidOperation for a key itself, which commander would repeat in its message
@@ -41,11 +34,6 @@ export function limitArgument(text: string): number {
 export function idArgument(text: string): string {
   assertNotApiKey(text);
   return text;
-}
-
-/** A limit, or the word `plan` for the plan's limit. */
-export function limitOrPlanArgument(text: string): number | 'plan' {
-  return text === 'plan' ? text : limitArgument(text);
 }
 
 const isoTime = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);

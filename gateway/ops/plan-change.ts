@@ -1,3 +1,5 @@
+import { completeLimits, knownIn } from '../limits/limits.ts';
+import { windowNames } from '../limits/windows.ts';
 import { noImpact, planImpacts, type PlanImpact } from '../operations/plan-impact.ts';
 import type { PlanChange } from '../operations/plan-store.ts';
 import type { PlanUndo } from '../operations/plan-undo.ts';
@@ -9,10 +11,11 @@ import { formatFields, type ChangedField } from './setting-changes.ts';
 /** Counts the keys that are over the limits of a change. No API key is on anonymous. */
 export async function impactOf(
   session: Session,
-  { after: { name, minute, day } }: PlanChange,
+  { after: { name, ...after } }: PlanChange,
 ): Promise<PlanImpact> {
-  if (minute === null || day === null) return noImpact;
-  const impacts = await planImpacts(session, new Map([[name, { minute, day }]]));
+  const limits = completeLimits(knownIn(after));
+  if (limits === undefined) return noImpact;
+  const impacts = await planImpacts(session, new Map([[name, limits]]));
   await warnOfMissingKeys(session);
   return impacts.get(name) ?? noImpact;
 }
@@ -23,14 +26,15 @@ export async function printPlanChange(
   json: true | undefined,
   impact?: PlanImpact,
 ): Promise<void> {
-  const isNew = before.minute === null && before.day === null;
-  const previous = isNew ? null : { minute: before.minute, day: before.day };
+  const { name, ...limits } = before;
+  const previous = Object.keys(knownIn(limits)).length === 0 ? null : limits;
   if (json) return printJson({ ...after, before: previous, ...impact, ...(undone && { undone }) });
   const origin = undone && `${undone.action} by ${undone.who}, ${undone.at}`;
   const fields: ChangedField[] = [
-    ['name', after.name, after.name],
-    ['minute', before.minute, after.minute],
-    ['day', before.day, after.day],
+    ['name', name, name],
+    ...windowNames
+      .filter((window) => before[window] !== undefined || after[window] !== undefined)
+      .map((window): ChangedField => [window, before[window], after[window]]),
     ...Object.entries(impact ?? {}).map(([name, keys]): ChangedField => [name, keys, keys]),
     ...(origin === undefined ? [] : [['undoes', origin, origin] as const]),
   ];

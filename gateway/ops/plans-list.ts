@@ -1,11 +1,8 @@
 import { Command } from 'commander';
+import { describeLimits } from '../limits/limits.ts';
+import { windowNames } from '../limits/windows.ts';
 import { planImpacts } from '../operations/plan-impact.ts';
-import {
-  createPlanStore,
-  lacksLimits,
-  type EnforcedLimits,
-  type ListedPlan,
-} from '../operations/plan-store.ts';
+import { createPlanStore, lacksLimits, type ListedPlan } from '../operations/plan-store.ts';
 import type { Session } from '../operations/session.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import {
@@ -62,36 +59,31 @@ async function withKeys(session: Session, plans: readonly ListedPlan[]): Promise
 
 function layoutOf(plans: readonly CountedPlan[], gateways: number): ListLayout<CountedPlan> {
   const counted = plans.some(({ keys }) => keys !== undefined);
+  // Windows that a plan need not have, if any has a limit of them.
+  const shown = windowNames.filter((window) => plans.some((plan) => plan[window] !== undefined));
   const differ = plans.some(({ enforced }) => enforced !== undefined);
   return {
     headings: [
       'PLAN',
-      'MINUTE',
-      'DAY',
+      ...shown.map((window) => window.toUpperCase()),
       ...(counted ? ['KEYS'] : []),
       'GATEWAYS',
       ...(differ ? ['ENFORCED BY OTHER GATEWAYS'] : []),
     ],
     row: (plan) => [
       plan.name,
-      plan.minute,
-      plan.day,
+      ...shown.map((window) => plan[window]),
       ...(counted ? [plan.keys] : []),
       `${plan.gateways} of ${gateways}`,
       ...(differ ? [describeEnforced(plan)] : []),
     ],
     csv: {
-      ...fieldColumns<CountedPlan>('name', 'minute', 'day', 'gateways', 'keys'),
+      ...fieldColumns<CountedPlan>('name', ...windowNames, 'gateways', 'keys'),
       enforced: describeEnforced,
     },
   };
 }
 
 function describeEnforced({ enforced = [] }: ListedPlan): string {
-  return enforced.map(describeLimits).join('; ');
-}
-
-function describeLimits({ minute, day, gateways }: EnforcedLimits): string {
-  const limits = [minute === null ? '' : `${minute} a minute`, day === null ? '' : `${day} a day`];
-  return `${limits.filter((limit) => limit !== '').join(', ')} (${gateways})`;
+  return enforced.map(({ gateways, ...limits }) => `${describeLimits(limits)} (${gateways})`).join('; ');
 }

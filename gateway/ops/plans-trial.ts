@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import { limitsView } from '../operations/key-view.ts';
 import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../operations/plan-trial.ts';
 import {
   refusedByTrial,
@@ -28,7 +29,6 @@ import {
   describeLimits,
   describeShare,
   isoTime,
-  limitsView,
   refusedShare,
   requestedChange,
   type TrialOptions,

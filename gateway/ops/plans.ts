@@ -1,8 +1,10 @@
 import { Command } from 'commander';
-import { dayBelowMinute } from '../operations/day-below-minute.ts';
+import { doubtInWords, knownIn } from '../limits/limits.ts';
+import type { ByWindow } from '../limits/windows.ts';
 import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
 import { confirm } from './confirm.ts';
-import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
+import { addLimitOptions, givenLimits, limitOr, optionalWindows } from './limit-options.ts';
+import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printWarning } from './output.ts';
 import { impactOf, printPlanChange } from './plan-change.ts';
 import { plansApplyCommand, plansDiffCommand, plansExportCommand } from './plans-file.ts';
@@ -25,27 +27,28 @@ export function plansCommand(): Command {
     .addCommand(plansApplyCommand());
 }
 
-interface SetOptions extends ChangeOptions {
-  minute?: number;
-  day?: number;
+interface SetOptions extends ChangeOptions, ByWindow<number | null> {
   create?: boolean;
   dryRun?: true;
   yes?: true;
 }
 
 function setCommand(): Command {
-  return new Command('set')
-    .description('change one or both limits of a plan; with --create, make a new one')
-    .argument('<name>')
-    .option('--minute <n>', 'limit of requests a minute', limitArgument)
-    .option('--day <n>', 'limit of requests a UTC day', limitArgument)
-    .option('--create', 'make the plan if it does not exist; needs both limits')
+  const command = new Command('set')
+    .description('change limits of a plan; with --create, make a new one')
+    .argument('<name>');
+  return addLimitOptions(
+    command,
+    (each) => `limit of requests ${each}; "none" for no limit of a ${optionalWindows}`,
+    limitOr('none'),
+  )
+    .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')
     .option('--dry-run', 'change nothing; show the number of keys that are over these limits now')
-    .option('--yes', 'do not ask whether a day limit is meant to be less than the minute limit')
+    .option('--yes', 'do not ask whether a limit is meant to be less than that of a shorter window')
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (name: string, { minute, day, create = false, dryRun, yes, as, json }: SetOptions) => {
-      const limits = { ...(minute === undefined ? {} : { minute }), ...(day === undefined ? {} : { day }) };
+    .action(async (name: string, { create = false, dryRun, yes, as, json, ...options }: SetOptions) => {
+      const limits = givenLimits(options);
       if (dryRun) {
         const { change, impact } = await withRedis(async (session) => {
           const preview = await createPlanStore(session).preview(name, limits, create);
@@ -65,6 +68,6 @@ function setCommand(): Command {
     });
 }
 
-function questionOf({ after: { name, minute, day } }: PlanChange): string | undefined {
-  return minute === null || day === null ? undefined : dayBelowMinute(name, { minute, day });
+function questionOf({ after: { name, ...limits } }: PlanChange): string | undefined {
+  return doubtInWords(name, knownIn(limits));
 }

@@ -1,32 +1,26 @@
 import { Option, type Command } from 'commander';
-import type { SomeLimits } from '../limits/limits.ts';
-import { refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
-import { asOption, jsonOption, limitArgument, type ChangeOptions } from './options.ts';
+import { describeLimits as limitsInWords, type SomeLimits } from '../limits/limits.ts';
+import { windowNames, type ByWindow } from '../limits/windows.ts';
+import { refusalsByWindow, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
+import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
+import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import type { Cell } from './output.ts';
 
-/** Options of `plans trial` and `keys trial`. Without any of the first four, the command only shows. */
-export interface TrialOptions extends ChangeOptions {
-  minute?: number;
-  day?: number;
+/** Options of `plans trial` and `keys trial`. Without a limit, --stop and --apply, the command only shows. */
+export interface TrialOptions extends ChangeOptions, ByWindow<number> {
   stop?: true;
   apply?: true;
 }
 
 export function addTrialOptions(command: Command): Command {
-  return command
-    .option(
-      '--minute <n>',
-      'limit on trial of requests a minute; starts the trial, counts start at zero',
-      limitArgument,
-    )
-    .option(
-      '--day <n>',
-      'the same for a UTC day; a window without a limit on trial stays as enforced',
-      limitArgument,
-    )
-    .addOption(new Option('--stop', 'end the trial').conflicts(['minute', 'day', 'apply']))
+  return addLimitOptions(
+    command,
+    (each) => `limit on trial of requests ${each}; starts the trial, counts start at zero`,
+    limitArgument,
+  )
+    .addOption(new Option('--stop', 'end the trial').conflicts([...windowNames, 'apply']))
     .addOption(
-      new Option('--apply', 'enforce the limits on trial, and end the trial').conflicts(['minute', 'day']),
+      new Option('--apply', 'enforce the limits on trial, and end the trial').conflicts([...windowNames]),
     )
     .addOption(asOption())
     .addOption(jsonOption());
@@ -41,26 +35,16 @@ interface Trials<Change> {
 /** @returns undefined if the options ask for no change */
 export function requestedChange(
   target: string,
-  { minute, day, stop, apply }: TrialOptions,
+  options: TrialOptions,
 ): (<Change>(trials: Trials<Change>) => Promise<Change>) | undefined {
-  if (stop) return (trials) => trials.stop(target);
-  if (apply) return (trials) => trials.apply(target);
-  if (minute === undefined && day === undefined) return undefined;
-  return (trials) => trials.start(target, { minute, day });
-}
-
-/** Limits as JSON shows them: null is a window that is not on trial, or not the key's own. */
-export function limitsView({ minute, day }: SomeLimits) {
-  return { minute: minute ?? null, day: day ?? null };
+  if (options.stop) return (trials) => trials.stop(target);
+  if (options.apply) return (trials) => trials.apply(target);
+  if (!hasLimits(options)) return undefined;
+  return (trials) => trials.start(target, givenLimits(options));
 }
 
 export function describeLimits(limits: SomeLimits | undefined): string {
-  const { minute, day } = limits ?? {};
-  const parts = [
-    minute === undefined ? [] : [`${minute} a minute`],
-    day === undefined ? [] : [`${day} a day`],
-  ];
-  return parts.flat().join(', ') || 'none';
+  return limitsInWords(limits ?? {}) || 'none';
 }
 
 /** The value before and after a change, or the one value if it is the same. */
@@ -79,8 +63,10 @@ export function refusedShare(counts: TrialCounts): number {
 
 /** The counts as fields for people. */
 export function countFields(counts: TrialCounts): Record<string, Cell> {
-  const { requests, refusedMinute, refusedDay } = counts;
-  const byWindow = `${refusedMinute} by the minute limit, ${refusedDay} by the day limit`;
+  const { requests } = counts;
+  const byWindow = refusalsByWindow(counts)
+    .map(([name, refused]) => `${refused} by the ${name} limit`)
+    .join(', ');
   return { requests, wouldRefuse: `${refusedByTrial(counts)} (${describeShare(counts)}): ${byWindow}` };
 }
 

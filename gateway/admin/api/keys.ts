@@ -1,10 +1,12 @@
 import { Router } from 'express';
 import { z } from 'zod';
+import { knownIn } from '../../limits/limits.ts';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { findKeyId } from '../../operations/find-key-id.ts';
 import { keyStates } from '../../operations/key-filter.ts';
 import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { readKeyPage } from '../../operations/key-page.ts';
+import { limitsView } from '../../operations/key-view.ts';
 import { readPlanOverviews } from '../../operations/plan-overview.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
@@ -66,13 +68,8 @@ export function keysApi(dependencies: ApiDependencies): Router {
   });
 
   router.post('/keys', async (req, res) => {
-    const { expiresAt, minute, day, ...named } = newKeyInput.parse(req.body);
-    const wanted = {
-      ...named,
-      expiresAt: expiresAt ?? undefined,
-      minute: minute ?? undefined,
-      day: day ?? undefined,
-    };
+    const { expiresAt, name, plan, ...limits } = newKeyInput.parse(req.body);
+    const wanted = { name, plan, expiresAt: expiresAt ?? undefined, ...knownIn(limits) };
     const issued = await issuedKey(change, req, (session) => createApiKeyStore(session).issue(wanted));
     res.status(201).json(issued);
   });
@@ -87,7 +84,9 @@ export function keysApi(dependencies: ApiDependencies): Router {
     const overviews = await read(readPlanOverviews);
     const items = overviews.plans
       .filter(({ kind }) => kind !== 'address')
-      .map(({ name, minute, day, kind }) => ({ name, minute, day, needsOwnLimits: kind === 'own_limits' }));
+      .map(({ name, kind, ...plan }) =>
+        Object.assign({ name, needsOwnLimits: kind === 'own_limits' }, limitsView(knownIn(plan))),
+      );
     res.json({ items, next: null });
   });
 

@@ -1,5 +1,7 @@
 import { Router } from 'express';
 import { z } from 'zod';
+import { completeLimits, knownIn } from '../../limits/limits.ts';
+import { windowNames } from '../../limits/windows.ts';
 import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../../operations/plan-trial.ts';
 import { describeLimits } from '../../operations/plan-undo.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
@@ -9,12 +11,11 @@ import { expectUnchanged } from './expect-unchanged.ts';
 import type { Counted, PlanCounts } from './plan-counts.ts';
 import { findEditablePlan, viewTrial } from './plan-view.ts';
 
-const { minute, day } = planFileSchema.shape;
 /** Start of the trial that the person has seen; null for none. */
 const expected = z.strictObject({ since: z.iso.datetime().nullable() });
 const start = z
-  .strictObject({ minute: minute.optional(), day: day.optional(), expected })
-  .refine(({ minute, day }) => minute !== undefined || day !== undefined, {
+  .strictObject({ ...planFileSchema.partial().shape, expected })
+  .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
     error: 'a trial needs a minute limit, a day limit or both',
   });
 const end = z.strictObject({ expected });
@@ -25,19 +26,20 @@ export function planTrialsApi({ read, change }: Omit<ApiDependencies, 'search'>,
 
   router.get('/plans/:name/trial', async (req, res) => {
     const view = await read(async (session) => {
-      const { name, minute, day, trial, issues } = await findEditablePlan(session, req.params.name);
-      if (trial === undefined || minute === null || day === null) return { name, trial: null, issues };
-      const report = await counts.trialReport({ name, limits: { minute, day }, trial, issues });
+      const { name, trial, issues, ...plan } = await findEditablePlan(session, req.params.name);
+      const limits = completeLimits(knownIn(plan));
+      if (trial === undefined || limits === undefined) return { name, trial: null, issues };
+      const report = await counts.trialReport({ name, limits, trial, issues });
       return { name, trial: viewTrialReport(trial, report), issues };
     });
     res.json(view);
   });
 
   router.put('/plans/:name/trial', async (req, res) => {
-    const { expected, minute, day } = start.parse(req.body);
+    const { expected, ...limits } = start.parse(req.body);
     const { result, warnings } = await change(req, async (session) => {
       const { name } = await findEditablePlan(session, req.params.name);
-      return createPlanTrials(session).start(name, { minute, day }, expectTrial(expected));
+      return createPlanTrials(session).start(name, limits, expectTrial(expected));
     });
     res.json({ ...viewChange(result), warnings });
   });

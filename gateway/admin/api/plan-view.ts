@@ -1,7 +1,9 @@
+import { limitsView } from '../../operations/key-view.ts';
 import type { PlanImpact } from '../../operations/plan-impact.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import type { Session } from '../../operations/session.ts';
-import type { PlanTraffic } from '../../operations/traffic-summary.ts';
+import { allRefusals, noRefusals, type PlanTraffic } from '../../operations/traffic-summary.ts';
+import type { Trial } from '../../plans/trial.ts';
 import { ApiError } from './api-error.ts';
 import type { PlanCounts } from './plan-counts.ts';
 
@@ -24,7 +26,7 @@ export async function viewPlans(session: Session, counts: PlanCounts) {
 }
 
 function viewPlan(
-  { name, kind, minute, day, gateways, enforced = [], issues, trial }: PlanOverview,
+  { name, kind, gateways, enforced = [], issues, trial, ...limits }: PlanOverview,
   impacts: ReadonlyMap<string, Readonly<PlanImpact>> | undefined,
   traffic: Record<string, PlanTraffic>,
 ) {
@@ -32,8 +34,7 @@ function viewPlan(
   return {
     name,
     kind,
-    minute,
-    day,
+    ...limits,
     gateways,
     enforced,
     issues,
@@ -45,21 +46,13 @@ function viewPlan(
 
 /** Requests of an hour, and how many of them were refused: over a limit, or during a ban. */
 function viewTraffic(traffic: PlanTraffic | undefined) {
-  const { requests = 0, refusals = { minute: 0, day: 0 }, bannedRequests = 0 } = traffic ?? {};
-  const refused = refusals.minute + refusals.day + bannedRequests;
+  const { requests = 0, refusals = noRefusals(), bannedRequests = 0 } = traffic ?? {};
+  const refused = allRefusals(refusals) + bannedRequests;
   return { requests, refused, refusedShare: requests === 0 ? 0 : refused / requests };
 }
 
-export function viewTrial({
-  minute,
-  day,
-  since,
-}: {
-  minute?: number | undefined;
-  day?: number | undefined;
-  since: number;
-}) {
-  return { minute: minute ?? null, day: day ?? null, since: new Date(since).toISOString() };
+export function viewTrial({ since, ...limits }: Trial) {
+  return { ...limitsView(limits), since: new Date(since).toISOString() };
 }
 
 /** @throws ApiError not_found */

@@ -1,6 +1,7 @@
 import { Router } from 'express';
 import { z } from 'zod';
-import { dayBelowMinute } from '../../operations/day-below-minute.ts';
+import { doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
+import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
 import { createPlanStore, type PlanChange, type PlanRow } from '../../operations/plan-store.ts';
 import { describeLimits, findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
@@ -14,13 +15,15 @@ import { planEffect } from './plan-effect.ts';
 import { planTrialsApi } from './plan-trials.ts';
 import { findEditablePlan, viewPlans } from './plan-view.ts';
 
-const { minute, day } = planFileSchema.shape;
-const limits = { minute, day };
+const limits = planFileSchema.shape;
 const confirmed = z.boolean().default(false);
 const creation = z.strictObject({ ...limits, confirmed });
-/** Null is an invalid limit. */
-const seen = z.strictObject({ minute: minute.nullable(), day: day.nullable() });
-const change = z.strictObject({ ...limits, confirmed, expected: seen });
+/** Null is an invalid limit, or none. */
+const required = byRequiredWindow((name) => limits[name].nullable());
+/** Null removes the limit of a window that a plan need not have. */
+const optional = byOptionalWindow((name) => limits[name].nullable());
+const expectedLimits = z.strictObject({ ...required, ...optional });
+const change = z.strictObject({ ...limits, ...optional, confirmed, expected: expectedLimits });
 const effect = z.strictObject(limits);
 const undo = z.strictObject({ entry: z.string().max(40) });
 
@@ -59,8 +62,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
     }
     const { result, warnings } = await makeChange(req, (session) =>
       createPlanStore(session).set(req.params.name, wanted, true, async ({ before, after }) => {
-        const isNew = before.minute === null && before.day === null;
-        if (!isNew) {
+        if (Object.keys(knownIn(before)).length > 0) {
           throw new ApiError('conflict', {
             message: `The plan ${before.name} exists already: ${describeLimits(before)}. Nothing was changed.`,
           });
@@ -77,7 +79,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
     const { result, warnings } = await makeChange(req, async (session) => {
       await findEditablePlan(session, name);
       return createPlanStore(session).set(name, wanted, false, async ({ before, after }) => {
-        expectUnchanged(isSame(before, expected), describeLimits(before));
+        expectUnchanged(isAsSeen(before, expected), describeLimits(before));
         questionLimits(after, confirmed);
       });
     });
@@ -96,7 +98,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
     const wanted = effect.parse(req.body);
     res.json(
       await read(async (session) =>
-        planEffect(await findEditablePlan(session, req.params.name), wanted, counts),
+        planEffect(await findEditablePlan(session, req.params.name), withLimits(wanted), counts),
       ),
     );
   });
@@ -116,15 +118,14 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
   return router;
 }
 
-type SomeRow = Pick<PlanRow, 'minute' | 'day'>;
-
-function isSame(one: SomeRow, other: SomeRow): boolean {
-  return one.minute === other.minute && one.day === other.day;
+/** Windows that the person has not seen, since they had no limit then, count as unchanged. */
+function isAsSeen(stored: PlanRow, seen: z.infer<typeof expectedLimits>): boolean {
+  return windowNames.every((name) => seen[name] === undefined || seen[name] === (stored[name] ?? null));
 }
 
 /** @throws ApiError invalid_operation for limits that are usually a mistake, unless they are confirmed */
-function questionLimits({ name, minute, day }: PlanRow, confirmed: boolean): void {
-  const question = minute === null || day === null ? undefined : dayBelowMinute(name, { minute, day });
+function questionLimits({ name, ...limits }: PlanRow, confirmed: boolean): void {
+  const question = doubtInWords(name, knownIn(limits));
   if (question === undefined || confirmed) return;
   throw new ApiError('invalid_operation', {
     message: `${question.charAt(0).toUpperCase()}${question.slice(1)}, so the minute limit is never reached. Nothing was changed: confirm it (confirmed: true) if it is meant.`,
@@ -140,5 +141,6 @@ function explainUse(error: unknown): never {
 }
 
 function view({ before, after }: PlanChange, warnings: string[]) {
-  return { ...after, before: { minute: before.minute, day: before.day }, warnings };
+  const { name: _same, ...limits } = before;
+  return { ...after, before: limits, warnings };
 }

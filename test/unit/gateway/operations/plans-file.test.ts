@@ -38,7 +38,10 @@ test('a file is parsed as it was formatted, also with Windows line ends and a by
 
 test('the comments of a file name the unit of every field', () => {
   const lines = formatPlansFile(settings, 'x').split('\n');
-  expect(lines).toContain('# minute: requests a minute; day: requests a UTC day.');
+  expect(lines).toContain(
+    '# minute: requests a minute; day: requests a UTC day; hour: requests an hour, if they are limited; ' +
+      'month: requests a UTC month, if they are limited.',
+  );
   const fields = lines.filter((line) => /^ {2}\w+: /.test(line));
   expect(fields).toHaveLength(1 + Object.keys(defaultBanPolicy).length + 1);
   expect(fields.filter((line) => !/ # [a-z]/.test(line))).toEqual([]);

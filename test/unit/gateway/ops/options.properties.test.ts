@@ -1,11 +1,11 @@
 import { InvalidArgumentError } from 'commander';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { limitArgument } from '../../../../gateway/ops/limit-options.ts';
 import {
   countArgument,
   durationArgument,
   graceArgument,
-  limitArgument,
   nameArgument,
   reasonArgument,
   secondsArgument,
