@@ -53,7 +53,7 @@ export const usageSetting: FileSetting = {
   target: redisKeys.usagePolicy,
 };
 
-/** A setting and what the file wants it to be. */
+/** A setting and what the file wants it to be; an empty text removes a field. */
 export type WantedSetting = FileSetting & { wanted: Fields };
 
 /** Settings of a file, in its order. */

@@ -30,7 +30,8 @@ export function diffSettings(
     const written = pick(fields, (name) => (present[name] ?? '') !== fields[name]);
     if (Object.keys(written).length === 0) return [];
     const before = pick(present, (name) => names.includes(name));
-    return [{ ...setting, before: valuesOf(before), after: valuesOf(fields), stored: present, written }];
+    const after = pick(fields, (name) => fields[name] !== '');
+    return [{ ...setting, before: valuesOf(before), after: valuesOf(after), stored: present, written }];
   });
 }
 
