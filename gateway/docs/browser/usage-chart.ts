@@ -1,6 +1,12 @@
 import { element, svgElement } from './elements.ts';
 
-/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} UsageDay */
+export type UsageDay = {
+  date: string;
+  plan: string | null;
+  served: number;
+  refused: number;
+  bannedSeconds: number;
+};
 
 const width = 600;
 const height = 160;
@@ -8,9 +14,9 @@ const gap = 4;
 
 /**
  * Chart and table of the requests of each day.
- * @param {UsageDay[]} days ascending, today last
+ * @param days ascending, today last
  */
-export function usageChart(days) {
+export function usageChart(days: UsageDay[]) {
   const heading = element('h2', {}, `The last ${days.length} days`);
   const highest = Math.max(...days.map(({ served, refused }) => served + refused));
   if (highest === 0)
@@ -60,8 +66,7 @@ export function usageChart(days) {
   );
 }
 
-/** @param {UsageDay[]} days */
-function table(days) {
+function table(days: UsageDay[]) {
   const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
   const rows = days
     .toReversed()
@@ -86,13 +91,11 @@ function table(days) {
   );
 }
 
-/** @param {UsageDay} day */
-function describe({ date, served, refused, bannedSeconds }) {
+function describe({ date, served, refused, bannedSeconds }: UsageDay) {
   const banned = bannedSeconds === 0 ? '' : `, banned for ${count(bannedSeconds)} s`;
   return `${date}: ${count(served)} served, ${count(refused)} refused${banned}`;
 }
 
-/** @param {number} value */
-function count(value) {
+function count(value: number) {
   return value.toLocaleString('en');
 }

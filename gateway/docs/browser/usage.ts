@@ -1,13 +1,16 @@
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
-import { usageChart } from './usage-chart.ts';
+import { usageChart, type UsageDay } from './usage-chart.ts';
 
-/** @typedef {{ limit: number, used: number, remaining: number, resetsAt: string }} UsageWindow */
-/** @typedef {import('./usage-chart.ts').UsageDay} UsageDay */
-/**
- * @typedef {{ plan: string, minute: UsageWindow, day: UsageWindow, bannedUntil: string | null, days?: UsageDay[] }} Usage
- */
+type UsageWindow = { limit: number; used: number; remaining: number; resetsAt: string };
+export type Usage = {
+  plan: string;
+  minute: UsageWindow;
+  day: UsageWindow;
+  bannedUntil: string | null;
+  days?: UsageDay[];
+};
 
 const output = document.querySelector('[data-usage]');
 
@@ -27,8 +30,7 @@ async function refresh() {
   else output.replaceChildren(problem(response.status, text));
 }
 
-/** @param {Usage} usage */
-function show({ plan, minute, day, bannedUntil, days }) {
+function show({ plan, minute, day, bannedUntil, days }: Usage) {
   return [
     element('p', {}, 'Plan: ', element('strong', {}, plan)),
     ...(bannedUntil === null
@@ -39,11 +41,7 @@ function show({ plan, minute, day, bannedUntil, days }) {
   ];
 }
 
-/**
- * @param {string} title
- * @param {UsageWindow} window
- */
-function windowCard(title, { limit, used, remaining, resetsAt }) {
+function windowCard(title: string, { limit, used, remaining, resetsAt }: UsageWindow) {
   const [most, counted, left] = [limit, used, remaining].map((value) => value.toLocaleString('en'));
   return element(
     'section',
@@ -62,17 +60,12 @@ function windowCard(title, { limit, used, remaining, resetsAt }) {
   );
 }
 
-/**
- * @param {number} status
- * @param {string} text
- */
-function problem(status, text) {
+function problem(status: number, text: string) {
   const [, message = text] = /"message": *"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
   return element('p', { class: 'problem' }, `${status}: ${message} `, errorLink(text));
 }
 
-/** @param {string} iso */
-function localTime(iso) {
+function localTime(iso: string) {
   return new Date(iso).toLocaleString([], { dateStyle: 'medium', timeStyle: 'medium' });
 }
 

@@ -6,14 +6,10 @@ export { ApiFailure } from './api-failure.ts';
 /**
  * Calls the operators' API. If the session has ended, the person can sign in again without leaving the page, and the
  * call is repeated.
- * @param {string} method
- * @param {string} path
- * @param {unknown} [body]
- * @param {AbortSignal} [signal]
- * @returns {Promise<any>} the body, of the type in openapi.yaml
- * @throws {ApiFailure}
+ * @returns the body, of the type in openapi.yaml
+ * @throws ApiFailure
  */
-async function call(method, path, body, signal) {
+async function call(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<any> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
     if (response.status === 204) return undefined;
@@ -24,22 +20,15 @@ async function call(method, path, body, signal) {
   }
 }
 
-/**
- * Whether a page makes the call by itself: it reads, or asks for the effect of what is typed.
- * @param {string} method
- * @param {string} path
- */
-const isAskedByPage = (method, path) => method === 'GET' || path.endsWith('/effect');
+/** Whether a page makes the call by itself: it reads, or asks for the effect of what is typed. */
+const isAskedByPage = (method: string, path: string) => method === 'GET' || path.endsWith('/effect');
 
 /**
  * Whether a call that was refused may be made again: its person has signed in again, here or in another tab. Who did not want
  * to is asked again for a change only, and not whenever the page reads something.
- * @param {boolean} byPage
- * @param {ApiFailure} failure
- * @param {number} attempt from 1
- * @returns {Promise<boolean>}
+ * @param attempt from 1
  */
-async function canRepeat(byPage, { code }, attempt) {
+async function canRepeat(byPage: boolean, { code }: ApiFailure, attempt: number): Promise<boolean> {
   if (code === 'no_session') return !(byPage && session.hasGivenUp) && session.signInAgain();
   if (code !== 'invalid_csrf_token' || attempt > 1) return false;
   // A session that another tab has begun has another token.
@@ -47,13 +36,7 @@ async function canRepeat(byPage, { code }, attempt) {
   return true;
 }
 
-/**
- * @param {string} method
- * @param {string} path
- * @param {unknown} body
- * @param {AbortSignal} [signal]
- */
-async function send(method, path, body, signal) {
+async function send(method: string, path: string, body: unknown, signal?: AbortSignal) {
   const isChange = method !== 'GET';
   try {
     return await fetch(path, {
@@ -72,29 +55,9 @@ async function send(method, path, body, signal) {
 }
 
 export const api = {
-  /**
-   * @param {string} path
-   * @param {AbortSignal} [signal]
-   */
-  get: (path, signal) => call('GET', path, undefined, signal),
-  /**
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  post: (path, body = {}) => call('POST', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} body
-   */
-  put: (path, body) => call('PUT', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} body
-   */
-  patch: (path, body) => call('PATCH', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  delete: (path, body) => call('DELETE', path, body),
+  get: (path: string, signal?: AbortSignal) => call('GET', path, undefined, signal),
+  post: (path: string, body: unknown = {}) => call('POST', path, body),
+  put: (path: string, body: unknown) => call('PUT', path, body),
+  patch: (path: string, body: unknown) => call('PATCH', path, body),
+  delete: (path: string, body?: unknown) => call('DELETE', path, body),
 };

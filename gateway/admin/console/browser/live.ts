@@ -1,24 +1,18 @@
 import { session } from './session.ts';
 
-/**
- * An event of /api/live: `history` (points of the last minutes), `state` (once a second, see live-state.ts).
- * @typedef {{ name: string, content: any }} LiveEvent
- */
+/** An event of /api/live: `history` (points of the last minutes), `state` (once a second, see live-state.ts). */
+type LiveEvent = { name: string; content: any };
 
 const names = ['history', 'state', 'audit'];
 const firstRetryMs = 1000;
 const maxRetryMs = 5000;
 
-/** @type {Set<(event: LiveEvent) => void>} */
-const listeners = new Set();
-/** @type {Set<() => void>} */
-const connectionListeners = new Set();
-/** The newest event of each name, for those who come later. @type {Map<string, LiveEvent>} */
-const latest = new Map();
-/** @type {EventSource | undefined} */
-let source;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let retryTimer;
+const listeners: Set<(event: LiveEvent) => void> = new Set();
+const connectionListeners: Set<() => void> = new Set();
+/** The newest event of each name, for those who come later. */
+const latest: Map<string, LiveEvent> = new Map();
+let source: EventSource | undefined;
+let retryTimer: ReturnType<typeof setTimeout> | undefined;
 let retryMs = firstRetryMs;
 let started = false;
 let connected = false;
@@ -44,20 +38,20 @@ export const live = {
   },
 
   /**
-   * @param {(event: LiveEvent) => void} listener gets the newest event of each name at once
-   * @returns {() => void} ends it
+   * @param listener gets the newest event of each name at once
+   * @returns ends it
    */
-  subscribe(listener) {
+  subscribe(listener: (event: LiveEvent) => void): () => void {
     listeners.add(listener);
     for (const event of latest.values()) listener(event);
     return () => listeners.delete(listener);
   },
 
   /**
-   * @param {() => void} listener called when the connection is lost or made
-   * @returns {() => void} ends it
+   * @param listener called when the connection is lost or made
+   * @returns ends it
    */
-  onConnection(listener) {
+  onConnection(listener: () => void): () => void {
     connectionListeners.add(listener);
     return () => connectionListeners.delete(listener);
   },
@@ -102,8 +96,7 @@ async function reconnect() {
   connect();
 }
 
-/** @param {boolean} value */
-function setConnected(value) {
+function setConnected(value: boolean) {
   if (connected === value) return;
   connected = value;
   for (const listener of connectionListeners) listener();

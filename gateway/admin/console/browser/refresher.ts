@@ -1,3 +1,4 @@
+import type { ReactiveControllerHost } from 'lit';
 import { session } from './session.ts';
 
 /**
@@ -5,25 +6,27 @@ import { session } from './session.ts';
  * person who does not want to sign in again. A controller of lit.
  */
 export class Refresher {
+  readonly read: () => Promise<unknown>;
+  readonly intervalMs: () => number;
+  active = false;
+  reading = false;
+  /** Whether it was asked for during a read, which may be too old then. */
+  again = false;
+  /** Whether it waits for a session. */
+  isWaiting = false;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  unsubscribe: (() => void) | undefined;
+  onVisible = () => {
+    if (document.visibilityState === 'visible') this.tick();
+  };
+
   /**
-   * @param {import('lit').ReactiveControllerHost} host
-   * @param {() => Promise<unknown>} read shows its own failures
-   * @param {() => number} intervalMs asked for after each read
+   * @param read shows its own failures
+   * @param intervalMs asked for after each read
    */
-  constructor(host, read, intervalMs) {
+  constructor(host: ReactiveControllerHost, read: () => Promise<unknown>, intervalMs: () => number) {
     this.read = read;
     this.intervalMs = intervalMs;
-    this.active = false;
-    this.reading = false;
-    /** Whether it was asked for during a read, which may be too old then. */
-    this.again = false;
-    /** Whether it waits for a session. */
-    this.isWaiting = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.timer = undefined;
-    this.onVisible = () => {
-      if (document.visibilityState === 'visible') this.tick();
-    };
     host.addController(this);
   }
 

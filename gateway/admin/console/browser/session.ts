@@ -1,15 +1,18 @@
 import { ApiFailure, unreachable } from './api-failure.ts';
 
-/** @typedef {{ name: string, role: 'viewer' | 'operator', expiresAt: string, csrfToken: string, version: string }} Session */
+type Session = {
+  name: string;
+  role: 'viewer' | 'operator';
+  expiresAt: string;
+  csrfToken: string;
+  version: string;
+};
 
-/** @type {Session | undefined} */
-let current;
+let current: Session | undefined;
 /** By the clock of this browser, which may be wrong. */
 let endsAtMs = Number.POSITIVE_INFINITY;
-/** @type {Set<() => void>} */
-const listeners = new Set();
-/** @type {PromiseWithResolvers<boolean> | undefined} */
-let waiting;
+const listeners: Set<() => void> = new Set();
+let waiting: PromiseWithResolvers<boolean> | undefined;
 let hasEnded = false;
 let hasGivenUp = false;
 
@@ -53,10 +56,10 @@ export const session = {
 
   /**
    * Reads the session.
-   * @returns {Promise<boolean>} whether there is one
-   * @throws {ApiFailure} if the gateway cannot tell
+   * @returns whether there is one
+   * @throws ApiFailure if the gateway cannot tell
    */
-  async load() {
+  async load(): Promise<boolean> {
     const response = await fetch('/api/session').catch(() => undefined);
     if (response === undefined) throw new ApiFailure(unreachable);
     if (response.status === 401) return false;
@@ -67,10 +70,9 @@ export const session = {
 
   /**
    * Exchanges the code of a link.
-   * @param {string} code
-   * @throws {ApiFailure} that says why that failed
+   * @throws ApiFailure that says why that failed
    */
-  async signIn(code) {
+  async signIn(code: string) {
     const response = await fetch('/api/session', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -85,10 +87,10 @@ export const session = {
 
   /**
    * Waits until the person has signed in again.
-   * @param {{ early?: boolean }} [options] early: the session has not ended yet
-   * @returns {Promise<boolean>} false if they gave up
+   * @param options early: the session has not ended yet
+   * @returns false if they gave up
    */
-  signInAgain({ early = false } = {}) {
+  signInAgain({ early = false }: { early?: boolean } = {}): Promise<boolean> {
     hasEnded = !early;
     waiting ??= Promise.withResolvers();
     notify();
@@ -102,7 +104,7 @@ export const session = {
     notify();
   },
 
-  /** @throws {ApiFailure} */
+  /** @throws ApiFailure */
   async signOut() {
     const response = await fetch('/api/session', {
       method: 'DELETE',
@@ -114,21 +116,14 @@ export const session = {
     location.assign('/console');
   },
 
-  /**
-   * @param {() => void} listener
-   * @returns {() => void} ends it
-   */
-  subscribe(listener) {
+  /** @returns ends it */
+  subscribe(listener: () => void): () => void {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
 };
 
-/**
- * @param {Session} begun
- * @param {Response} response
- */
-function begin(begun, response) {
+function begin(begun: Session, response: Response) {
   current = begun;
   const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
   endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
@@ -139,8 +134,7 @@ function begin(begun, response) {
   notify();
 }
 
-/** @param {Response} response */
-async function failureOf(response) {
+async function failureOf(response: Response) {
   return new ApiFailure(
     (await response.json().catch(() => undefined)) ?? { ...unreachable, status: response.status },
   );

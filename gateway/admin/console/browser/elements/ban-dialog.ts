@@ -1,3 +1,4 @@
+import type { Key } from '../key.ts';
 import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -7,10 +8,7 @@ import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
-/** @type {[seconds: number, label: string][]} */
-const lengths = [
+const lengths: [seconds: number, label: string][] = [
   [900, '15 minutes'],
   [3600, '1 hour'],
   [86_400, '1 day'],
@@ -20,30 +18,24 @@ const lengths = [
 
 /** Bans a key, with a reason that its client reads. Dispatches `changed` with the key as it is then. */
 export class BanDialog extends LightElement {
-  static properties = {
+  static override properties = {
     key: { attribute: false },
     open: { state: true },
     failure: { state: true },
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    this.open = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: Key | undefined;
+  open = false;
+  failure: unknown;
+  busy = false;
 
   show() {
     this.failure = undefined;
     this.open = true;
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     if (this.busy || this.key === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
@@ -64,12 +56,12 @@ export class BanDialog extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     if (!this.open || this.key === undefined) return nothing;
     return html`<wa-dialog
       label=${`Ban ${keyTitle(this.key)}`}
       open
-      @wa-after-hide=${(/** @type {Event} */ event) => {
+      @wa-after-hide=${(event: Event) => {
         if (event.target === event.currentTarget) this.open = false;
       }}
     >

@@ -1,3 +1,4 @@
+import type { Key } from '../key.ts';
 import './ban-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -9,19 +10,13 @@ import { inlineFailure } from './page-state.ts';
 
 /** Finds the key that is to be banned, by its id or by the API key itself, and asks for how long and why. Fires `changed`. */
 class BanKeyForm extends LightElement {
-  static properties = { key: { state: true }, failure: { state: true }, busy: { state: true } };
+  static override properties = { key: { state: true }, failure: { state: true }, busy: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {import('../key.ts').Key | undefined} */
-    this.key = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: Key | undefined;
+  failure: unknown;
+  busy = false;
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     if (this.busy || !(event.target instanceof HTMLFormElement)) return;
     const form = event.target;
@@ -43,7 +38,7 @@ class BanKeyForm extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     return html`<form class="narrow" @submit=${this.submit}>
         <label
           >Id of the key, or the API key itself

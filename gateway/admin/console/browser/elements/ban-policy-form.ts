@@ -1,3 +1,5 @@
+import type { BanPolicy, NumberField } from '../policy-text.ts';
+import type { SettingState } from './setting-state.ts';
 import './confirm-dialog.ts';
 import { html } from 'lit';
 import { api, ApiFailure } from '../api.ts';
@@ -12,22 +14,16 @@ import { inlineFailure, loadFailure, loading } from './page-state.ts';
 import { saveActions } from './save-actions.ts';
 import { settingState } from './setting-state.ts';
 
-/** @typedef {import('../policy-text.ts').BanPolicy} BanPolicy */
-
-/** @typedef {import('../policy-text.ts').NumberField} NumberField */
-
-/**
- * @typedef {import('./setting-state.ts').SettingState<BanPolicy> & {
- *   defaults: BanPolicy,
- *   bounds: Record<NumberField, { min: number, max: number }>,
- * }} PolicyState
- */
+type PolicyState = SettingState<BanPolicy> & {
+  defaults: BanPolicy;
+  bounds: Record<NumberField, { min: number; max: number }>;
+};
 
 const path = '/api/settings/ban-policy';
 
 /** The ban policy: all of its fields, what they mean, and what the policy does, before it is saved. */
 class BanPolicyForm extends LightElement {
-  static properties = {
+  static override properties = {
     state: { state: true },
     plans: { state: true },
     typed: { state: true },
@@ -36,44 +32,36 @@ class BanPolicyForm extends LightElement {
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {PolicyState | undefined} */
-    this.state = undefined;
-    /** @type {{ name: string, minute: number | null }[]} */
-    this.plans = [];
-    /** What was typed, and the policy at which that began. @type {{ policy: BanPolicy, seen: BanPolicy | null } | undefined} */
-    this.typed = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.loadError = undefined;
-    this.busy = false;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => 5000,
-    );
-  }
+  state: PolicyState | undefined;
+  plans: { name: string; minute: number | null }[] = [];
+  /** What was typed, and the policy at which that began. */
+  typed: { policy: BanPolicy; seen: BanPolicy | null } | undefined;
+  failure: unknown;
+  loadError: unknown;
+  busy = false;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => 5000,
+  );
 
   async load() {
     try {
       const [state, { items }] = await Promise.all([api.get(path), api.get('/api/key-plans')]);
       this.state = state;
-      this.plans = items.filter((/** @type {{ needsOwnLimits: boolean }} */ plan) => !plan.needsOwnLimits);
+      this.plans = items.filter((plan: { needsOwnLimits: boolean }) => !plan.needsOwnLimits);
       this.loadError = undefined;
     } catch (error) {
       this.loadError = error;
     }
   }
 
-  /** What the form shows. @param {PolicyState} state */
-  shown({ stored, enforced, defaults }) {
+  /** What the form shows. */
+  shown({ stored, enforced, defaults }: PolicyState) {
     return this.typed?.policy ?? stored ?? enforced[0]?.value ?? defaults;
   }
 
-  /** @param {Event} event */
-  type(event) {
+  type(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement) || this.state === undefined) return;
     const data = new FormData(event.currentTarget);
     const numbers = policyFields.map(({ name }) => [name, Number(data.get(name))]);
@@ -91,8 +79,7 @@ class BanPolicyForm extends LightElement {
     this.failure = undefined;
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
+  async save(event: SubmitEvent) {
     event.preventDefault();
     const { state } = this;
     if (state === undefined || this.busy) return;
@@ -127,7 +114,7 @@ class BanPolicyForm extends LightElement {
     if (dialog instanceof ConfirmDialog) dialog.show();
   }
 
-  render() {
+  override render() {
     const { state } = this;
     if (state === undefined) {
       return this.loadError === undefined
@@ -166,12 +153,11 @@ class BanPolicyForm extends LightElement {
       ></confirm-dialog>`;
   }
 
-  /**
-   * @param {(typeof policyFields)[number]} field
-   * @param {BanPolicy} policy
-   * @param {PolicyState} state
-   */
-  field({ name, label, unit, meaning }, policy, { bounds, defaults }) {
+  field(
+    { name, label, unit, meaning }: (typeof policyFields)[number],
+    policy: BanPolicy,
+    { bounds, defaults }: PolicyState,
+  ) {
     const { min, max } = bounds[name];
     const value = policy[name];
     const duration = unit === 'seconds' && value >= 60 ? ` (${formatDuration(value)})` : '';
@@ -194,14 +180,9 @@ class BanPolicyForm extends LightElement {
   }
 }
 
-/**
- * @param {number} value
- * @param {{ min: number, max: number }} bounds
- */
-const isWithin = (value, { min, max }) => value >= min && value <= max;
+const isWithin = (value: number, { min, max }: { min: number; max: number }) => value >= min && value <= max;
 
-/** @param {BanPolicy} policy */
-const describePolicy = (policy) =>
+const describePolicy = (policy: BanPolicy) =>
   Object.entries(policy)
     .map(([field, value]) => `${field} ${value}`)
     .join(', ');

@@ -1,24 +1,19 @@
 import { html } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
 
-/** @typedef {{ field: string, before: unknown, after: unknown }} FieldChange */
+type FieldChange = { field: string; before: unknown; after: unknown };
 
-/**
- * @typedef {{
- *   id: string,
- *   at: string,
- *   who: string,
- *   action: string,
- *   target: string,
- *   changes: FieldChange[],
- * }} AuditEntry
- */
+export type AuditEntry = {
+  id: string;
+  at: string;
+  who: string;
+  action: string;
+  target: string;
+  changes: FieldChange[];
+};
 
-/**
- * What an entry of the audit log has changed, old → new. Of something new, only what it is.
- * @param {FieldChange[]} changes
- */
-export function changeList(changes) {
+/** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
+export function changeList(changes: FieldChange[]) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
   return html`<ul class="changes">
@@ -33,16 +28,11 @@ export function changeList(changes) {
   </ul>`;
 }
 
-/** @param {unknown} value */
-const isNone = (value) => value === null || value === undefined || value === '';
+const isNone = (value: unknown) => value === null || value === undefined || value === '';
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-/**
- * @param {unknown} value
- * @returns {unknown}
- */
-function valueText(value) {
+function valueText(value: unknown): unknown {
   if (isNone(value)) return 'none';
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;

@@ -11,7 +11,7 @@ import { inlineFailure } from './page-state.ts';
  * `show()` opens it.
  */
 export class ConfirmDialog extends LightElement {
-  static properties = {
+  static override properties = {
     heading: {},
     action: {},
     danger: { type: Boolean },
@@ -24,23 +24,19 @@ export class ConfirmDialog extends LightElement {
     failure: { state: true },
   };
 
-  constructor() {
-    super();
-    this.heading = '';
-    this.action = 'OK';
-    this.danger = false;
-    /** Text that has to be typed to confirm. Empty for none. */
-    this.typed = '';
-    /** What the change does, a text or a template. @type {unknown} */
-    this.message = nothing;
-    /** Makes the change. @type {() => Promise<unknown>} */
-    this.run = () => Promise.resolve();
-    this.busy = false;
-    this.open = false;
-    this.entered = '';
-    /** @type {unknown} */
-    this.failure = undefined;
-  }
+  heading = '';
+  action = 'OK';
+  danger = false;
+  /** Text that has to be typed to confirm. Empty for none. */
+  typed = '';
+  /** What the change does, a text or a template. */
+  message: unknown = nothing;
+  /** Makes the change. */
+  run: () => Promise<unknown> = () => Promise.resolve();
+  busy = false;
+  open = false;
+  entered = '';
+  failure: unknown;
 
   show() {
     this.entered = '';
@@ -48,8 +44,7 @@ export class ConfirmDialog extends LightElement {
     this.open = true;
   }
 
-  /** @param {Event} event */
-  async submit(event) {
+  async submit(event: Event) {
     event.preventDefault();
     if (this.busy || !this.isConfirmed) return;
     this.busy = true;
@@ -68,12 +63,11 @@ export class ConfirmDialog extends LightElement {
     return this.typed === '' || this.entered.trim() === this.typed.trim();
   }
 
-  /** @param {Event} event */
-  hidden_(event) {
+  hidden_(event: Event) {
     if (event.target === event.currentTarget) this.open = false;
   }
 
-  render() {
+  override render() {
     if (!this.open) return nothing;
     const form = `confirm-${this.action.toLowerCase().replaceAll(/\W+/g, '-')}`;
     return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.hidden_}>
@@ -88,7 +82,7 @@ export class ConfirmDialog extends LightElement {
                   autofocus
                   autocomplete="off"
                   .value=${this.entered}
-                  @input=${(/** @type {InputEvent} */ event) => {
+                  @input=${(event: InputEvent) => {
                     if (event.target instanceof HTMLInputElement) this.entered = event.target.value;
                   }}
                 />

@@ -10,8 +10,7 @@ import {
 } from '../format.ts';
 import { numeric, table } from './table.ts';
 
-/** @type {Record<string, [tone: string, text: string]>} */
-const states = {
+const states: Record<string, [tone: string, text: string]> = {
   ok: ['good', 'ok'],
   starting: ['caution', 'starting'],
   draining: ['caution', 'draining'],
@@ -23,14 +22,13 @@ const states = {
   down: ['bad', 'down'],
 };
 
-/** @param {string} state */
-function stateTag(state) {
+function stateTag(state: string) {
   const [tone, text] = states[state] ?? ['', state];
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** @param {any} state live state */
-export function gatewayTable({ gateways, withoutStatus, at }) {
+/** @param state live state */
+export function gatewayTable({ gateways, withoutStatus, at }: any) {
   const nowMs = Date.parse(at);
   return table({
     label: 'Gateways and workers',
@@ -45,7 +43,7 @@ export function gatewayTable({ gateways, withoutStatus, at }) {
       numeric('Memory'),
       'Without Redis',
     ],
-    rows: html`${gateways.map((/** @type {any} */ gateway) => gatewayRows(gateway, nowMs))}
+    rows: html`${gateways.map((gateway: any) => gatewayRows(gateway, nowMs))}
     ${
       withoutStatus === 0
         ? nothing
@@ -57,11 +55,7 @@ export function gatewayTable({ gateways, withoutStatus, at }) {
   });
 }
 
-/**
- * @param {any} gateway
- * @param {number} nowMs
- */
-function gatewayRows(gateway, nowMs) {
+function gatewayRows(gateway: any, nowMs: number) {
   const { host, adminAddress, state, version, startedAt, workers, processes } = gateway;
   const name = html`${host}
   ${adminAddress === undefined ? nothing : html`<span class="quiet">${adminAddress}</span>`}`;
@@ -80,7 +74,7 @@ function gatewayRows(gateway, nowMs) {
       <td colspan="4" class="quiet">${workers} workers</td>
     </tr>
     ${processes.map(
-      (/** @type {any} */ process) =>
+      (process: any) =>
         html`<tr class="worker">
           <th scope="row">Worker ${process.worker} <span class="quiet">pid ${process.pid}</span></th>
           ${processCells(process.state, process, process.version, nowMs)}
@@ -88,13 +82,7 @@ function gatewayRows(gateway, nowMs) {
     )}`;
 }
 
-/**
- * @param {string} state
- * @param {any} process
- * @param {string} version
- * @param {number} nowMs
- */
-function processCells(state, process, version, nowMs) {
+function processCells(state: string, process: any, version: string, nowMs: number) {
   const { startedAt, seenAt, connections, busy, rssBytes, localMode } = process;
   const isSeen = state !== 'not_seen';
   return html`<td>
@@ -109,21 +97,20 @@ function processCells(state, process, version, nowMs) {
     <td>${localModeText(localMode)}</td>`;
 }
 
-/** @param {{ from: string, to: string | null } | null} localMode */
-function localModeText(localMode) {
+function localModeText(localMode: { from: string; to: string | null } | null) {
   if (localMode === null) return html`<span class="quiet">never</span>`;
   const { from, to } = localMode;
   if (to === null) return html`<span class="tag bad">since ${formatTime(from, { dateStyle: 'time' })}</span>`;
   return html`${formatDuration((Date.parse(to) - Date.parse(from)) / 1000)} until ${formatTime(to)}`;
 }
 
-/** @param {any} state live state */
-export const upstreamTable = ({ upstreams }) =>
+/** @param state live state */
+export const upstreamTable = ({ upstreams }: any) =>
   table({
     label: 'Upstreams',
     headings: ['Upstream', 'State', 'As gateway processes see it'],
     rows: upstreams.map(
-      (/** @type {any} */ { upstream, state, seenAs }) =>
+      ({ upstream, state, seenAs }: any) =>
         html`<tr>
           <th scope="row">${upstream}</th>
           <td>${stateTag(state)}</td>
@@ -136,8 +123,8 @@ export const upstreamTable = ({ upstreams }) =>
     ),
   });
 
-/** @param {any} state live state */
-export function busiestTable({ busiestKeys }) {
+/** @param state live state */
+export function busiestTable({ busiestKeys }: any) {
   if (busiestKeys === null) {
     return html`<p class="quiet">
       They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
@@ -150,7 +137,7 @@ export function busiestTable({ busiestKeys }) {
     label: 'Busiest keys',
     headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
     rows: busiestKeys.map(
-      (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
+      ({ id, name, plan, state, requests, refused }: any) =>
         html`<tr>
           <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
           <td>${plan}</td>

@@ -3,20 +3,16 @@ import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
-/** @typedef {{ name: string, needsOwnLimits: boolean, minute: number | null, day: number | null }} Plan */
+export type Plan = { name: string; needsOwnLimits: boolean; minute: number | null; day: number | null };
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {
-  static properties = { ...NewKeyDialog.properties, plans: { state: true }, plan: { state: true } };
+  static override properties = { ...NewKeyDialog.properties, plans: { state: true }, plan: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Plan[]} */
-    this.plans = [];
-    this.plan = 'free';
-  }
+  plans: Plan[] = [];
+  plan = 'free';
 
-  show() {
+  override show() {
     super.show();
     void this.loadPlans();
   }
@@ -29,16 +25,15 @@ export class IssueDialog extends NewKeyDialog {
     }
   }
 
-  get heading() {
+  override get heading() {
     return 'Issue a key';
   }
 
-  get action() {
+  override get action() {
     return 'Issue the key';
   }
 
-  /** @param {FormData} form */
-  create(form) {
+  override create(form: FormData) {
     return api.post('/api/keys', {
       name: formText(form, 'name'),
       plan: formText(form, 'plan'),
@@ -48,7 +43,7 @@ export class IssueDialog extends NewKeyDialog {
     });
   }
 
-  fields() {
+  override fields() {
     const chosen = this.plans.find(({ name }) => name === this.plan);
     const needsLimits = chosen?.needsOwnLimits === true;
     return html`<label>Name of the customer <input name="name" required maxlength="100" autofocus /></label>
@@ -57,7 +52,7 @@ export class IssueDialog extends NewKeyDialog {
         <select
           name="plan"
           required
-          @change=${(/** @type {Event} */ { target }) => {
+          @change=${({ target }: Event) => {
             if (target instanceof HTMLSelectElement) this.plan = target.value;
           }}
         >
@@ -103,16 +98,13 @@ export class IssueDialog extends NewKeyDialog {
   }
 }
 
-/**
- * @param {FormData} form
- * @param {string} name
- */
-function ownLimit(form, name) {
+function ownLimit(form: FormData, name: string) {
   const text = formText(form, name);
   return text === '' ? null : Number(text);
 }
 
-/** @param {number | null | undefined} limit of the plan */
-const likePlan = (limit) => (limit === null || limit === undefined ? '' : `${limit}, as its plan`);
+/** @param limit of the plan */
+const likePlan = (limit: number | null | undefined) =>
+  limit === null || limit === undefined ? '' : `${limit}, as its plan`;
 
 customElements.define('issue-dialog', IssueDialog);

@@ -1,31 +1,25 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { Key } from '../key.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
 /** Name and expiry of a key. Dispatches `changed` with the key as it is then. */
 export class KeyFactsForm extends LightElement {
-  static properties = {
+  static override properties = {
     key: { attribute: false },
     base: { state: true },
     failure: { state: true },
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** The key as it was when it was first edited. @type {Key | undefined} */
-    this.base = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: Key | undefined;
+  /** The key as it was when it was first edited. */
+  base: Key | undefined;
+  failure: unknown;
+  busy = false;
 
   async editExpiry() {
     await this.updateComplete;
@@ -33,8 +27,7 @@ export class KeyFactsForm extends LightElement {
     if (input instanceof HTMLElement) input.focus();
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     const { base } = this;
     if (base === undefined || this.busy || !(event.target instanceof HTMLFormElement)) return;
@@ -69,7 +62,7 @@ export class KeyFactsForm extends LightElement {
     if (expires instanceof HTMLInputElement) expires.value = localTime(key?.expiresAt ?? null);
   }
 
-  render() {
+  override render() {
     const shown = this.base ?? this.key;
     if (shown === undefined) return nothing;
     return html`<form
@@ -102,11 +95,8 @@ export class KeyFactsForm extends LightElement {
   }
 }
 
-/**
- * @param {string | null} iso
- * @returns {string} for a field of the type datetime-local, in the viewer's zone
- */
-function localTime(iso) {
+/** @returns for a field of the type datetime-local, in the viewer's zone */
+function localTime(iso: string | null): string {
   if (iso === null) return '';
   const time = new Date(iso);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

@@ -1,3 +1,4 @@
+import type { AuditEntry } from './change-list.ts';
 import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -8,9 +9,9 @@ import { LightElement } from './light-element.ts';
 import { loadFailure } from './page-state.ts';
 import { numeric, table } from './table.ts';
 
-/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} Day */
-/** @typedef {{ from: string, to: string, refused: number, reason: 'minute' | 'day' | 'ban' }} Refusals */
-/** @typedef {import('./change-list.ts').AuditEntry} Entry */
+type Day = { date: string; plan: string | null; served: number; refused: number; bannedSeconds: number };
+type Refusals = { from: string; to: string; refused: number; reason: 'minute' | 'day' | 'ban' };
+type Entry = AuditEntry;
 
 const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
 const auditEntries = 10;
@@ -18,7 +19,7 @@ const refreshMs = 10_000;
 
 /** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
 export class KeyHistory extends LightElement {
-  static properties = {
+  static override properties = {
     item: {},
     days: { state: true },
     refusals: { state: true },
@@ -26,24 +27,17 @@ export class KeyHistory extends LightElement {
     failure: { state: true },
   };
 
-  constructor() {
-    super();
-    /** Id of the key. */
-    this.item = '';
-    /** @type {Day[] | undefined} */
-    this.days = undefined;
-    /** @type {Refusals[] | undefined} */
-    this.refusals = undefined;
-    /** @type {Entry[] | undefined} */
-    this.entries = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.read(),
-      () => refreshMs,
-    );
-  }
+  /** Id of the key. */
+  item = '';
+  days: Day[] | undefined;
+  refusals: Refusals[] | undefined;
+  entries: Entry[] | undefined;
+  failure: unknown;
+  refresher = new Refresher(
+    this,
+    () => this.read(),
+    () => refreshMs,
+  );
 
   /** Reads again, as after a change. */
   async load() {
@@ -67,7 +61,7 @@ export class KeyHistory extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     if (this.failure !== undefined) return loadFailure(this.failure, () => void this.load());
     const { days, refusals, entries } = this;
     if (days === undefined || refusals === undefined || entries === undefined) return nothing;
@@ -83,9 +77,9 @@ export class KeyHistory extends LightElement {
   }
 }
 
-/** @param {Day[]} days oldest first */
-function renderDays(days) {
-  const sum = (/** @type {'served' | 'refused' | 'bannedSeconds'} */ field) =>
+/** @param days oldest first */
+function renderDays(days: Day[]) {
+  const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
   if (served + refused + bannedSeconds === 0) {
@@ -109,16 +103,15 @@ function renderDays(days) {
     ${summary}`;
 }
 
-/** Plans of the days on which the key was used. @param {Day[]} days */
-function describePlans(days) {
+/** Plans of the days on which the key was used. */
+function describePlans(days: Day[]) {
   const used = days.filter(({ plan }) => plan !== null);
   const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
   if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
   return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
 }
 
-/** @param {Refusals[]} refusals */
-function renderRefusals(refusals) {
+function renderRefusals(refusals: Refusals[]) {
   if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
   return table({
     label: 'Last refusals',
@@ -136,8 +129,8 @@ function renderRefusals(refusals) {
   });
 }
 
-/** @param {Entry[]} entries newest first */
-function renderEntries(entries) {
+/** @param entries newest first */
+function renderEntries(entries: Entry[]) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
   return table({
     label: 'Changes',

@@ -29,38 +29,28 @@ const expiries = [
  * out of the field at once, looked up in the body of a request, and leads to its customer.
  */
 class KeySearchBox extends LightElement {
-  static properties = {
+  static override properties = {
     plans: { state: true },
     failure: { state: true },
     looking: { state: true },
   };
 
+  plans: string[] = [];
+  failure: unknown;
+  looking = false;
+  typing: ReturnType<typeof setTimeout> | undefined;
+
   constructor() {
     super();
-    /** @type {string[]} */
-    this.plans = [];
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.looking = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.typing = undefined;
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(() => this.followAddress());
+    this.whileConnected(() => router.subscribe(() => this.followAddress()));
+    this.whileConnected(() => () => clearTimeout(this.typing));
     void this.loadPlans();
   }
 
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.typing);
-    this.unsubscribe?.();
-  }
-
   async loadPlans() {
-    /** @type {{ items: { name: string }[] }} */
-    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
+    const { items }: { items: { name: string }[] } = await api
+      .get('/api/key-plans')
+      .catch(() => ({ items: [] }));
     this.plans = items.map(({ name }) => name);
   }
 
@@ -73,16 +63,14 @@ class KeySearchBox extends LightElement {
     this.requestUpdate();
   }
 
-  /** @param {ClipboardEvent} event */
-  paste(event) {
+  paste(event: ClipboardEvent) {
     const key = pastedKey(event.clipboardData?.getData('text') ?? '');
     if (key === undefined) return;
     event.preventDefault();
     void this.find(key);
   }
 
-  /** @param {InputEvent} event */
-  input(event) {
+  input(event: InputEvent) {
     if (!(event.target instanceof HTMLInputElement)) return;
     const { target } = event;
     clearTimeout(this.typing);
@@ -97,21 +85,19 @@ class KeySearchBox extends LightElement {
     this.typing = setTimeout(() => this.search(target.value), typingMs);
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     clearTimeout(this.typing);
     const field = this.querySelector('input[type="search"]');
     if (field instanceof HTMLInputElement) this.search(field.value);
   }
 
-  /** @param {string} text */
-  search(text) {
+  search(text: string) {
     router.setQuery({ search: text.trim(), after: undefined });
   }
 
-  /** @param {string} text with an API key */
-  async find(text) {
+  /** @param text with an API key */
+  async find(text: string) {
     const field = this.querySelector('input[type="search"]');
     if (field instanceof HTMLInputElement) field.value = '';
     this.failure = undefined;
@@ -126,7 +112,7 @@ class KeySearchBox extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     const { query } = router.location;
     return html`<form role="search" class="search-box" @submit=${this.submit}>
         <label class="search-text"
@@ -148,7 +134,7 @@ class KeySearchBox extends LightElement {
           ><input
             type="checkbox"
             .checked=${query.get('own') === 'true'}
-            @change=${(/** @type {Event} */ { target }) =>
+            @change=${({ target }: Event) =>
               this.filter('own', target instanceof HTMLInputElement && target.checked ? 'true' : '')}
           />
           Own limits</label
@@ -159,17 +145,16 @@ class KeySearchBox extends LightElement {
   }
 
   /**
-   * @param {string} label
-   * @param {string} name parameter of the address
-   * @param {string[][]} options value and text
+   * @param name parameter of the address
+   * @param options value and text
    */
-  renderSelect(label, name, options) {
+  renderSelect(label: string, name: string, options: string[][]) {
     const chosen = router.location.query.get(name) ?? '';
     const isKnown = options.some(([value]) => value === chosen);
     return html`<label
       >${label}
       <select
-        @change=${(/** @type {Event} */ { target }) => {
+        @change=${({ target }: Event) => {
           if (target instanceof HTMLSelectElement) this.filter(name, target.value);
         }}
       >
@@ -183,11 +168,7 @@ class KeySearchBox extends LightElement {
     >`;
   }
 
-  /**
-   * @param {string} name
-   * @param {string} value
-   */
-  filter(name, value) {
+  filter(name: string, value: string) {
     router.setQuery({ [name]: value, after: undefined }, { replace: false });
   }
 }

@@ -1,31 +1,21 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
+import type { Key } from '../key.ts';
 import { session } from '../session.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
 /** Limits on trial of a key: what they would have refused so far. Dispatches `changed` with the key as it is then. */
 class KeyTrialPanel extends LightElement {
-  static properties = { key: { attribute: false }, failure: { state: true }, busy: { state: true } };
+  static override properties = { key: { attribute: false }, failure: { state: true }, busy: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: Key | undefined;
+  failure: unknown;
+  busy = false;
 
-  /**
-   * @param {() => Promise<Key & { warnings: string[] }>} make
-   * @param {string} done
-   */
-  async change(make, done) {
+  async change(make: () => Promise<Key & { warnings: string[] }>, done: string) {
     if (this.busy) return;
     this.busy = true;
     this.failure = undefined;
@@ -40,7 +30,7 @@ class KeyTrialPanel extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     const trial = this.key?.trial;
     if (this.key === undefined || trial === null || trial === undefined) return nothing;
     const { id, plan } = this.key;

@@ -1,17 +1,14 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
-import { describeNext } from '../key.ts';
+import { describeNext, type Key, type LimitInForce, type NextRequest } from '../key.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-/** @typedef {import('../key.ts').LimitInForce} LimitInForce */
-/** @typedef {import('../key.ts').NextRequest} NextRequest */
-/** @typedef {{ plan: string, limits: { minute: LimitInForce, day: LimitInForce }, next: NextRequest }} View */
-/** @typedef {{ before: View, after: View, doubts: string[] }} Effect */
-/** @typedef {{ plan: string, minute: string, day: string }} Values */
+type View = { plan: string; limits: { minute: LimitInForce; day: LimitInForce }; next: NextRequest };
+export type Effect = { before: View; after: View; doubts: string[] };
+type Values = { plan: string; minute: string; day: string };
 
 /** Time without a key press after which the effect is asked for. */
 const typingMs = 250;
@@ -21,7 +18,7 @@ const typingMs = 250;
  * the key is read again. Dispatches `changed` with the key as it is then.
  */
 export class LimitsForm extends LightElement {
-  static properties = {
+  static override properties = {
     key: { attribute: false },
     plans: { attribute: false },
     values: { state: true },
@@ -31,43 +28,32 @@ export class LimitsForm extends LightElement {
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** @type {string[]} */
-    this.plans = [];
-    /** What is in the fields while they differ from the key. @type {Values | undefined} */
-    this.values = undefined;
-    /** The key that the fields were changed from. @type {Key | undefined} */
-    this.base = undefined;
-    /** @type {Effect | undefined} */
-    this.effect = undefined;
-    /** @type {unknown} */
-    this.effectFailure = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.typing = undefined;
-    this.asked = 0;
-  }
+  key: Key | undefined;
+  plans: string[] = [];
+  /** What is in the fields while they differ from the key. */
+  values: Values | undefined;
+  /** The key that the fields were changed from. */
+  base: Key | undefined;
+  effect: Effect | undefined;
+  effectFailure: unknown;
+  failure: unknown;
+  busy = false;
+  typing: ReturnType<typeof setTimeout> | undefined;
+  asked = 0;
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     clearTimeout(this.typing);
   }
 
-  /** @param {'plan' | 'minute' | 'day'} field */
-  async edit(field) {
+  async edit(field: 'plan' | 'minute' | 'day') {
     await this.updateComplete;
     const input = this.querySelector(`[name="${field}"]`);
     if (input instanceof HTMLElement) input.focus();
     if (input instanceof HTMLInputElement) input.select();
   }
 
-  /** @param {Event} event */
-  changed({ target }) {
+  changed({ target }: Event) {
     if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement)) return;
     if (this.key === undefined) return;
     this.base ??= this.key;
@@ -105,8 +91,7 @@ export class LimitsForm extends LightElement {
     this.failure = undefined;
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     const { base, values } = this;
     if (base === undefined || values === undefined) return;
@@ -130,11 +115,7 @@ export class LimitsForm extends LightElement {
     );
   }
 
-  /**
-   * @param {() => Promise<Key & { warnings: string[] }>} make
-   * @param {string} done
-   */
-  async change(make, done) {
+  async change(make: () => Promise<Key & { warnings: string[] }>, done: string) {
     if (this.busy) return;
     this.busy = true;
     this.failure = undefined;
@@ -150,7 +131,7 @@ export class LimitsForm extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     const { key } = this;
     if (key === undefined) return nothing;
     const values = this.values ?? valuesOf(key);
@@ -205,12 +186,7 @@ export class LimitsForm extends LightElement {
     </form>`;
   }
 
-  /**
-   * @param {'minute' | 'day'} name
-   * @param {string} label
-   * @param {string} value
-   */
-  renderLimit(name, label, value) {
+  renderLimit(name: 'minute' | 'day', label: string, value: string) {
     const ofPlan = this.key?.limits?.[name].plan ?? null;
     const isOtherPlan = this.values !== undefined && this.values.plan !== this.key?.plan;
     return html`<label
@@ -228,35 +204,25 @@ export class LimitsForm extends LightElement {
   }
 }
 
-/** @param {Key} key */
-const valuesOf = ({ plan, own }) => ({
+const valuesOf = ({ plan, own }: Key) => ({
   plan,
   minute: own.minute === null ? '' : String(own.minute),
   day: own.day === null ? '' : String(own.day),
 });
 
-/**
- * @param {Values} one
- * @param {Values} other
- */
-const isSame = (one, other) =>
+const isSame = (one: Values, other: Values) =>
   one.plan === other.plan && one.minute === other.minute && one.day === other.day;
 
-/** @param {Values} values */
-const bodyOf = ({ plan, minute, day }) => ({
+const bodyOf = ({ plan, minute, day }: Values) => ({
   plan,
   minute: minute === '' ? null : Number(minute),
   day: day === '' ? null : Number(day),
 });
 
-/**
- * @param {string[]} plans
- * @param {string} plan of the key, which may have been removed
- */
-const withPlan = (plans, plan) => (plans.includes(plan) ? plans : [plan, ...plans]);
+/** @param plan of the key, which may have been removed */
+const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);
 
-/** @param {Effect} effect */
-function renderEffect({ before, after, doubts }) {
+function renderEffect({ before, after, doubts }: Effect) {
   return html`
     <p>
       ${renderLimitChange('a minute', before.limits.minute, after.limits.minute)},
@@ -271,17 +237,11 @@ function renderEffect({ before, after, doubts }) {
   `;
 }
 
-/**
- * @param {string} unit
- * @param {LimitInForce} before
- * @param {LimitInForce} after
- */
-function renderLimitChange(unit, before, after) {
+function renderLimitChange(unit: string, before: LimitInForce, after: LimitInForce) {
   if (before.limit === after.limit) return html`${limitText(after)} ${unit} as before`;
   return html`<strong>${limitText(before)} → ${limitText(after)}</strong> ${unit}`;
 }
 
-/** @param {LimitInForce} limit */
-const limitText = ({ limit }) => (limit === null ? 'no limit' : formatNumber(limit));
+const limitText = ({ limit }: LimitInForce) => (limit === null ? 'no limit' : formatNumber(limit));
 
 customElements.define('limits-form', LimitsForm);

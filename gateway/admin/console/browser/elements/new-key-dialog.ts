@@ -6,17 +6,17 @@ import { CopyField } from './copy-field.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, warningList } from './page-state.ts';
 
-/** @typedef {{ id: string, key: string, name: string, warnings: string[] }} IssuedKey */
+type IssuedKey = { id: string; key: string; name: string; warnings: string[] };
 
-/** A browser asks before it closes a tab whose page prevents this event. @param {BeforeUnloadEvent} event */
-const keepTab = (event) => event.preventDefault();
+/** A browser asks before it closes a tab whose page prevents this event. */
+const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
 
 /**
  * A dialog that ends in a new API key. The key is shown this once, so the dialog does not close before it is confirmed.
  * A subclass has the form, and what it calls.
  */
 export class NewKeyDialog extends LightElement {
-  static properties = {
+  static override properties = {
     open: { state: true },
     busy: { state: true },
     failure: { state: true },
@@ -25,19 +25,14 @@ export class NewKeyDialog extends LightElement {
     reminded: { state: true },
   };
 
-  constructor() {
-    super();
-    this.open = false;
-    this.busy = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** Whether the request for a key got no response. */
-    this.mayExist = false;
-    /** @type {IssuedKey | undefined} */
-    this.issued = undefined;
-    /** Whether somebody tried to close the dialog without having confirmed. */
-    this.reminded = false;
-  }
+  open = false;
+  busy = false;
+  failure: unknown;
+  /** Whether the request for a key got no response. */
+  mayExist = false;
+  issued: IssuedKey | undefined;
+  /** Whether somebody tried to close the dialog without having confirmed. */
+  reminded = false;
 
   show() {
     this.failure = undefined;
@@ -47,36 +42,29 @@ export class NewKeyDialog extends LightElement {
     this.open = true;
   }
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     removeEventListener('beforeunload', keepTab);
   }
 
-  /** @returns {string} */
-  get heading() {
+  get heading(): string {
     return '';
   }
 
-  /** @returns {string} */
-  get action() {
+  get action(): string {
     return '';
   }
 
-  /** @returns {unknown} the content of the form */
-  fields() {
+  /** @returns the content of the form */
+  fields(): unknown {
     return nothing;
   }
 
-  /**
-   * @param {FormData} _form
-   * @returns {Promise<IssuedKey>}
-   */
-  create(_form) {
+  create(_form: FormData): Promise<IssuedKey> {
     throw new Error('a subclass creates the key');
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     if (this.busy || !(event.target instanceof HTMLFormElement)) return;
     this.busy = true;
@@ -106,20 +94,19 @@ export class NewKeyDialog extends LightElement {
     if (issued !== undefined) this.dispatchEvent(new CustomEvent('issued', { detail: { id: issued.id } }));
   }
 
-  /** Escape and the cross must not lose a key, nor a request under way. @param {Event} event */
-  hide(event) {
+  /** Escape and the cross must not lose a key, nor a request under way. */
+  hide(event: Event) {
     if (event.target !== event.currentTarget) return;
     if (!this.busy && this.issued === undefined) return;
     event.preventDefault();
     this.reminded = this.issued !== undefined;
   }
 
-  /** @param {Event} event */
-  hidden_(event) {
+  hidden_(event: Event) {
     if (event.target === event.currentTarget) this.open = false;
   }
 
-  render() {
+  override render() {
     if (!this.open) return nothing;
     return html`<wa-dialog
       label=${this.issued === undefined ? this.heading : 'The new API key'}
@@ -152,8 +139,7 @@ export class NewKeyDialog extends LightElement {
     </form>`;
   }
 
-  /** @param {IssuedKey} issued */
-  renderKey(issued) {
+  renderKey(issued: IssuedKey) {
     return html`<p>
         The key of <strong>${keyTitle(issued)}</strong> works now. <strong>It is not shown again</strong>:
         only its hash is stored. Copy it before you close this.

@@ -9,22 +9,18 @@ import { inlineFailure } from './page-state.ts';
 
 /** Asks for the name and the limits of a new plan, makes it, and shows it. */
 export class NewPlanDialog extends LightElement {
-  static properties = {
+  static override properties = {
     open: { state: true },
     busy: { state: true },
     failure: { state: true },
     questioned: { state: true },
   };
 
-  constructor() {
-    super();
-    this.open = false;
-    this.busy = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** Whether the day limit is below the minute limit. */
-    this.questioned = false;
-  }
+  open = false;
+  busy = false;
+  failure: unknown;
+  /** Whether the day limit is below the minute limit. */
+  questioned = false;
 
   show() {
     this.failure = undefined;
@@ -32,20 +28,17 @@ export class NewPlanDialog extends LightElement {
     this.open = true;
   }
 
-  /** @param {Event} event */
-  hidden_(event) {
+  hidden_(event: Event) {
     if (event.target === event.currentTarget) this.open = false;
   }
 
-  /** @param {Event} event */
-  changed(event) {
+  changed(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const { minute, day } = valuesOf(event.currentTarget);
     this.questioned = minute > 0 && day > 0 && day < minute;
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     if (this.busy || !(event.target instanceof HTMLFormElement)) return;
     const { name, minute, day, confirmed } = valuesOf(event.target);
@@ -67,7 +60,7 @@ export class NewPlanDialog extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     if (!this.open) return nothing;
     return html`<wa-dialog label="New plan" open @wa-after-hide=${this.hidden_}>
       <form @submit=${this.submit} @input=${this.changed}>
@@ -108,8 +101,7 @@ export class NewPlanDialog extends LightElement {
   }
 }
 
-/** @param {HTMLFormElement} form */
-function valuesOf(form) {
+function valuesOf(form: HTMLFormElement) {
   const data = new FormData(form);
   return {
     name: formText(data, 'name'),

@@ -7,19 +7,17 @@ import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure, loadFailure, loading } from './page-state.ts';
 import { saveActions } from './save-actions.ts';
-import { settingState } from './setting-state.ts';
+import { settingState, type SettingState } from './setting-state.ts';
 
-/**
- * @typedef {import('./setting-state.ts').SettingState<Record<string, number>> & {
- *   defaults: Record<string, number>,
- *   bounds: { min: number, max: number },
- *   adjustment?: { scanned: number, total: number, outcome: string | null } | null,
- * }} NumberState
- */
+type NumberState = SettingState<Record<string, number>> & {
+  defaults: Record<string, number>;
+  bounds: { min: number; max: number };
+  adjustment?: { scanned: number; total: number; outcome: string | null } | null;
+};
 
 /** A setting that is one number, with what it does before it is saved. */
 class NumberSetting extends LightElement {
-  static properties = {
+  static override properties = {
     path: {},
     field: {},
     label: {},
@@ -33,32 +31,25 @@ class NumberSetting extends LightElement {
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** Of the API. */
-    this.path = '';
-    this.field = '';
-    this.label = '';
-    this.unit = '';
-    /** What a value does. @type {(value: number) => string} */
-    this.effect = () => '';
-    /** @type {NumberState | undefined} */
-    this.state = undefined;
-    /** @type {string | undefined} */
-    this.typed = undefined;
-    /** Stored value when the person began to type. @type {number | null | undefined} */
-    this.seen = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.loadError = undefined;
-    this.busy = false;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.state?.adjustment?.outcome === null ? 1000 : 5000),
-    );
-  }
+  /** Of the API. */
+  path = '';
+  field = '';
+  label = '';
+  unit = '';
+  /** What a value does. */
+  effect: (value: number) => string = () => '';
+  state: NumberState | undefined;
+  typed: string | undefined;
+  /** Stored value when the person began to type. */
+  seen: number | null | undefined;
+  failure: unknown;
+  loadError: unknown;
+  busy = false;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.state?.adjustment?.outcome === null ? 1000 : 5000),
+  );
 
   async load() {
     try {
@@ -80,8 +71,7 @@ class NumberSetting extends LightElement {
     return value >= state.bounds.min && value <= state.bounds.max ? value : undefined;
   }
 
-  /** @param {Event} event */
-  type({ target }) {
+  type({ target }: Event) {
     if (!(target instanceof HTMLInputElement)) return;
     if (this.typed === undefined) this.seen = this.stored;
     this.typed = target.value;
@@ -94,8 +84,7 @@ class NumberSetting extends LightElement {
     this.failure = undefined;
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
+  async save(event: SubmitEvent) {
     event.preventDefault();
     const { wanted, field } = this;
     if (wanted === undefined || this.busy) return;
@@ -117,7 +106,7 @@ class NumberSetting extends LightElement {
     if (this.typed !== undefined && this.seen === undefined) this.seen = this.stored;
   }
 
-  render() {
+  override render() {
     const { state, stored, wanted, unit } = this;
     if (state === undefined) {
       return this.loadError === undefined
@@ -162,8 +151,7 @@ class NumberSetting extends LightElement {
   }
 }
 
-/** @param {NonNullable<NumberState['adjustment']>} adjustment */
-function adjustmentView({ scanned, total, outcome }) {
+function adjustmentView({ scanned, total, outcome }: NonNullable<NumberState['adjustment']>) {
   switch (outcome) {
     case null:
       return html`<p role="status">

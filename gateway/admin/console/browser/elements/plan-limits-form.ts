@@ -1,16 +1,12 @@
 import { html, nothing } from 'lit';
 import { api, ApiFailure } from '../api.ts';
 import { formText } from '../form-text.ts';
-import { limitsText } from '../plan-text.ts';
+import { limitsText, type Plan } from '../plan-text.ts';
 import { session } from '../session.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
-import { effectText } from './plan-effect-text.ts';
-
-/** @typedef {import('../plan-text.ts').Plan} Plan */
-
-/** @typedef {import('./plan-effect-text.ts').Effect} Effect */
+import { effectText, type Effect } from './plan-effect-text.ts';
 
 const debounceMs = 300;
 /** While keys are counted. */
@@ -21,7 +17,7 @@ const askAgainMs = 1000;
  * saved. What was typed stays, whatever happens to the plan meanwhile.
  */
 class PlanLimitsForm extends LightElement {
-  static properties = {
+  static override properties = {
     plan: { attribute: false },
     typed: { state: true },
     seen: { state: true },
@@ -32,29 +28,21 @@ class PlanLimitsForm extends LightElement {
     busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Plan | undefined} */
-    this.plan = undefined;
-    /** Undefined as long as nothing was typed. @type {{ minute: string, day: string } | undefined} */
-    this.typed = undefined;
-    /** The limits that the person has seen when they began to type. @type {Pick<Plan, 'minute' | 'day'> | undefined} */
-    this.seen = undefined;
-    /** @type {Effect | undefined} */
-    this.effect = undefined;
-    /** @type {unknown} */
-    this.effectFailure = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.confirmed = false;
-    this.busy = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.timer = undefined;
-    /** Number of the last question: an answer to an earlier one is too late. */
-    this.asked = 0;
-  }
+  plan: Plan | undefined;
+  /** Undefined as long as nothing was typed. */
+  typed: { minute: string; day: string } | undefined;
+  /** The limits that the person has seen when they began to type. */
+  seen: Pick<Plan, 'minute' | 'day'> | undefined;
+  effect: Effect | undefined;
+  effectFailure: unknown;
+  failure: unknown;
+  confirmed = false;
+  busy = false;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** Number of the last question: an answer to an earlier one is too late. */
+  asked = 0;
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     this.forget();
   }
@@ -77,8 +65,7 @@ class PlanLimitsForm extends LightElement {
     return seen !== undefined && (seen.minute !== plan?.minute || seen.day !== plan.day);
   }
 
-  /** @param {Event} event */
-  type(event) {
+  type(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement) || this.plan === undefined) return;
     const data = new FormData(event.currentTarget);
     const { minute, day } = this.plan;
@@ -102,8 +89,7 @@ class PlanLimitsForm extends LightElement {
     this.confirmed = false;
   }
 
-  /** @param {number} delayMs */
-  askSoon(delayMs) {
+  askSoon(delayMs: number) {
     clearTimeout(this.timer);
     if (this.isChanged) this.timer = setTimeout(() => void this.ask(), delayMs);
     else this.effect = undefined;
@@ -132,8 +118,7 @@ class PlanLimitsForm extends LightElement {
     }
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
+  async save(event: SubmitEvent) {
     event.preventDefault();
     const { wanted, plan, seen, confirmed } = this;
     if (wanted === undefined || plan === undefined || seen === undefined) return;
@@ -162,8 +147,7 @@ class PlanLimitsForm extends LightElement {
     });
   }
 
-  /** @param {() => Promise<void>} change */
-  async run(change) {
+  async run(change: () => Promise<void>) {
     if (this.busy) return;
     this.busy = true;
     this.failure = undefined;
@@ -180,7 +164,7 @@ class PlanLimitsForm extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     const { plan } = this;
     if (plan === undefined) return nothing;
     const values = this.typed ?? { minute: String(plan.minute ?? ''), day: String(plan.day ?? '') };
@@ -213,7 +197,7 @@ class PlanLimitsForm extends LightElement {
       ><input
         type="checkbox"
         .checked=${this.confirmed}
-        @change=${(/** @type {Event} */ event) => {
+        @change=${(event: Event) => {
           if (event.target instanceof HTMLInputElement) this.confirmed = event.target.checked;
         }}
       />
@@ -221,8 +205,7 @@ class PlanLimitsForm extends LightElement {
     >`;
   }
 
-  /** @param {Plan} plan */
-  overtakenView(plan) {
+  overtakenView(plan: Plan) {
     if (!this.isOvertaken) return nothing;
     return html`<p class="warnings">
       Meanwhile somebody has changed the limits: now they are ${limitsText(plan)}.
@@ -230,8 +213,7 @@ class PlanLimitsForm extends LightElement {
     </p>`;
   }
 
-  /** @param {Plan} plan */
-  actions(plan) {
+  actions(plan: Plan) {
     const isUnconfirmed =
       this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
     const isIdle = !this.isChanged || this.busy;
@@ -254,19 +236,13 @@ class PlanLimitsForm extends LightElement {
   }
 }
 
-/**
- * @param {string} name
- * @param {string} label
- * @param {string} value
- */
-const limitInput = (name, label, value) =>
+const limitInput = (name: string, label: string, value: string) =>
   html`<label
     >${label}
     <input name=${name} type="number" inputmode="numeric" min="1" max="1000000000" required .value=${value} />
   </label>`;
 
-/** @param {string} text */
-function toLimit(text) {
+function toLimit(text: string) {
   return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 1e9 ? Number(text) : undefined;
 }
 

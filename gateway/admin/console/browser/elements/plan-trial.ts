@@ -1,3 +1,5 @@
+import type { Plan } from '../plan-text.ts';
+import type { HitKey, ReportedTrial } from './plan-effect-text.ts';
 import './confirm-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -12,32 +14,22 @@ import { inlineFailure, loading } from './page-state.ts';
 import { refusedText } from './plan-effect-text.ts';
 import { numeric, table } from './table.ts';
 
-/** @typedef {import('../plan-text.ts').Plan} Plan */
-
-/** @typedef {import('./plan-effect-text.ts').ReportedTrial} ReportedTrial */
-
 /** The trial of a plan that runs, what it has found, and its end. Fires `changed` when it was ended. */
 class PlanTrial extends LightElement {
-  static properties = {
+  static override properties = {
     plan: { attribute: false },
     trial: { state: true },
     failure: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Plan | undefined} */
-    this.plan = undefined;
-    /** @type {ReportedTrial | null | undefined} */
-    this.trial = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.trial?.counting ? 1000 : 5000),
-    );
-  }
+  plan: Plan | undefined;
+  trial: ReportedTrial | null | undefined;
+  failure: unknown;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.trial?.counting ? 1000 : 5000),
+  );
 
   async load() {
     if (this.plan === undefined) return;
@@ -49,23 +41,18 @@ class PlanTrial extends LightElement {
     }
   }
 
-  /** @param {string} name */
-  ask(name) {
+  ask(name: string) {
     const dialog = this.querySelector(`confirm-dialog.${name}`);
     if (dialog instanceof ConfirmDialog) dialog.show();
   }
 
-  /**
-   * @param {() => Promise<{ warnings: string[] }>} change
-   * @param {string} done
-   */
-  async end(change, done) {
+  async end(change: () => Promise<{ warnings: string[] }>, done: string) {
     const { warnings } = await change();
     notify(done, warnings);
     this.dispatchEvent(new CustomEvent('changed'));
   }
 
-  render() {
+  override render() {
     const { plan, trial } = this;
     if (plan === undefined) return nothing;
     if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
@@ -116,8 +103,7 @@ class PlanTrial extends LightElement {
     </div>`;
   }
 
-  /** @param {ReportedTrial} trial */
-  reportView({ report, asOf, counting }) {
+  reportView({ report, asOf, counting }: ReportedTrial) {
     if (report === null) return html`<p class="quiet">${countedText(asOf, counting)}</p>`;
     return html`<p>
         ${plural(report.keys, 'key')} on trial, ${formatNumber(report.activeKeys)} with requests:
@@ -128,8 +114,7 @@ class PlanTrial extends LightElement {
   }
 }
 
-/** @param {import('./plan-effect-text.ts').HitKey[]} keys */
-const hitTable = (keys) =>
+const hitTable = (keys: HitKey[]) =>
   table({
     label: 'Keys that would be hit hardest',
     headings: [

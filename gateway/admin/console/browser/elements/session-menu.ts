@@ -6,22 +6,13 @@ import { inlineFailure } from './page-state.ts';
 
 /** Who is signed in, until when, and the way out. */
 class SessionMenu extends LightElement {
-  static properties = { failure: { state: true } };
+  static override properties = { failure: { state: true } };
+
+  failure: unknown;
 
   constructor() {
     super();
-    /** @type {unknown} */
-    this.failure = undefined;
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = session.subscribe(() => this.requestUpdate());
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
+    this.whileConnected(() => session.subscribe(() => this.requestUpdate()));
   }
 
   async signOut() {
@@ -33,15 +24,13 @@ class SessionMenu extends LightElement {
     }
   }
 
-  /** @param {KeyboardEvent} event */
-  closeOnEscape(event) {
+  closeOnEscape(event: KeyboardEvent) {
     if (event.key !== 'Escape') return;
     this.close();
     this.querySelector('summary')?.focus();
   }
 
-  /** @param {FocusEvent} event */
-  closeOnLeave({ relatedTarget }) {
+  closeOnLeave({ relatedTarget }: FocusEvent) {
     if (!(relatedTarget instanceof Node) || !this.contains(relatedTarget)) this.close();
   }
 
@@ -49,7 +38,7 @@ class SessionMenu extends LightElement {
     this.querySelector('details')?.removeAttribute('open');
   }
 
-  render() {
+  override render() {
     const { current } = session;
     if (current === undefined) return nothing;
     return html`<details class="menu" @keydown=${this.closeOnEscape} @focusout=${this.closeOnLeave}>

@@ -8,19 +8,16 @@ const notACode = 'This is no link of ops console: it ends with #code= and 22 cha
 
 /** How to get a link, and a field for it. */
 export class SignInForm extends LightElement {
-  static properties = { failure: {}, cancel: { attribute: false }, busy: { state: true } };
+  static override properties = { failure: {}, cancel: { attribute: false }, busy: { state: true } };
 
-  constructor() {
-    super();
-    /** Why the last attempt failed. */
-    this.failure = '';
-    /** Called instead of signing in. @type {(() => void) | undefined} */
-    this.cancel = undefined;
-    this.busy = false;
-  }
+  /** Why the last attempt failed. */
+  failure = '';
+  /** Called instead of signing in. */
+  cancel: (() => void) | undefined;
+  busy = false;
 
-  /** @param {string} pasted link or code */
-  async signIn(pasted) {
+  /** @param pasted link or code */
+  async signIn(pasted: string) {
     const code = codeIn(pasted);
     this.failure = code === undefined ? notACode : '';
     if (code === undefined) return;
@@ -34,14 +31,13 @@ export class SignInForm extends LightElement {
     }
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     const field = this.querySelector('input');
     if (field !== null && !this.busy) void this.signIn(field.value).then(() => field.select());
   }
 
-  render() {
+  override render() {
     return html`
       <p>Get a link that works once, within five minutes, where the gateway is installed:</p>
       <pre class="command"><code>npm run --silent ops -- console</code></pre>

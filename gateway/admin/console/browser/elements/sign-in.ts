@@ -7,24 +7,20 @@ import { failureText } from './page-state.ts';
 
 /** The page without a session. Exchanges the code of a link at once. */
 class SignIn extends LightElement {
-  static properties = { code: {}, failure: { state: true }, busy: { state: true } };
+  static override properties = { code: {}, failure: { state: true }, busy: { state: true } };
 
-  constructor() {
-    super();
-    /** Code of the link that this page was opened with. @type {string | undefined} */
-    this.code = undefined;
-    this.failure = '';
-    this.busy = false;
-  }
+  /** Code of the link that this page was opened with. */
+  code: string | undefined;
+  failure = '';
+  busy = false;
 
-  connectedCallback() {
+  override connectedCallback() {
     super.connectedCallback();
     document.title = 'Sign in – Animal store gateway';
     if (this.code !== undefined) void this.signIn(this.code);
   }
 
-  /** @param {string} code */
-  async signIn(code) {
+  async signIn(code: string) {
     this.busy = true;
     try {
       await session.signIn(code);
@@ -42,7 +38,7 @@ class SignIn extends LightElement {
     if (isSignedIn) notify('The link was not needed: you are signed in already.');
   }
 
-  render() {
+  override render() {
     if (this.busy) return html`<p class="quiet" role="status">Signing in…</p>`;
     return html`<h1>Sign in</h1>
       <sign-in-form .failure=${this.failure}></sign-in-form>`;

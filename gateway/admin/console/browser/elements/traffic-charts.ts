@@ -18,36 +18,34 @@ const defaultRange = '1h';
 
 /** Charts of the record of traffic. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
-  static properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+  static override properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+
+  traffic: any;
+  failure: unknown;
+  query = router.location.query;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  request: AbortController | undefined;
 
   constructor() {
     super();
-    /** @type {any} */
-    this.traffic = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.query = router.location.query;
-    this.visibility = () => {
-      if (!document.hidden) void this.load();
-    };
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(({ query }) => {
-      this.query = query;
+    this.whileConnected(() =>
+      router.subscribe(({ query }) => {
+        this.query = query;
+        void this.load();
+      }),
+    );
+    this.whileConnected(() => {
+      const onVisibility = () => {
+        if (!document.hidden) void this.load();
+      };
+      document.addEventListener('visibilitychange', onVisibility);
       void this.load();
+      return () => {
+        document.removeEventListener('visibilitychange', onVisibility);
+        clearTimeout(this.timer);
+        this.request?.abort();
+      };
     });
-    document.addEventListener('visibilitychange', this.visibility);
-    void this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    document.removeEventListener('visibilitychange', this.visibility);
-    clearTimeout(this.timer);
-    this.request?.abort();
   }
 
   get range() {
@@ -85,7 +83,7 @@ class TrafficCharts extends LightElement {
     );
   }
 
-  render() {
+  override render() {
     return html`<section aria-labelledby="traffic-heading">
       <div class="section-head">
         <h2 id="traffic-heading">Traffic</h2>
@@ -106,7 +104,7 @@ class TrafficCharts extends LightElement {
           >Plan
           <select
             .value=${this.plan}
-            @change=${(/** @type {Event} */ event) => {
+            @change=${(event: Event) => {
               if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
             }}
           >
@@ -127,21 +125,19 @@ class TrafficCharts extends LightElement {
 
   /** The plan of a shared address may have no traffic. */
   get planNames() {
-    /** @type {string[]} */
-    const plans = this.traffic?.plans ?? [];
+    const plans: string[] = this.traffic?.plans ?? [];
     return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
   }
 
   charts() {
     const { points, total, issues } = this.traffic;
     const times = points.map(secondsOf);
-    const rate = (/** @type {(point: any) => number} */ count) =>
-      points.map((/** @type {any} */ point) => perSecond(count(point), point.seconds));
-    const quantile = (/** @type {string} */ name) =>
-      points.map((/** @type {any} */ { latencyMs }) => latencyMs.served?.[name] ?? null);
+    const rate = (count: (point: any) => number) =>
+      points.map((point: any) => perSecond(count(point), point.seconds));
+    const quantile = (name: string) => points.map(({ latencyMs }: any) => latencyMs.served?.[name] ?? null);
     return html`${total.requests === 0 ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
       ${issues.map(
-        (/** @type {{ key: string, issue: string }} */ { key, issue }) =>
+        ({ key, issue }: { key: string; issue: string }) =>
           html`<p class="failure-text">${key}: ${issue}</p>`,
       )}
       <div class="charts">

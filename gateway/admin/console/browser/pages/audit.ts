@@ -1,3 +1,4 @@
+import type { AuditEntry } from '../elements/change-list.ts';
 import '../elements/audit-filter.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -9,8 +10,6 @@ import { formatTime, plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
 
-/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
-
 const pollMs = 2000;
 /** Entries of an open page; older ones are read again if they are asked for. */
 const maxShown = 2000;
@@ -18,7 +17,7 @@ const filterNames = ['action', 'who', 'target', 'since', 'until'];
 
 /** The audit log, newest first. New entries appear by themselves, or wait behind a button while one reads further below. */
 class PageAudit extends LightElement {
-  static properties = {
+  static override properties = {
     entries: { state: true },
     waiting: { state: true },
     next: { state: true },
@@ -26,43 +25,36 @@ class PageAudit extends LightElement {
     busy: { state: true },
   };
 
+  entries: AuditEntry[] | undefined;
+  /** Newer ones, which are not shown yet. */
+  waiting: AuditEntry[] = [];
+  next: string | null = null;
+  /** Id of the newest entry that was looked at. */
+  latest: string | undefined;
+  failure: unknown;
+  busy = false;
+  /** Filter of what is shown. */
+  filter = '';
+  refresher = new Refresher(
+    this,
+    () => this.follow(),
+    () => pollMs,
+  );
+
   constructor() {
     super();
-    /** @type {AuditEntry[] | undefined} */
-    this.entries = undefined;
-    /** Newer ones, which are not shown yet. @type {AuditEntry[]} */
-    this.waiting = [];
-    /** @type {string | null} */
-    this.next = null;
-    /** Id of the newest entry that was looked at. @type {string | undefined} */
-    this.latest = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-    /** Filter of what is shown. */
-    this.filter = '';
-    this.refresher = new Refresher(
-      this,
-      () => this.follow(),
-      () => pollMs,
+    this.whileConnected(() =>
+      router.subscribe(() => {
+        if (filterText() !== this.filter) void this.begin();
+      }),
     );
-    this.onScroll = () => {
-      if (isAtTop()) this.showWaiting();
-    };
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(() => {
-      if (filterText() !== this.filter) void this.begin();
+    this.whileConnected(() => {
+      const onScroll = () => {
+        if (isAtTop()) this.showWaiting();
+      };
+      addEventListener('scroll', onScroll, { passive: true });
+      return () => removeEventListener('scroll', onScroll);
     });
-    addEventListener('scroll', this.onScroll, { passive: true });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    removeEventListener('scroll', this.onScroll);
   }
 
   /** Reads the first page of the filter in the address. */
@@ -128,7 +120,7 @@ class PageAudit extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     return html`<h1>Audit</h1>
       <audit-filter></audit-filter>
       ${
@@ -174,12 +166,11 @@ class PageAudit extends LightElement {
   }
 }
 
-/**
- * @param {string} filter
- * @param {string} rest further parameters
- * @returns {Promise<{ items: AuditEntry[], next: string | null, latest: string }>}
- */
-const read = (filter, rest) =>
+/** @param rest further parameters */
+const read = (
+  filter: string,
+  rest: string,
+): Promise<{ items: AuditEntry[]; next: string | null; latest: string }> =>
   api.get(`/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`);
 
 /** The filter in the address, as the API understands it. */
@@ -195,8 +186,7 @@ function filterText() {
 
 const isAtTop = () => scrollY < 40;
 
-/** @param {AuditEntry[]} entries */
-const entryTable = (entries) =>
+const entryTable = (entries: AuditEntry[]) =>
   table({
     label: 'Audit log',
     region: 'wide',
@@ -213,11 +203,7 @@ const entryTable = (entries) =>
     ),
   });
 
-/**
- * @param {string} action
- * @param {string} target
- */
-function targetLink(action, target) {
+function targetLink(action: string, target: string) {
   const name = encodeURIComponent(target);
   if (target.startsWith('key_')) return html`<a href=${`/console/customers/${name}`}>${target}</a>`;
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))

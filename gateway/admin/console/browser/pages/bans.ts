@@ -1,3 +1,4 @@
+import type { Ban } from '../elements/ban-table.ts';
 import '../elements/ban-scan.ts';
 import '../elements/confirm-dialog.ts';
 import '../elements/ban-key-form.ts';
@@ -13,13 +14,11 @@ import { plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import { session } from '../session.ts';
 
-/** @typedef {import('../elements/ban-table.ts').Ban} Ban */
-
 const pageSize = 100;
 
 /** Active bans, soonest to expire first, and those that were set by hand if they are looked for. */
 class PageBans extends LightElement {
-  static properties = {
+  static override properties = {
     bans: { state: true },
     next: { state: true },
     pages: { state: true },
@@ -27,31 +26,23 @@ class PageBans extends LightElement {
     chosen: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Ban[] | undefined} */
-    this.bans = undefined;
-    /** @type {string | null} */
-    this.next = null;
-    this.pages = 1;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** The ban that is to be lifted. @type {Ban | undefined} */
-    this.chosen = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => 5000,
-    );
-  }
+  bans: Ban[] | undefined;
+  next: string | null = null;
+  pages = 1;
+  failure: unknown;
+  /** The ban that is to be lifted. */
+  chosen: Ban | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => 5000,
+  );
 
   /** Reads all pages that are shown. */
   async load() {
     try {
-      /** @type {Ban[]} */
-      const bans = [];
-      /** @type {string | null} */
-      let next = null;
+      const bans: Ban[] = [];
+      let next: string | null = null;
       for (let page = 0; page < this.pages; page += 1) {
         const after = next === null ? '' : `&after=${encodeURIComponent(next)}`;
         const read = await api.get(`/api/bans?limit=${pageSize}${after}`);
@@ -72,25 +63,23 @@ class PageBans extends LightElement {
     void this.refresher.now();
   }
 
-  /** @param {Ban} ban */
-  async askToLift(ban) {
+  async askToLift(ban: Ban) {
     this.chosen = ban;
     await this.updateComplete;
     const dialog = this.querySelector('confirm-dialog');
     if (dialog instanceof ConfirmDialog) dialog.show();
   }
 
-  /** @param {Ban} ban */
-  async lift({ id, name }) {
+  async lift({ id, name }: Ban) {
     const { warnings } = await api.delete(`/api/keys/${encodeURIComponent(id)}/ban`);
     notify(`The ban of ${name} was lifted. Its next request is served within a second.`, warnings);
     this.querySelector('ban-scan')?.dispatchEvent(new CustomEvent('lifted', { detail: id }));
     await this.refresher.now();
   }
 
-  render() {
+  override render() {
     const { chosen } = this;
-    const lift = session.isOperator ? (/** @type {Ban} */ ban) => void this.askToLift(ban) : undefined;
+    const lift = session.isOperator ? (ban: Ban) => void this.askToLift(ban) : undefined;
     return html`<h1>Bans</h1>
       ${viewerNote()} ${this.list(lift)}
       <h2>Bans set by hand</h2>
@@ -109,8 +98,7 @@ class PageBans extends LightElement {
       }`;
   }
 
-  /** @param {((ban: Ban) => void) | undefined} lift */
-  list(lift) {
+  list(lift: ((ban: Ban) => void) | undefined) {
     const { bans, failure } = this;
     if (bans === undefined) {
       return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());

@@ -1,3 +1,4 @@
+import type { Key } from '../key.ts';
 import '../elements/ban-dialog.ts';
 import '../elements/confirm-dialog.ts';
 import '../elements/key-facts-form.ts';
@@ -24,15 +25,13 @@ import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
 /** While the page is visible, the key is read again this long after the last time. */
 const refreshMs = 2000;
 const failedMs = 5000;
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
 class PageCustomer extends LightElement {
-  static properties = {
+  static override properties = {
     item: {},
     key: { state: true },
     plans: { state: true },
@@ -40,28 +39,21 @@ class PageCustomer extends LightElement {
     actionFailure: { state: true },
   };
 
-  constructor() {
-    super();
-    /** Id of the key. */
-    this.item = '';
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** @type {string[]} */
-    this.plans = [];
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.actionFailure = undefined;
-    /** Changes made on this page. */
-    this.changes = 0;
-    this.refresher = new Refresher(
-      this,
-      () => this.read(),
-      () => (this.failure === undefined ? refreshMs : failedMs),
-    );
-  }
+  /** Id of the key. */
+  item = '';
+  key: Key | undefined;
+  plans: string[] = [];
+  failure: unknown;
+  actionFailure: unknown;
+  /** Changes made on this page. */
+  changes = 0;
+  refresher = new Refresher(
+    this,
+    () => this.read(),
+    () => (this.failure === undefined ? refreshMs : failedMs),
+  );
 
-  connectedCallback() {
+  override connectedCallback() {
     super.connectedCallback();
     void this.loadPlans();
   }
@@ -71,8 +63,9 @@ class PageCustomer extends LightElement {
   }
 
   async loadPlans() {
-    /** @type {{ items: { name: string }[] }} */
-    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
+    const { items }: { items: { name: string }[] } = await api
+      .get('/api/key-plans')
+      .catch(() => ({ items: [] }));
     this.plans = items.map(({ name }) => name);
   }
 
@@ -91,8 +84,8 @@ class PageCustomer extends LightElement {
     }
   }
 
-  /** @param {Key} key after a change */
-  changed(key) {
+  /** @param key after a change */
+  changed(key: Key) {
     this.changes += 1;
     this.key = key;
     this.actionFailure = undefined;
@@ -100,8 +93,8 @@ class PageCustomer extends LightElement {
     if (history instanceof KeyHistory) void history.load();
   }
 
-  /** @param {string} action of key-status */
-  help(action) {
+  /** @param action of key-status */
+  help(action: string) {
     const limits = this.querySelector('limits-form');
     const facts = this.querySelector('key-facts-form');
     if (action === 'lift') void this.lift();
@@ -144,7 +137,7 @@ class PageCustomer extends LightElement {
     if (dialog instanceof RotateDialog) dialog.show();
   }
 
-  render() {
+  override render() {
     const { key } = this;
     if (key === undefined) {
       if (this.failure === undefined) return loading();
@@ -159,10 +152,7 @@ class PageCustomer extends LightElement {
       <h1>${keyTitle(key)}</h1>
       ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
-      <key-status
-        .key=${key}
-        @help=${(/** @type {CustomEvent<string>} */ { detail }) => this.help(detail)}
-      ></key-status>
+      <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
       ${inlineFailure(this.actionFailure)} ${renderFacts(key)} ${renderMeters(key)}
       <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
@@ -179,16 +169,11 @@ class PageCustomer extends LightElement {
     `;
   }
 
-  /** @param {CustomEvent<Key>} event */
-  onChanged({ detail }) {
+  onChanged({ detail }: CustomEvent<Key>) {
     this.changed(detail);
   }
 
-  /**
-   * @param {Key} key
-   * @param {boolean} canChange
-   */
-  renderActions(key, canChange) {
+  renderActions(key: Key, canChange: boolean) {
     const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
     if (!canRevoke) return nothing;
     return html`<h2>Actions</h2>
@@ -207,13 +192,12 @@ class PageCustomer extends LightElement {
       </div>`;
   }
 
-  /** @param {Key} key */
-  renderDialogs(key) {
+  renderDialogs(key: Key) {
     if (!session.isOperator) return nothing;
     return html`<ban-dialog .key=${key} @changed=${this.onChanged}></ban-dialog>
       <rotate-dialog
         .of=${key}
-        @issued=${(/** @type {CustomEvent<{ id: string }>} */ { detail }) => router.navigate(keyPath(detail.id))}
+        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></rotate-dialog>
       <confirm-dialog
         heading=${`Revoke the key of ${keyTitle(key)}?`}
@@ -228,11 +212,9 @@ class PageCustomer extends LightElement {
   }
 }
 
-/** @param {Key} key */
-function renderFacts(key) {
+function renderFacts(key: Key) {
   const { id, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } = key;
-  /** @type {[string, unknown][]} */
-  const facts = [
+  const facts: [string, unknown][] = [
     ['Id', html`<code>${id}</code>`],
     ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
     ['Plan', plan === '' ? '–' : html`<a href="/console/plans/${plan}">${plan}</a>`],
@@ -259,8 +241,7 @@ function renderFacts(key) {
   </dl>`;
 }
 
-/** @param {Key} key */
-function renderMeters({ windows, limits, plan, now }) {
+function renderMeters({ windows, limits, plan, now }: Key) {
   if (windows === null || limits === null) return nothing;
   return html`<h2>Use now</h2>
     <div class="panels">

@@ -1,3 +1,4 @@
+import type { Found, KeyRow } from '../key-search.ts';
 import '../elements/issue-dialog.ts';
 import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
@@ -11,39 +12,28 @@ import { keyPath, keyTitle, stateTag } from '../key.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
-/** @typedef {import('../key-search.ts').Found} Found */
-/** @typedef {import('../key-search.ts').KeyRow} KeyRow */
-
 /** All API keys, newest first, and a search that takes anything. */
 class PageCustomers extends LightElement {
-  static properties = {
+  static override properties = {
     found: { state: true },
     isComplete: { state: true },
     failure: { state: true },
   };
 
+  found: Found | undefined;
+  isComplete = false;
+  failure: unknown;
+  request = new AbortController();
+
   constructor() {
     super();
-    /** @type {Found | undefined} */
-    this.found = undefined;
-    this.isComplete = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.request = new AbortController();
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(({ path }) => {
-      if (path === '/console/customers') void this.load();
+    this.whileConnected(() => {
+      void this.load();
+      return router.subscribe(({ path }) => {
+        if (path === '/console/customers') void this.load();
+      });
     });
-    void this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    this.request.abort();
+    this.whileConnected(() => () => this.request.abort());
   }
 
   async load() {
@@ -73,7 +63,7 @@ class PageCustomers extends LightElement {
     if (dialog instanceof IssueDialog) dialog.show();
   }
 
-  render() {
+  override render() {
     return html`
       <div class="page-head">
         <h1>Customers</h1>
@@ -86,7 +76,7 @@ class PageCustomers extends LightElement {
       <key-search-box></key-search-box>
       ${this.failure === undefined ? this.renderFound() : loadFailure(this.failure, () => void this.load())}
       <issue-dialog
-        @issued=${(/** @type {CustomEvent<{ id: string }>} */ { detail }) => router.navigate(keyPath(detail.id))}
+        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></issue-dialog>
     `;
   }
@@ -101,8 +91,7 @@ class PageCustomers extends LightElement {
     `;
   }
 
-  /** @param {Found} found */
-  describeProgress({ items, next, read, total }) {
+  describeProgress({ items, next, read, total }: Found) {
     const all = formatNumber(total);
     if (!this.isComplete) return `Searching: ${formatNumber(read)} of ${all} keys read…`;
     const isFiltered = Array.from(router.location.query.keys()).some((name) => name !== 'after');
@@ -111,8 +100,7 @@ class PageCustomers extends LightElement {
     return `${formatNumber(items.length)}${more} of ${all} keys match`;
   }
 
-  /** @param {Found} found */
-  renderEmpty({ total }) {
+  renderEmpty({ total }: Found) {
     if (total === 0) {
       return emptyState(
         'There are no API keys yet',
@@ -126,8 +114,7 @@ class PageCustomers extends LightElement {
   }
 }
 
-/** @param {KeyRow[]} items */
-function renderTable(items) {
+function renderTable(items: KeyRow[]) {
   return table({
     label: 'Keys',
     region: 'wide',
@@ -136,8 +123,7 @@ function renderTable(items) {
   });
 }
 
-/** @param {KeyRow} key */
-function renderRow(key) {
+function renderRow(key: KeyRow) {
   const { id, plan, hint, state, minute, day, usedToday, dayLimit, createdAt, expiresAt } = key;
   const ownLimits = minute !== null || day !== null;
   return html`<tr>
@@ -156,12 +142,11 @@ function renderRow(key) {
   </tr>`;
 }
 
-/** @param {string | null} next */
-function renderPaging(next) {
+function renderPaging(next: string | null) {
   const { path, query } = router.location;
   const isFirst = !query.has('after');
   if (isFirst && next === null) return nothing;
-  const address = (/** @type {string | null} */ after) => {
+  const address = (after: string | null) => {
     const changed = new URLSearchParams(query);
     if (after === null) changed.delete('after');
     else changed.set('after', after);

@@ -1,3 +1,5 @@
+import type { AuditEntry } from '../elements/change-list.ts';
+import type { Counting, Plan, SomeLimits, Trial } from '../plan-text.ts';
 import '../elements/confirm-dialog.ts';
 import '../elements/plan-limits-form.ts';
 import '../elements/plan-trial.ts';
@@ -17,52 +19,40 @@ import { Refresher } from '../refresher.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
-/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
-
-/** @typedef {import('../plan-text.ts').SomeLimits} SomeLimits */
-
-/**
- * @typedef {import('../plan-text.ts').Plan & {
- *   running: number,
- *   keysAsOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- *   lastChange: {
- *     id: string,
- *     at: string,
- *     who: string,
- *     before: SomeLimits,
- *     after: SomeLimits,
- *     obstacle: string | null,
- *   } | null,
- * }} PlanDetail
- */
+type PlanDetail = Plan & {
+  running: number;
+  keysAsOf: string | null;
+  counting: Counting | null;
+  lastChange: {
+    id: string;
+    at: string;
+    who: string;
+    before: SomeLimits;
+    after: SomeLimits;
+    obstacle: string | null;
+  } | null;
+};
 
 const builtIn = new Set(['free', 'pro', 'business']);
 
 /** One plan: its limits, the effect of other ones, its trial, and its last changes. */
 class PagePlan extends LightElement {
-  static properties = {
+  static override properties = {
     item: {},
     plan: { state: true },
     entries: { state: true },
     failure: { state: true },
   };
 
-  constructor() {
-    super();
-    this.item = '';
-    /** @type {PlanDetail | undefined} */
-    this.plan = undefined;
-    /** @type {AuditEntry[] | undefined} */
-    this.entries = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.plan?.counting ? 1000 : 5000),
-    );
-  }
+  item = '';
+  plan: PlanDetail | undefined;
+  entries: AuditEntry[] | undefined;
+  failure: unknown;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.plan?.counting ? 1000 : 5000),
+  );
 
   async load() {
     const name = encodeURIComponent(this.item);
@@ -83,14 +73,12 @@ class PagePlan extends LightElement {
     void this.refresher.now();
   }
 
-  /** @param {string} name */
-  ask(name) {
+  ask(name: string) {
     const dialog = this.querySelector(`confirm-dialog.${name}`);
     if (dialog instanceof ConfirmDialog) dialog.show();
   }
 
-  /** @param {NonNullable<PlanDetail['lastChange']>} change */
-  async undo({ id, before }) {
+  async undo({ id, before }: NonNullable<PlanDetail['lastChange']>) {
     const { warnings } = await api.post(`/api/plans/${this.item}/undo`, { entry: id });
     notify(`The limits of ${this.item} are ${limitsText(before)} again, within a second.`, warnings);
     await this.refresher.now();
@@ -102,7 +90,7 @@ class PagePlan extends LightElement {
     router.navigate('/console/plans');
   }
 
-  render() {
+  override render() {
     const { plan } = this;
     if (plan === undefined) {
       return html`<h1>${this.item}</h1>
@@ -124,8 +112,7 @@ class PagePlan extends LightElement {
       }`;
   }
 
-  /** @param {PlanDetail} plan */
-  summary(plan) {
+  summary(plan: PlanDetail) {
     return html`<dl class="plan-facts">
         <div>
           <dt>Limits</dt>
@@ -155,19 +142,13 @@ class PagePlan extends LightElement {
       <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>`;
   }
 
-  /**
-   * Shows each trial in an element of its own, or the next one would begin with the limits of the one before.
-   *
-   * @param {PlanDetail} plan
-   * @param {import('../plan-text.ts').Trial} trial
-   */
-  trial(plan, { since }) {
+  /** Shows each trial in an element of its own, or the next one would begin with the limits of the one before. */
+  trial(plan: PlanDetail, { since }: Trial) {
     return html`<h2>On trial</h2>
       ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
 
-  /** @param {PlanDetail} plan */
-  lastChanges({ lastChange }) {
+  lastChanges({ lastChange }: PlanDetail) {
     const canUndo = lastChange !== null && lastChange.obstacle === null;
     return html`<h2>Last changes</h2>
       ${
@@ -223,8 +204,7 @@ class PagePlan extends LightElement {
       </p>`;
   }
 
-  /** @param {PlanDetail} plan */
-  removal({ name, keys }) {
+  removal({ name, keys }: PlanDetail) {
     if (builtIn.has(name) || !session.isOperator) return nothing;
     return html`<div class="danger-zone">
       <button

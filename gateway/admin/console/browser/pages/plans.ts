@@ -1,3 +1,4 @@
+import type { Counting, Plan } from '../plan-text.ts';
 import '../elements/new-plan-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
@@ -11,33 +12,19 @@ import { countedText, enforcedText, issueList, limitsText, refusedText } from '.
 import { Refresher } from '../refresher.ts';
 import { session } from '../session.ts';
 
-/** @typedef {import('../plan-text.ts').Plan} Plan */
-
-/**
- * @typedef {{
- *   items: Plan[],
- *   gateways: number,
- *   keysAsOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- * }} Plans
- */
+type Plans = { items: Plan[]; gateways: number; keysAsOf: string | null; counting: Counting | null };
 
 /** All plans: what they allow, who is on them, and whose limits are too low. */
 class PagePlans extends LightElement {
-  static properties = { plans: { state: true }, failure: { state: true } };
+  static override properties = { plans: { state: true }, failure: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Plans | undefined} */
-    this.plans = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.plans?.counting ? 1000 : 5000),
-    );
-  }
+  plans: Plans | undefined;
+  failure: unknown;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.plans?.counting ? 1000 : 5000),
+  );
 
   async load() {
     try {
@@ -53,7 +40,7 @@ class PagePlans extends LightElement {
     if (dialog instanceof NewPlanDialog) dialog.show();
   }
 
-  render() {
+  override render() {
     return html`<div class="page-head">
         <h1>Plans</h1>
         ${session.isOperator ? html`<button type="button" @click=${this.create}>New plan</button>` : nothing}
@@ -69,8 +56,7 @@ class PagePlans extends LightElement {
       <new-plan-dialog></new-plan-dialog>`;
   }
 
-  /** @param {Plans} plans */
-  table({ items, gateways, keysAsOf, counting }) {
+  table({ items, gateways, keysAsOf, counting }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const headings = [
       'Plan',
@@ -87,11 +73,7 @@ class PagePlans extends LightElement {
   }
 }
 
-/**
- * @param {Plan} plan
- * @param {number} gateways
- */
-function row(plan, gateways) {
+function row(plan: Plan, gateways: number) {
   return html`<tr>
     <th scope="row">${nameLink(plan)}</th>
     ${plan.kind === 'own_limits' ? html`<td colspan="3" class="quiet">each key has its own limits</td>` : limitCells(plan, gateways)}
@@ -103,27 +85,20 @@ function row(plan, gateways) {
   </tr>`;
 }
 
-/**
- * @param {Plan} plan
- * @param {number} gateways
- */
-const limitCells = (plan, gateways) =>
+const limitCells = (plan: Plan, gateways: number) =>
   html`<td class="number">${limitCell(plan.minute)}</td>
     <td class="number">${plan.kind === 'address' ? '–' : limitCell(plan.day)}</td>
     <td>${enforcedText(plan, gateways)}</td>`;
 
-/** @param {number | null} limit */
-const limitCell = (limit) =>
+const limitCell = (limit: number | null) =>
   limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
 
-/** @param {Plan} plan */
-function nameLink({ name, kind }) {
+function nameLink({ name, kind }: Plan) {
   if (kind === 'plan') return html`<a href=${`/console/plans/${name}`}>${name}</a>`;
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
-/** @param {Plan} plan */
-function keysCell({ name, kind, keys }) {
+function keysCell({ name, kind, keys }: Plan) {
   if (kind === 'address') return '–';
   if (keys === null) return html`<span class="quiet">…</span>`;
   return html`<a
