@@ -5,7 +5,7 @@ import { findKeyId } from '../../operations/find-key-id.ts';
 import { keyStates } from '../../operations/key-filter.ts';
 import { newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { readKeyPage } from '../../operations/key-page.ts';
-import { readPlanOverviews } from '../../operations/plan-overview.ts';
+import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { issuedKey } from './issued-key.ts';
 import { keyActionsApi } from './key-actions.ts';
@@ -76,11 +76,8 @@ export function keysApi(dependencies: ApiDependencies): Router {
 
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   router.get('/key-plans', async (_req, res) => {
-    const overviews = await read(readPlanOverviews);
-    const items = overviews.plans
-      .filter(({ kind }) => kind !== 'address')
-      .map(({ name, minute, day, kind }) => ({ name, minute, day, needsOwnLimits: kind === 'own_limits' }));
-    res.json({ items, next: null });
+    const { plans } = await read(readPlanOverviews);
+    res.json({ items: plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan), next: null });
   });
 
   router.use(keyApi(dependencies));
@@ -89,4 +86,8 @@ export function keysApi(dependencies: ApiDependencies): Router {
   router.use(keyTrialsApi(dependencies));
   router.use(translateKeyErrors());
   return router;
+}
+
+export function viewKeyPlan({ name, minute, day, kind }: PlanOverview) {
+  return { name, minute, day, needsOwnLimits: kind === 'own_limits' };
 }

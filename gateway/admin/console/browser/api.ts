@@ -6,13 +6,12 @@ export { ApiFailure } from './api-failure.ts';
 /**
  * Calls the operators' API. If the session has ended, the person can sign in again without leaving the page, and the
  * call is repeated.
- * @returns the body, of the type in openapi.yaml
+ * @returns the body, which is what responses.ts says
  * @throws ApiFailure
  */
-async function call(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<any> {
+async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
-    if (response.status === 204) return undefined;
     const content = await response.json().catch(() => undefined);
     if (response.ok) return content;
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
@@ -55,9 +54,9 @@ async function send(method: string, path: string, body: unknown, signal?: AbortS
 }
 
 export const api = {
-  get: (path: string, signal?: AbortSignal) => call('GET', path, undefined, signal),
-  post: (path: string, body: unknown = {}) => call('POST', path, body),
-  put: (path: string, body: unknown) => call('PUT', path, body),
-  patch: (path: string, body: unknown) => call('PATCH', path, body),
-  delete: (path: string, body?: unknown) => call('DELETE', path, body),
+  get: <T>(path: string, signal?: AbortSignal) => call<T>('GET', path, undefined, signal),
+  post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
+  put: <T>(path: string, body: unknown) => call<T>('PUT', path, body),
+  patch: <T>(path: string, body: unknown) => call<T>('PATCH', path, body),
+  delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
 };

@@ -1,20 +1,5 @@
 import { api } from './api.ts';
-
-export type KeyRow = {
-  id: string;
-  name: string;
-  plan: string;
-  hint: string;
-  state: string;
-  createdAt: string;
-  expiresAt: string | null;
-  minute: number | null;
-  day: number | null;
-  usedToday: number;
-  dayLimit: number | null;
-  bannedUntil: string | null;
-};
-export type Found = { items: KeyRow[]; next: string | null; read: number; total: number };
+import type { KeyList, KeyPlan, Page } from './responses.ts';
 
 const pageSize = 50;
 const dayMs = 86_400_000;
@@ -49,17 +34,23 @@ function apiQuery(query: URLSearchParams): URLSearchParams {
  */
 export async function searchKeys(
   query: URLSearchParams,
-  { signal, onPart }: { signal: AbortSignal; onPart: (found: Found) => void },
-): Promise<Found> {
+  { signal, onPart }: { signal: AbortSignal; onPart: (found: KeyList) => void },
+): Promise<KeyList> {
   const wanted = apiQuery(query);
-  let found: Found = { items: [], next: null, read: 0, total: 0 };
+  let found: KeyList = { items: [], next: null, read: 0, total: 0 };
   for (;;) {
     wanted.set('limit', String(pageSize - found.items.length));
-    const part: Found = await api.get(`/api/keys?${wanted}`, signal);
+    const part = await api.get<KeyList>(`/api/keys?${wanted}`, signal);
     const { next, total } = part;
     found = { items: [...found.items, ...part.items], next, read: found.read + part.read, total };
     if (next === null || found.items.length >= pageSize) return found;
     onPart(found);
     wanted.set('after', next);
   }
+}
+
+/** Reads the names of the plans that a key can be on. Without them, a form goes on with the plan that it knows. */
+export async function readPlanNames(): Promise<string[]> {
+  const { items } = await api.get<Page<KeyPlan>>('/api/key-plans').catch(() => ({ items: [] }));
+  return items.map(({ name }) => name);
 }

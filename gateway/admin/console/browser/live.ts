@@ -1,9 +1,10 @@
+import type { LivePoint, LiveState } from './responses.ts';
 import { session } from './session.ts';
 
-/** An event of /api/live: `history` (points of the last minutes), `state` (once a second, see live-state.ts). */
-type LiveEvent = { name: string; content: any };
+/** An event of /api/live: points of the last minutes, and the state once a second. */
+type LiveEvent = { name: 'history'; content: LivePoint[] } | { name: 'state'; content: LiveState };
 
-const names = ['history', 'state', 'audit'];
+const names = ['history', 'state'] as const;
 const firstRetryMs = 1000;
 const maxRetryMs = 5000;
 

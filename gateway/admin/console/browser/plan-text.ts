@@ -1,24 +1,8 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatShare, formatTime, plural } from './format.ts';
+import type { Plan, Plans } from './responses.ts';
 
-export type SomeLimits = { minute: number | null; day: number | null };
-
-export type Counting = { read: number; total: number };
-
-export type Trial = { minute: number | null; day: number | null; since: string };
-
-export type Plan = {
-  name: string;
-  kind: 'plan' | 'own_limits' | 'address';
-  minute: number | null;
-  day: number | null;
-  gateways: number;
-  enforced: (SomeLimits & { gateways: number })[];
-  issues: string[];
-  trial: Trial | null;
-  keys: number | null;
-  lastHour: { requests: number; refused: number; refusedShare: number };
-};
+type SomeLimits = Pick<Plan, 'minute' | 'day'>;
 
 /** @param limits as in "60 a minute, 1,000 a day" */
 export function limitsText({ minute, day }: SomeLimits) {
@@ -58,7 +42,7 @@ export function enforcedText({ gateways, enforced }: Pick<Plan, 'gateways' | 'en
 }
 
 /** How far a count of keys is, and how old the last one is. */
-export function countedText(asOf: string | null, counting: Counting | null) {
+export function countedText(asOf: string | null, counting: Plans['counting']) {
   const age = asOf === null ? nothing : html`Keys counted at ${formatTime(asOf, { dateStyle: 'time' })}.`;
   if (counting === null || (asOf !== null && counting.read === 0)) return age;
   const share = `${formatNumber(counting.read)} of ${formatNumber(counting.total)}`;

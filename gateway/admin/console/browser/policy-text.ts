@@ -1,15 +1,5 @@
 import { formatDuration, formatNumber } from './format.ts';
-
-export type BanPolicy = {
-  enabled: boolean;
-  graceSeconds: number;
-  strikes: number;
-  strikesPerLimit: number;
-  windowSeconds: number;
-  banSeconds: number;
-  maxBanSeconds: number;
-  resetSeconds: number;
-};
+import type { BanPolicy } from './responses.ts';
 
 export type NumberField = Exclude<keyof BanPolicy, 'enabled'>;
 

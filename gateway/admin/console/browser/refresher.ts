@@ -1,4 +1,5 @@
 import type { ReactiveControllerHost } from 'lit';
+import { loadFailure, loading } from './elements/page-state.ts';
 import { session } from './session.ts';
 
 /**
@@ -8,6 +9,9 @@ import { session } from './session.ts';
 export class Refresher {
   readonly read: () => Promise<unknown>;
   readonly intervalMs: () => number;
+  readonly host: ReactiveControllerHost;
+  /** Why the last read failed. */
+  failure: unknown;
   active = false;
   reading = false;
   /** Whether it was asked for during a read, which may be too old then. */
@@ -21,10 +25,10 @@ export class Refresher {
   };
 
   /**
-   * @param read shows its own failures
    * @param intervalMs asked for after each read
    */
   constructor(host: ReactiveControllerHost, read: () => Promise<unknown>, intervalMs: () => number) {
+    this.host = host;
     this.read = read;
     this.intervalMs = intervalMs;
     host.addController(this);
@@ -60,16 +64,22 @@ export class Refresher {
       return;
     }
     this.reading = true;
-    try {
-      do {
-        this.again = false;
-        await this.read();
-      } while (this.again && this.active);
-    } finally {
-      this.reading = false;
-      if (this.active && document.visibilityState === 'visible') {
-        this.timer = setTimeout(() => this.tick(), this.intervalMs());
-      }
+    do {
+      this.again = false;
+      this.failure = await this.read().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    } while (this.again && this.active);
+    this.reading = false;
+    this.host.requestUpdate();
+    if (this.active && document.visibilityState === 'visible') {
+      this.timer = setTimeout(() => this.tick(), this.intervalMs());
     }
+  }
+
+  /** What a page shows in place of what was not read yet. */
+  placeholder() {
+    return this.failure === undefined ? loading() : loadFailure(this.failure, () => void this.now());
   }
 }

@@ -1,12 +1,5 @@
 import { ApiFailure, unreachable } from './api-failure.ts';
-
-type Session = {
-  name: string;
-  role: 'viewer' | 'operator';
-  expiresAt: string;
-  csrfToken: string;
-  version: string;
-};
+import type { Session } from './responses.ts';
 
 let current: Session | undefined;
 /** By the clock of this browser, which may be wrong. */

@@ -1,11 +1,9 @@
-import type { Key } from '../key.ts';
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { keyTitle } from '../key.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 const lengths: [seconds: number, label: string][] = [
@@ -17,54 +15,31 @@ const lengths: [seconds: number, label: string][] = [
 ];
 
 /** Bans a key, with a reason that its client reads. Dispatches `changed` with the key as it is then. */
-export class BanDialog extends LightElement {
+export class BanDialog extends DialogElement {
   static override properties = {
     key: { attribute: false },
-    open: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
-  key: Key | undefined;
-  open = false;
-  failure: unknown;
-  busy = false;
-
-  show() {
-    this.failure = undefined;
-    this.open = true;
-  }
+  key: KeyDetail | undefined;
 
   async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || this.key === undefined || !(event.target instanceof HTMLFormElement)) return;
+    const { key } = this;
+    if (key === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await api.put(`/api/keys/${this.key.id}/ban`, {
+    await this.act(async () => {
+      const banned = await api.put<ChangedKey>(`/api/keys/${key.id}/ban`, {
         seconds: Number(form.get('seconds')),
         reason: formText(form, 'reason'),
       });
       this.open = false;
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify(`${keyTitle(key)} is banned`, key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      this.announce(`${keyTitle(banned)} is banned`, banned);
+    });
   }
 
   override render() {
     if (!this.open || this.key === undefined) return nothing;
-    return html`<wa-dialog
-      label=${`Ban ${keyTitle(this.key)}`}
-      open
-      @wa-after-hide=${(event: Event) => {
-        if (event.target === event.currentTarget) this.open = false;
-      }}
-    >
+    return html`<wa-dialog label=${`Ban ${keyTitle(this.key)}`} open @wa-after-hide=${this.closed}>
       <form class="stack" @submit=${this.submit}>
         <p>From its next request on, the key gets 429 until the ban ends. It replaces any other ban.</p>
         <label

@@ -1,20 +1,18 @@
-import type { Key } from '../key.ts';
 import './ban-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { pastedKey } from '../pasted-key.ts';
-import { BanDialog } from './ban-dialog.ts';
-import { LightElement } from './light-element.ts';
+import type { KeyDetail } from '../responses.ts';
+import { ActingElement } from './acting-element.ts';
+import { showDialog } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Finds the key that is to be banned, by its id or by the API key itself, and asks for how long and why. Fires `changed`. */
-class BanKeyForm extends LightElement {
-  static override properties = { key: { state: true }, failure: { state: true }, busy: { state: true } };
+class BanKeyForm extends ActingElement {
+  static override properties = { key: { state: true } };
 
-  key: Key | undefined;
-  failure: unknown;
-  busy = false;
+  key: KeyDetail | undefined;
 
   async submit(event: SubmitEvent) {
     event.preventDefault();
@@ -23,19 +21,13 @@ class BanKeyForm extends LightElement {
     const text = formText(new FormData(form), 'key');
     const pasted = pastedKey(text);
     if (pasted !== undefined) form.reset();
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const id = pasted === undefined ? text : (await api.post('/api/keys/find', { text: pasted })).id;
-      this.key = await api.get(`/api/keys/${encodeURIComponent(id)}`);
+    await this.act(async () => {
+      const id =
+        pasted === undefined ? text : (await api.post<{ id: string }>('/api/keys/find', { text: pasted })).id;
+      this.key = await api.get<KeyDetail>(`/api/keys/${encodeURIComponent(id)}`);
       await this.updateComplete;
-      const dialog = this.querySelector('ban-dialog');
-      if (dialog instanceof BanDialog) dialog.show();
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      showDialog(this, 'ban-dialog');
+    });
   }
 
   override render() {

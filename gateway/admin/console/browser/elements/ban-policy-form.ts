@@ -1,44 +1,32 @@
-import type { BanPolicy, NumberField } from '../policy-text.ts';
-import type { SettingState } from './setting-state.ts';
 import './confirm-dialog.ts';
 import { html } from 'lit';
-import { api, ApiFailure } from '../api.ts';
+import { api } from '../api.ts';
 import { formatDuration, formatNumber } from '../format.ts';
 import { policyFields, policySentences } from '../policy-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { BanPolicy, BanPolicyState, Changed, KeyPlan, Page } from '../responses.ts';
 import { session } from '../session.ts';
-import { ConfirmDialog } from './confirm-dialog.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
+import { showDialog } from './dialog-element.ts';
 import { notify } from './notice.ts';
-import { inlineFailure, loadFailure, loading } from './page-state.ts';
+import { inlineFailure } from './page-state.ts';
 import { saveActions } from './save-actions.ts';
 import { settingState } from './setting-state.ts';
-
-type PolicyState = SettingState<BanPolicy> & {
-  defaults: BanPolicy;
-  bounds: Record<NumberField, { min: number; max: number }>;
-};
 
 const path = '/api/settings/ban-policy';
 
 /** The ban policy: all of its fields, what they mean, and what the policy does, before it is saved. */
-class BanPolicyForm extends LightElement {
+class BanPolicyForm extends ActingElement {
   static override properties = {
     state: { state: true },
     plans: { state: true },
     typed: { state: true },
-    failure: { state: true },
-    loadError: { state: true },
-    busy: { state: true },
   };
 
-  state: PolicyState | undefined;
-  plans: { name: string; minute: number | null }[] = [];
+  state: BanPolicyState | undefined;
+  plans: KeyPlan[] = [];
   /** What was typed, and the policy at which that began. */
   typed: { policy: BanPolicy; seen: BanPolicy | null } | undefined;
-  failure: unknown;
-  loadError: unknown;
-  busy = false;
   refresher = new Refresher(
     this,
     () => this.load(),
@@ -46,18 +34,16 @@ class BanPolicyForm extends LightElement {
   );
 
   async load() {
-    try {
-      const [state, { items }] = await Promise.all([api.get(path), api.get('/api/key-plans')]);
-      this.state = state;
-      this.plans = items.filter((plan: { needsOwnLimits: boolean }) => !plan.needsOwnLimits);
-      this.loadError = undefined;
-    } catch (error) {
-      this.loadError = error;
-    }
+    const [state, { items }] = await Promise.all([
+      api.get<BanPolicyState>(path),
+      api.get<Page<KeyPlan>>('/api/key-plans'),
+    ]);
+    this.state = state;
+    this.plans = items.filter(({ needsOwnLimits }) => !needsOwnLimits);
   }
 
   /** What the form shows. */
-  shown({ stored, enforced, defaults }: PolicyState) {
+  shown({ stored, enforced, defaults }: BanPolicyState) {
     return this.typed?.policy ?? stored ?? enforced[0]?.value ?? defaults;
   }
 
@@ -82,48 +68,33 @@ class BanPolicyForm extends LightElement {
   async save(event: SubmitEvent) {
     event.preventDefault();
     const { state } = this;
-    if (state === undefined || this.busy) return;
+    if (state === undefined) return;
     const typed = this.typed ?? { policy: this.shown(state), seen: state.stored };
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const { warnings } = await api.put(path, { policy: typed.policy, expected: typed.seen });
+    await this.act(async () => {
+      const body = { policy: typed.policy, expected: typed.seen };
+      const { warnings } = await api.put<Changed>(path, body);
       notify('The ban policy was saved. In force within a second.', warnings);
       this.typed = undefined;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
     await this.refresher.now();
     // What was typed stays, and can be saved over what is there now.
-    const isConflict = this.failure instanceof ApiFailure && this.failure.code === 'conflict';
-    if (isConflict && this.typed !== undefined)
+    if (this.hasConflict && this.typed !== undefined)
       this.typed = { ...this.typed, seen: this.state?.stored ?? null };
   }
 
   async reset() {
-    const { warnings } = await api.post(`${path}/reset`, { expected: this.state?.stored ?? null });
+    const { warnings } = await api.post<Changed>(`${path}/reset`, { expected: this.state?.stored ?? null });
     notify('The ban policy is the default one again. In force within a second.', warnings);
     this.discard();
     await this.refresher.now();
   }
 
-  askToReset() {
-    const dialog = this.querySelector('confirm-dialog');
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
   override render() {
     const { state } = this;
-    if (state === undefined) {
-      return this.loadError === undefined
-        ? loading()
-        : loadFailure(this.loadError, () => void this.refresher.now());
-    }
+    if (state === undefined) return this.refresher.placeholder();
     const policy = this.shown(state);
     const isValid = policyFields.every(({ name }) => isWithin(policy[name], state.bounds[name]));
-    return html`${inlineFailure(this.loadError)} ${settingState(state, describePolicy)}
+    return html`${inlineFailure(this.refresher.failure)} ${settingState(state, describePolicy)}
       <form @submit=${this.save} @input=${this.type}>
         <fieldset ?disabled=${!session.isOperator}>
           <label class="check"
@@ -140,7 +111,9 @@ class BanPolicyForm extends LightElement {
             canSave: this.typed !== undefined || state.stored === null,
             canDiscard: this.typed !== undefined,
             discard: () => this.discard(),
-            more: html`<button type="button" @click=${this.askToReset}>Reset to defaults</button>`,
+            more: html`<button type="button" @click=${() => showDialog(this, 'confirm-dialog')}>
+              Reset to defaults
+            </button>`,
           })}
         </fieldset>
       </form>
@@ -156,7 +129,7 @@ class BanPolicyForm extends LightElement {
   field(
     { name, label, unit, meaning }: (typeof policyFields)[number],
     policy: BanPolicy,
-    { bounds, defaults }: PolicyState,
+    { bounds, defaults }: BanPolicyState,
   ) {
     const { min, max } = bounds[name];
     const value = policy[name];

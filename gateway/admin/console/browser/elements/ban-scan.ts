@@ -1,9 +1,15 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare } from '../format.ts';
-import { banTable, type Ban } from './ban-table.ts';
+import type { Ban, Page } from '../responses.ts';
+import { banTable } from './ban-table.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure } from './page-state.ts';
+
+interface Progress {
+  scanned: number;
+  total: number;
+}
 
 /** Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. */
 class BanScan extends LightElement {
@@ -18,21 +24,17 @@ class BanScan extends LightElement {
   /** Undefined before the first scan. */
   found: Ban[] | undefined;
   /** Of the scan that is under way. */
-  progress: { scanned: number; total: number } | undefined;
+  progress: Progress | undefined;
   failure: unknown;
   running: AbortController | undefined;
 
   constructor() {
     super();
+    this.whileConnected(() => () => this.stop());
     this.addEventListener('lifted', (event) => {
       if (!(event instanceof CustomEvent)) return;
       this.found = this.found?.filter(({ id }) => id !== event.detail);
     });
-  }
-
-  override disconnectedCallback() {
-    super.disconnectedCallback();
-    this.stop();
   }
 
   stop() {
@@ -49,7 +51,8 @@ class BanScan extends LightElement {
     this.progress = { scanned: 0, total: 0 };
     try {
       for (let next = ''; ;) {
-        const part = await api.get(`/api/bans/scan${next === '' ? '' : `?after=${next}`}`, running.signal);
+        const after: string = next === '' ? '' : `?after=${next}`;
+        const part = await api.get<Page<Ban> & Progress>(`/api/bans/scan${after}`, running.signal);
         if (running.signal.aborted) return;
         this.add(part.items);
         const scanned = Math.min(part.total, this.progress.scanned + part.scanned);
@@ -92,7 +95,7 @@ class BanScan extends LightElement {
   }
 }
 
-function progressView({ scanned, total }: { scanned: number; total: number }) {
+function progressView({ scanned, total }: Progress) {
   const share = total === 0 ? 0 : scanned / total;
   return html`<label class="progress"
     >${formatNumber(scanned)} of ${formatNumber(total)} keys of Redis (${formatShare(share)})

@@ -1,8 +1,7 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.ts';
+import type { Ban } from '../responses.ts';
 import { table } from './table.ts';
-
-export type Ban = { id: string; name: string; plan: string; reason: string; endsAt: string | null };
 
 /** @param lift undefined for a viewer */
 export const banTable = (label: string, bans: Ban[], lift: ((ban: Ban) => void) | undefined) =>

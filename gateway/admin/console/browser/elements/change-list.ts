@@ -1,19 +1,9 @@
 import { html } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
-
-type FieldChange = { field: string; before: unknown; after: unknown };
-
-export type AuditEntry = {
-  id: string;
-  at: string;
-  who: string;
-  action: string;
-  target: string;
-  changes: FieldChange[];
-};
+import type { AuditEntry } from '../responses.ts';
 
 /** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
-export function changeList(changes: FieldChange[]) {
+export function changeList(changes: AuditEntry['changes']) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
   return html`<ul class="changes">

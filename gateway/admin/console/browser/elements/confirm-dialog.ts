@@ -1,6 +1,5 @@
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /**
@@ -10,7 +9,7 @@ import { inlineFailure } from './page-state.ts';
  *
  * `show()` opens it.
  */
-export class ConfirmDialog extends LightElement {
+export class ConfirmDialog extends DialogElement {
   static override properties = {
     heading: {},
     action: {},
@@ -18,10 +17,7 @@ export class ConfirmDialog extends LightElement {
     typed: {},
     message: { attribute: false },
     run: { attribute: false },
-    busy: { state: true },
-    open: { state: true },
     entered: { state: true },
-    failure: { state: true },
   };
 
   heading = '';
@@ -33,44 +29,26 @@ export class ConfirmDialog extends LightElement {
   message: unknown = nothing;
   /** Makes the change. */
   run: () => Promise<unknown> = () => Promise.resolve();
-  busy = false;
-  open = false;
   entered = '';
-  failure: unknown;
 
-  show() {
+  override show() {
     this.entered = '';
-    this.failure = undefined;
-    this.open = true;
+    super.show();
   }
 
   async submit(event: Event) {
     event.preventDefault();
-    if (this.busy || !this.isConfirmed) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      await this.run();
-      this.open = false;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    if (this.isConfirmed && (await this.act(() => this.run()))) this.open = false;
   }
 
   get isConfirmed() {
     return this.typed === '' || this.entered.trim() === this.typed.trim();
   }
 
-  hidden_(event: Event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
   override render() {
     if (!this.open) return nothing;
     const form = `confirm-${this.action.toLowerCase().replaceAll(/\W+/g, '-')}`;
-    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.hidden_}>
+    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.closed}>
       <form id=${form} @submit=${this.submit}>
         <div>${this.message}</div>
         ${

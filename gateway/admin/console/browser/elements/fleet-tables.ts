@@ -8,7 +8,10 @@ import {
   formatTime,
   plural,
 } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 import { numeric, table } from './table.ts';
+
+type Gateway = LiveState['gateways'][number];
 
 const states: Record<string, [tone: string, text: string]> = {
   ok: ['good', 'ok'],
@@ -27,8 +30,7 @@ function stateTag(state: string) {
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** @param state live state */
-export function gatewayTable({ gateways, withoutStatus, at }: any) {
+export function gatewayTable({ gateways, withoutStatus, at }: LiveState) {
   const nowMs = Date.parse(at);
   return table({
     label: 'Gateways and workers',
@@ -43,7 +45,7 @@ export function gatewayTable({ gateways, withoutStatus, at }: any) {
       numeric('Memory'),
       'Without Redis',
     ],
-    rows: html`${gateways.map((gateway: any) => gatewayRows(gateway, nowMs))}
+    rows: html`${gateways.map((gateway) => gatewayRows(gateway, nowMs))}
     ${
       withoutStatus === 0
         ? nothing
@@ -55,7 +57,7 @@ export function gatewayTable({ gateways, withoutStatus, at }: any) {
   });
 }
 
-function gatewayRows(gateway: any, nowMs: number) {
+function gatewayRows(gateway: Gateway, nowMs: number) {
   const { host, adminAddress, state, version, startedAt, workers, processes } = gateway;
   const name = html`${host}
   ${adminAddress === undefined ? nothing : html`<span class="quiet">${adminAddress}</span>`}`;
@@ -74,7 +76,7 @@ function gatewayRows(gateway: any, nowMs: number) {
       <td colspan="4" class="quiet">${workers} workers</td>
     </tr>
     ${processes.map(
-      (process: any) =>
+      (process) =>
         html`<tr class="worker">
           <th scope="row">Worker ${process.worker} <span class="quiet">pid ${process.pid}</span></th>
           ${processCells(process.state, process, process.version, nowMs)}
@@ -82,7 +84,7 @@ function gatewayRows(gateway: any, nowMs: number) {
     )}`;
 }
 
-function processCells(state: string, process: any, version: string, nowMs: number) {
+function processCells(state: string, process: Gateway['processes'][number], version: string, nowMs: number) {
   const { startedAt, seenAt, connections, busy, rssBytes, localMode } = process;
   const isSeen = state !== 'not_seen';
   return html`<td>
@@ -104,13 +106,12 @@ function localModeText(localMode: { from: string; to: string | null } | null) {
   return html`${formatDuration((Date.parse(to) - Date.parse(from)) / 1000)} until ${formatTime(to)}`;
 }
 
-/** @param state live state */
-export const upstreamTable = ({ upstreams }: any) =>
+export const upstreamTable = ({ upstreams }: LiveState) =>
   table({
     label: 'Upstreams',
     headings: ['Upstream', 'State', 'As gateway processes see it'],
     rows: upstreams.map(
-      ({ upstream, state, seenAs }: any) =>
+      ({ upstream, state, seenAs }) =>
         html`<tr>
           <th scope="row">${upstream}</th>
           <td>${stateTag(state)}</td>
@@ -123,8 +124,7 @@ export const upstreamTable = ({ upstreams }: any) =>
     ),
   });
 
-/** @param state live state */
-export function busiestTable({ busiestKeys }: any) {
+export function busiestTable({ busiestKeys }: LiveState) {
   if (busiestKeys === null) {
     return html`<p class="quiet">
       They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
@@ -137,7 +137,7 @@ export function busiestTable({ busiestKeys }: any) {
     label: 'Busiest keys',
     headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
     rows: busiestKeys.map(
-      ({ id, name, plan, state, requests, refused }: any) =>
+      ({ id, name, plan, state, requests, refused }) =>
         html`<tr>
           <th scope="row"><a href="/console/customers/${encodeURIComponent(id)}">${name}</a></th>
           <td>${plan}</td>

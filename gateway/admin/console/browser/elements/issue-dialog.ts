@@ -1,15 +1,14 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
-
-export type Plan = { name: string; needsOwnLimits: boolean; minute: number | null; day: number | null };
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {
-  static override properties = { ...NewKeyDialog.properties, plans: { state: true }, plan: { state: true } };
+  static override properties = { plans: { state: true }, plan: { state: true } };
 
-  plans: Plan[] = [];
+  plans: KeyPlan[] = [];
   plan = 'free';
 
   override show() {
@@ -19,7 +18,7 @@ export class IssueDialog extends NewKeyDialog {
 
   async loadPlans() {
     try {
-      this.plans = (await api.get('/api/key-plans')).items;
+      this.plans = (await api.get<Page<KeyPlan>>('/api/key-plans')).items;
     } catch (error) {
       this.failure = error;
     }
@@ -34,7 +33,7 @@ export class IssueDialog extends NewKeyDialog {
   }
 
   override create(form: FormData) {
-    return api.post('/api/keys', {
+    return api.post<IssuedKey>('/api/keys', {
       name: formText(form, 'name'),
       plan: formText(form, 'plan'),
       expiresAt: formText(form, 'expires') || null,

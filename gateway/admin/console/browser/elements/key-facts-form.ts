@@ -1,25 +1,20 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
-import type { Key } from '../key.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Name and expiry of a key. Dispatches `changed` with the key as it is then. */
-export class KeyFactsForm extends LightElement {
+export class KeyFactsForm extends ActingElement {
   static override properties = {
     key: { attribute: false },
     base: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
-  key: Key | undefined;
+  key: KeyDetail | undefined;
   /** The key as it was when it was first edited. */
-  base: Key | undefined;
-  failure: unknown;
-  busy = false;
+  base: KeyDetail | undefined;
 
   async editExpiry() {
     await this.updateComplete;
@@ -30,13 +25,11 @@ export class KeyFactsForm extends LightElement {
   async submit(event: SubmitEvent) {
     event.preventDefault();
     const { base } = this;
-    if (base === undefined || this.busy || !(event.target instanceof HTMLFormElement)) return;
+    if (base === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
     const [name, expires] = [formText(form, 'name'), formText(form, 'expires')];
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await api.patch(`/api/keys/${base.id}`, {
+    await this.act(async () => {
+      const key = await api.patch<ChangedKey>(`/api/keys/${base.id}`, {
         rev: base.rev,
         ...(name === base.name ? {} : { name }),
         ...(expires === localTime(base.expiresAt)
@@ -44,13 +37,8 @@ export class KeyFactsForm extends LightElement {
           : { expiresAt: expires === '' ? null : new Date(expires).toISOString() }),
       });
       this.base = undefined;
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify('Name and expiry changed', key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      this.announce('Name and expiry changed', key);
+    });
   }
 
   reset() {

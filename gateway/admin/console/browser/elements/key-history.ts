@@ -1,17 +1,12 @@
-import type { AuditEntry } from './change-list.ts';
 import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { changeList } from './change-list.ts';
 import { LightElement } from './light-element.ts';
-import { loadFailure } from './page-state.ts';
 import { numeric, table } from './table.ts';
-
-type Day = { date: string; plan: string | null; served: number; refused: number; bannedSeconds: number };
-type Refusals = { from: string; to: string; refused: number; reason: 'minute' | 'day' | 'ban' };
-type Entry = AuditEntry;
 
 const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
 const auditEntries = 10;
@@ -24,15 +19,13 @@ export class KeyHistory extends LightElement {
     days: { state: true },
     refusals: { state: true },
     entries: { state: true },
-    failure: { state: true },
   };
 
   /** Id of the key. */
   item = '';
-  days: Day[] | undefined;
+  days: DayUsage[] | undefined;
   refusals: Refusals[] | undefined;
-  entries: Entry[] | undefined;
-  failure: unknown;
+  entries: AuditEntry[] | undefined;
   refresher = new Refresher(
     this,
     () => this.read(),
@@ -46,23 +39,18 @@ export class KeyHistory extends LightElement {
 
   async read() {
     const key = encodeURIComponent(this.item);
-    try {
-      const [usage, refusals, audit] = await Promise.all([
-        api.get(`/api/keys/${key}/usage?days=30`),
-        api.get(`/api/keys/${key}/refusals`),
-        api.get(`/api/audit?target=${key}&limit=${auditEntries}`),
-      ]);
-      this.days = usage.items;
-      this.refusals = refusals.items;
-      this.entries = audit.items;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    const [usage, refusals, audit] = await Promise.all([
+      api.get<Page<DayUsage>>(`/api/keys/${key}/usage?days=30`),
+      api.get<Page<Refusals>>(`/api/keys/${key}/refusals`),
+      api.get<Page<AuditEntry>>(`/api/audit?target=${key}&limit=${auditEntries}`),
+    ]);
+    this.days = usage.items;
+    this.refusals = refusals.items;
+    this.entries = audit.items;
   }
 
   override render() {
-    if (this.failure !== undefined) return loadFailure(this.failure, () => void this.load());
+    if (this.refresher.failure !== undefined) return this.refresher.placeholder();
     const { days, refusals, entries } = this;
     if (days === undefined || refusals === undefined || entries === undefined) return nothing;
     return html`
@@ -78,7 +66,7 @@ export class KeyHistory extends LightElement {
 }
 
 /** @param days oldest first */
-function renderDays(days: Day[]) {
+function renderDays(days: DayUsage[]) {
   const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
@@ -104,7 +92,7 @@ function renderDays(days: Day[]) {
 }
 
 /** Plans of the days on which the key was used. */
-function describePlans(days: Day[]) {
+function describePlans(days: DayUsage[]) {
   const used = days.filter(({ plan }) => plan !== null);
   const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
   if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
@@ -130,7 +118,7 @@ function renderRefusals(refusals: Refusals[]) {
 }
 
 /** @param entries newest first */
-function renderEntries(entries: Entry[]) {
+function renderEntries(entries: AuditEntry[]) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
   return table({
     label: 'Changes',

@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { readPlanNames } from '../key-search.ts';
 import { keyPath } from '../key.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Time without a key press after which the text is searched for. */
@@ -28,30 +29,19 @@ const expiries = [
  * Search for keys, with its filters, in the query of the address. An API key that is pasted never gets there: it is taken
  * out of the field at once, looked up in the body of a request, and leads to its customer.
  */
-class KeySearchBox extends LightElement {
+class KeySearchBox extends ActingElement {
   static override properties = {
     plans: { state: true },
-    failure: { state: true },
-    looking: { state: true },
   };
 
   plans: string[] = [];
-  failure: unknown;
-  looking = false;
   typing: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
     this.whileConnected(() => router.subscribe(() => this.followAddress()));
     this.whileConnected(() => () => clearTimeout(this.typing));
-    void this.loadPlans();
-  }
-
-  async loadPlans() {
-    const { items }: { items: { name: string }[] } = await api
-      .get('/api/key-plans')
-      .catch(() => ({ items: [] }));
-    this.plans = items.map(({ name }) => name);
+    void readPlanNames().then((plans) => (this.plans = plans));
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */
@@ -100,16 +90,10 @@ class KeySearchBox extends LightElement {
   async find(text: string) {
     const field = this.querySelector('input[type="search"]');
     if (field instanceof HTMLInputElement) field.value = '';
-    this.failure = undefined;
-    this.looking = true;
-    try {
-      const { id } = await api.post('/api/keys/find', { text });
+    await this.act(async () => {
+      const { id } = await api.post<{ id: string }>('/api/keys/find', { text });
       router.navigate(keyPath(id));
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.looking = false;
-    }
+    });
   }
 
   override render() {
@@ -140,7 +124,7 @@ class KeySearchBox extends LightElement {
           Own limits</label
         >
       </form>
-      ${this.looking ? html`<p class="quiet" role="status">Looking up the pasted key…</p>` : nothing}
+      ${this.busy ? html`<p class="quiet" role="status">Looking up the pasted key…</p>` : nothing}
       ${inlineFailure(this.failure)}`;
   }
 

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { formatDuration, formatRelative, formatTime } from '../format.ts';
-import { stateTag, usedOf, type Key, type KeyBan } from '../key.ts';
+import { stateTag, usedOf } from '../key.ts';
+import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 import { LightElement } from './light-element.ts';
 
@@ -11,7 +12,7 @@ import { LightElement } from './light-element.ts';
 class KeyStatus extends LightElement {
   static override properties = { key: { attribute: false } };
 
-  key: Key | undefined;
+  key: KeyDetail | undefined;
 
   override render() {
     const { key } = this;
@@ -39,7 +40,7 @@ class KeyStatus extends LightElement {
   }
 }
 
-function describe(key: Key): {
+function describe(key: KeyDetail): {
   headline: unknown;
   detail: unknown;
   help?: { action: string; label: string };
@@ -101,12 +102,12 @@ function describe(key: Key): {
 }
 
 /** A valid key may be refused all the same. */
-function shownState({ state, next }: Key) {
+function shownState({ state, next }: KeyDetail) {
   if (state !== 'valid' || next.served) return state;
   return next.reason === 'no_limits' ? 'no_limits' : 'limited';
 }
 
-function describeBan({ reason, since, until, who }: KeyBan) {
+function describeBan({ reason, since, until, who }: BanView) {
   const by = who === 'gateway' ? 'by the gateway' : who === null ? '' : `by ${who}`;
   return html`${since === null ? 'Set by hand in Redis' : html`Since ${formatTime(since)} ${by}`},
   ${until === '' ? 'without an end' : html`until ${formatTime(until)}`}. Reason: ${reason}`;

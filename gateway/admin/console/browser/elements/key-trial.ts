@@ -1,33 +1,19 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
-import type { Key } from '../key.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Limits on trial of a key: what they would have refused so far. Dispatches `changed` with the key as it is then. */
-class KeyTrialPanel extends LightElement {
-  static override properties = { key: { attribute: false }, failure: { state: true }, busy: { state: true } };
+class KeyTrialPanel extends ActingElement {
+  static override properties = { key: { attribute: false } };
 
-  key: Key | undefined;
-  failure: unknown;
-  busy = false;
+  key: KeyDetail | undefined;
 
-  async change(make: () => Promise<Key & { warnings: string[] }>, done: string) {
-    if (this.busy) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await make();
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify(done, key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+  async change(make: () => Promise<ChangedKey>, done: string) {
+    await this.act(async () => this.announce(done, await make()));
   }
 
   override render() {

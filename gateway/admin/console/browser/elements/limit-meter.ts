@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
-import { usedOf, type KeyWindow, type LimitInForce } from '../key.ts';
+import { usedOf } from '../key.ts';
+import type { LimitInForce, WindowView } from '../responses.ts';
 import { LightElement } from './light-element.ts';
 
 /** Share of a limit from which on it is nearly used up. */
@@ -20,7 +21,7 @@ export class LimitMeter extends LightElement {
   plan = '';
   /** Time at which the window was read, ISO 8601. */
   now = '';
-  window: KeyWindow | undefined;
+  window: WindowView | undefined;
   source: LimitInForce | undefined;
 
   override render() {

@@ -1,247 +1,154 @@
-import { html, nothing } from 'lit';
-import { api } from '../api.ts';
-import { formatNumber } from '../format.ts';
-import { describeNext, type Key, type LimitInForce, type NextRequest } from '../key.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import { html, nothing, type PropertyDeclarations } from 'lit';
+import { formText } from '../form-text.ts';
+import type { Changed } from '../responses.ts';
+import { session } from '../session.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
-
-type View = { plan: string; limits: { minute: LimitInForce; day: LimitInForce }; next: NextRequest };
-export type Effect = { before: View; after: View; doubts: string[] };
-type Values = { plan: string; minute: string; day: string };
+import { saveActions } from './save-actions.ts';
 
 /** Time without a key press after which the effect is asked for. */
 const typingMs = 250;
+/** While keys are counted. */
+const askAgainMs = 1000;
 
 /**
- * Plan and own limits of a key, with the effect of a change before it is made. What is being edited is not touched when
- * the key is read again. Dispatches `changed` with the key as it is then.
+ * Limits of a key or of a plan, with the effect of other ones before they are saved or tried. What was typed stays, whatever
+ * happens to the key or the plan in the meantime. Dispatches `changed` when they were saved or are tried, and `conflict` if
+ * somebody else has changed them. A subclass has the fields, and what they do.
  */
-export class LimitsForm extends LightElement {
-  static override properties = {
-    key: { attribute: false },
-    plans: { attribute: false },
-    values: { state: true },
+export abstract class LimitsForm<
+  Subject,
+  Values extends Record<string, string>,
+  Effect extends { counting?: unknown },
+> extends ActingElement {
+  static override properties: PropertyDeclarations = {
+    subject: { attribute: false },
+    typed: { state: true },
     effect: { state: true },
     effectFailure: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
-  key: Key | undefined;
-  plans: string[] = [];
-  /** What is in the fields while they differ from the key. */
-  values: Values | undefined;
-  /** The key that the fields were changed from. */
-  base: Key | undefined;
+  subject: Subject | undefined;
+  /** What is in the fields while they differ from the subject. */
+  typed: Values | undefined;
+  /** The subject that the fields were changed from. */
+  base: Subject | undefined;
   effect: Effect | undefined;
   effectFailure: unknown;
-  failure: unknown;
-  busy = false;
   typing: ReturnType<typeof setTimeout> | undefined;
+  /** Number of the last question: a response to an earlier one is too late. */
   asked = 0;
 
-  override disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.typing);
+  constructor() {
+    super();
+    this.whileConnected(() => () => this.reset());
   }
 
-  async edit(field: 'plan' | 'minute' | 'day') {
-    await this.updateComplete;
-    const input = this.querySelector(`[name="${field}"]`);
-    if (input instanceof HTMLElement) input.focus();
-    if (input instanceof HTMLInputElement) input.select();
+  abstract valuesOf(subject: Subject): Values;
+  abstract readEffect(base: Subject, typed: Values): Promise<Effect>;
+  abstract fields(subject: Subject, values: Values): unknown;
+  abstract effectView(): unknown;
+  /** Says whether somebody else has changed the subject since the fields were. */
+  abstract overtakenView(base: Subject, subject: Subject): unknown;
+  abstract save(base: Subject, typed: Values): Promise<readonly [done: string, changed: Changed]>;
+  abstract try(base: Subject, typed: Values): Promise<readonly [done: string, changed: Changed]>;
+  abstract get canSave(): boolean;
+  abstract get canTry(): boolean;
+  abstract readonly labels: { save: string; try: string };
+
+  questionView(): unknown {
+    return nothing;
   }
 
-  changed({ target }: Event) {
-    if (!(target instanceof HTMLInputElement || target instanceof HTMLSelectElement)) return;
-    if (this.key === undefined) return;
-    this.base ??= this.key;
-    const values = { ...(this.values ?? valuesOf(this.key)), [target.name]: target.value };
-    this.values = isSame(values, valuesOf(this.base)) ? undefined : values;
-    if (this.values === undefined) this.base = undefined;
-    this.effect = undefined;
-    this.effectFailure = undefined;
-    this.failure = undefined;
-    clearTimeout(this.typing);
-    if (this.values !== undefined) this.typing = setTimeout(() => void this.askEffect(), typingMs);
+  changed({ currentTarget: form }: Event) {
+    if (!(form instanceof HTMLFormElement) || this.subject === undefined) return;
+    const base = this.base ?? this.subject;
+    const stored = this.valuesOf(base);
+    const data = new FormData(form);
+    const typed = { ...stored };
+    for (const name of Object.keys(stored)) Object.assign(typed, { [name]: formText(data, name) });
+    if (isSame(typed, this.typed ?? stored)) return;
+    this.reset();
+    if (isSame(typed, stored)) return;
+    this.base = base;
+    this.typed = typed;
+    this.askSoon(typingMs);
   }
 
-  async askEffect() {
-    const { key, values } = this;
-    const form = this.querySelector('form');
-    if (key === undefined || values === undefined || !form?.checkValidity()) return;
-    this.asked += 1;
-    const { asked } = this;
-    try {
-      const effect = await api.post(`/api/keys/${key.id}/effect`, bodyOf(values));
-      if (asked === this.asked && this.values !== undefined) this.effect = effect;
-    } catch (error) {
-      if (asked === this.asked) this.effectFailure = error;
-    }
-  }
-
+  /** Shows what is stored. */
   reset() {
     clearTimeout(this.typing);
     this.asked += 1;
-    this.values = undefined;
+    this.typed = undefined;
     this.base = undefined;
     this.effect = undefined;
     this.effectFailure = undefined;
     this.failure = undefined;
   }
 
-  submit(event: SubmitEvent) {
-    event.preventDefault();
-    const { base, values } = this;
-    if (base === undefined || values === undefined) return;
-    void this.change(
-      () => api.patch(`/api/keys/${base.id}`, { rev: base.rev, ...bodyOf(values) }),
-      `Limits changed, from the next request on`,
-    );
+  askSoon(delayMs: number) {
+    this.typing = setTimeout(() => void this.ask(), delayMs);
   }
 
-  startTrial() {
-    const { base, values } = this;
-    if (base === undefined || values === undefined) return;
-    const { minute, day } = bodyOf(values);
-    void this.change(
-      () =>
-        api.put(`/api/keys/${base.id}/trial`, {
-          ...(minute === null ? {} : { minute }),
-          ...(day === null ? {} : { day }),
-        }),
-      'The trial runs: requests are counted, and none is refused for it',
-    );
-  }
-
-  async change(make: () => Promise<Key & { warnings: string[] }>, done: string) {
-    if (this.busy) return;
-    this.busy = true;
-    this.failure = undefined;
+  async ask() {
+    const { base, typed, asked } = this;
+    if (base === undefined || typed === undefined || !this.querySelector('form')?.checkValidity()) return;
     try {
-      const key = await make();
-      this.reset();
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify(done, key.warnings);
+      const effect = await this.readEffect(base, typed);
+      if (asked !== this.asked) return;
+      this.effect = effect;
+      this.effectFailure = undefined;
+      if (effect.counting) this.askSoon(askAgainMs);
     } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
+      if (asked === this.asked) this.effectFailure = error;
     }
   }
 
+  /** Saves or tries what was typed, and shows what is stored then. */
+  async apply(change: typeof this.save) {
+    const { base, typed } = this;
+    if (base === undefined || typed === undefined) return;
+    await this.act(async () => {
+      const [done, changed] = await change.call(this, base, typed);
+      this.reset();
+      this.announce(done, changed);
+    });
+    if (this.hasConflict) this.dispatchEvent(new CustomEvent('conflict'));
+  }
+
+  submit(event: SubmitEvent) {
+    event.preventDefault();
+    void this.apply(this.save);
+  }
+
   override render() {
-    const { key } = this;
-    if (key === undefined) return nothing;
-    const values = this.values ?? valuesOf(key);
-    const isOvertaken = this.base !== undefined && this.base.rev !== key.rev;
-    const canTry = this.values !== undefined && (values.minute !== '' || values.day !== '');
-    return html`<form class="stack" @submit=${this.submit} @input=${this.changed}>
-      <div class="fields">
-        <label
-          >Plan
-          <select name="plan">
-            ${withPlan(this.plans, values.plan).map(
-              (name) => html`<option value=${name} .selected=${name === values.plan}>${name}</option>`,
-            )}
-          </select></label
-        >
-        ${this.renderLimit('minute', 'Own limit a minute', values.minute)}
-        ${this.renderLimit('day', 'Own limit a day', values.day)}
-      </div>
-      <p class="quiet">
-        An empty limit is that of the plan. A change is in force from the key's next request on.
-      </p>
-      <div class=${this.values === undefined ? '' : 'effect'} role="status">
-        ${this.effect === undefined ? nothing : renderEffect(this.effect)}
-        ${inlineFailure(this.effectFailure)}
-      </div>
-      ${
-        isOvertaken
-          ? html`<p class="failure-text" role="alert">
-              Somebody else has changed this key while you edit it.
-              <button type="button" class="wa-plain" @click=${this.reset}>Show what is there now</button>
-            </p>`
-          : nothing
-      }
-      ${inlineFailure(this.failure)}
-      <div class="actions">
-        <button class="wa-brand" ?disabled=${this.values === undefined || this.busy}>
-          ${this.busy ? 'Working…' : 'Save limits'}
-        </button>
-        ${
-          canTry
-            ? html`<button type="button" ?disabled=${this.busy} @click=${this.startTrial}>
-                Only try these limits
-              </button>`
-            : nothing
-        }
-        ${
-          this.values === undefined
-            ? nothing
-            : html`<button type="button" class="wa-plain" @click=${this.reset}>Cancel</button>`
-        }
-      </div>
+    const { subject, base } = this;
+    if (subject === undefined) return nothing;
+    return html`<form class="narrow" @submit=${this.submit} @input=${this.changed}>
+      <fieldset ?disabled=${!session.isOperator}>
+        <div class="fields">${this.fields(subject, this.typed ?? this.valuesOf(subject))}</div>
+        <div class="effect" aria-live="polite">${this.effectView()} ${inlineFailure(this.effectFailure)}</div>
+        ${this.questionView()} ${base === undefined ? nothing : this.overtakenView(base, subject)}
+        ${inlineFailure(this.failure)}
+        ${saveActions({
+          busy: this.busy,
+          label: this.labels.save,
+          canSave: this.canSave,
+          canDiscard: this.typed !== undefined,
+          discard: () => this.reset(),
+          more: html`<button
+            type="button"
+            ?disabled=${!this.canTry || this.busy}
+            title="Counts what these limits would refuse, and refuses nothing"
+            @click=${() => this.apply(this.try)}
+          >
+            ${this.labels.try}
+          </button>`,
+        })}
+      </fieldset>
     </form>`;
   }
-
-  renderLimit(name: 'minute' | 'day', label: string, value: string) {
-    const ofPlan = this.key?.limits?.[name].plan ?? null;
-    const isOtherPlan = this.values !== undefined && this.values.plan !== this.key?.plan;
-    return html`<label
-      >${label}
-      <input
-        name=${name}
-        type="number"
-        min="1"
-        max="1000000000"
-        step="1"
-        inputmode="numeric"
-        placeholder=${ofPlan === null || isOtherPlan ? 'as its plan' : `${ofPlan}, as its plan`}
-        .value=${value}
-    /></label>`;
-  }
 }
 
-const valuesOf = ({ plan, own }: Key) => ({
-  plan,
-  minute: own.minute === null ? '' : String(own.minute),
-  day: own.day === null ? '' : String(own.day),
-});
-
-const isSame = (one: Values, other: Values) =>
-  one.plan === other.plan && one.minute === other.minute && one.day === other.day;
-
-const bodyOf = ({ plan, minute, day }: Values) => ({
-  plan,
-  minute: minute === '' ? null : Number(minute),
-  day: day === '' ? null : Number(day),
-});
-
-/** @param plan of the key, which may have been removed */
-const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);
-
-function renderEffect({ before, after, doubts }: Effect) {
-  return html`
-    <p>
-      ${renderLimitChange('a minute', before.limits.minute, after.limits.minute)},
-      ${renderLimitChange('a day', before.limits.day, after.limits.day)}.
-    </p>
-    <p>
-      The next request is <strong>${describeNext(after.next)}</strong>${
-        before.next.served === after.next.served ? '' : html` (now it is ${describeNext(before.next)})`
-      }.
-    </p>
-    ${doubts.map((doubt) => html`<p class="warnings">Is this meant: ${doubt}?</p>`)}
-  `;
-}
-
-function renderLimitChange(unit: string, before: LimitInForce, after: LimitInForce) {
-  if (before.limit === after.limit) return html`${limitText(after)} ${unit} as before`;
-  return html`<strong>${limitText(before)} → ${limitText(after)}</strong> ${unit}`;
-}
-
-const limitText = ({ limit }: LimitInForce) => (limit === null ? 'no limit' : formatNumber(limit));
-
-customElements.define('limits-form', LimitsForm);
+const isSame = (one: Record<string, string>, other: Record<string, string>) =>
+  Object.entries(one).every(([name, value]) => other[name] === value);

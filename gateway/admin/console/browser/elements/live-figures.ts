@@ -1,13 +1,11 @@
 import { html } from 'lit';
 import { formatNumber, formatRate } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 
-/**
- * Figures on top of the page.
- * @param state live state
- */
-export function liveFigures({ traffic, activeBans }: any) {
+/** Figures on top of the page. */
+export function liveFigures({ traffic, activeBans }: LiveState) {
   const { requests = 0, byStatus, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
-  const byClass = Object.entries<number>(byStatus ?? {})
+  const byClass = Object.entries(byStatus ?? {})
     .filter(([, rate]) => rate > 0)
     .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
   const { p50, p99 } = latencyMs?.served ?? {};

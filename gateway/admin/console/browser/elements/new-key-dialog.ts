@@ -1,12 +1,10 @@
-import 'webawesome/components/dialog/dialog.js';
-import { html, nothing } from 'lit';
+import { html, nothing, type PropertyDeclarations } from 'lit';
 import { ApiFailure } from '../api.ts';
 import { keyTitle } from '../key.ts';
+import type { IssuedKey } from '../responses.ts';
 import { CopyField } from './copy-field.ts';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure, warningList } from './page-state.ts';
-
-type IssuedKey = { id: string; key: string; name: string; warnings: string[] };
 
 /** A browser asks before it closes a tab whose page prevents this event. */
 const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -15,31 +13,20 @@ const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
  * A dialog that ends in a new API key. The key is shown this once, so the dialog does not close before it is confirmed.
  * A subclass has the form, and what it calls.
  */
-export class NewKeyDialog extends LightElement {
-  static override properties = {
-    open: { state: true },
-    busy: { state: true },
-    failure: { state: true },
-    mayExist: { state: true },
+export class NewKeyDialog extends DialogElement {
+  static override properties: PropertyDeclarations = {
     issued: { state: true },
     reminded: { state: true },
   };
 
-  open = false;
-  busy = false;
-  failure: unknown;
-  /** Whether the request for a key got no response. */
-  mayExist = false;
   issued: IssuedKey | undefined;
   /** Whether somebody tried to close the dialog without having confirmed. */
   reminded = false;
 
-  show() {
-    this.failure = undefined;
-    this.mayExist = false;
+  override show() {
     this.issued = undefined;
     this.reminded = false;
-    this.open = true;
+    super.show();
   }
 
   override disconnectedCallback() {
@@ -66,22 +53,15 @@ export class NewKeyDialog extends LightElement {
 
   async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || !(event.target instanceof HTMLFormElement)) return;
-    this.busy = true;
-    this.failure = undefined;
-    this.mayExist = false;
-    try {
-      this.issued = await this.create(new FormData(event.target));
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement)) return;
+    await this.act(async () => {
+      this.issued = await this.create(new FormData(form));
       addEventListener('beforeunload', keepTab);
       await this.updateComplete;
       const field = this.querySelector('copy-field');
       if (field instanceof CopyField) await field.focusButton();
-    } catch (error) {
-      this.failure = error;
-      this.mayExist = error instanceof ApiFailure && error.code === 'unreachable';
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
   /** The key is stored elsewhere now. */
@@ -102,17 +82,13 @@ export class NewKeyDialog extends LightElement {
     this.reminded = this.issued !== undefined;
   }
 
-  hidden_(event: Event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
   override render() {
     if (!this.open) return nothing;
     return html`<wa-dialog
       label=${this.issued === undefined ? this.heading : 'The new API key'}
       open
       @wa-hide=${this.hide}
-      @wa-after-hide=${this.hidden_}
+      @wa-after-hide=${this.closed}
     >
       ${this.issued === undefined ? this.renderForm() : this.renderKey(this.issued)}
     </wa-dialog>`;
@@ -122,7 +98,7 @@ export class NewKeyDialog extends LightElement {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
       ${
-        this.mayExist
+        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
           ? html`<p>
               A key may have been made all the same, which nobody has: look under Changes or Customers.
             </p>`

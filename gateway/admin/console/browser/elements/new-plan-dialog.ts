@@ -1,35 +1,24 @@
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { Changed } from '../responses.ts';
 import { router } from '../router.ts';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Asks for the name and the limits of a new plan, makes it, and shows it. */
-export class NewPlanDialog extends LightElement {
+export class NewPlanDialog extends DialogElement {
   static override properties = {
-    open: { state: true },
-    busy: { state: true },
-    failure: { state: true },
     questioned: { state: true },
   };
 
-  open = false;
-  busy = false;
-  failure: unknown;
   /** Whether the day limit is below the minute limit. */
   questioned = false;
 
-  show() {
-    this.failure = undefined;
+  override show() {
     this.questioned = false;
-    this.open = true;
-  }
-
-  hidden_(event: Event) {
-    if (event.target === event.currentTarget) this.open = false;
+    super.show();
   }
 
   changed(event: Event) {
@@ -40,29 +29,19 @@ export class NewPlanDialog extends LightElement {
 
   async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || !(event.target instanceof HTMLFormElement)) return;
-    const { name, minute, day, confirmed } = valuesOf(event.target);
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const { warnings } = await api.put(`/api/plans/${encodeURIComponent(name)}`, {
-        minute,
-        day,
-        confirmed,
-      });
+    if (!(event.target instanceof HTMLFormElement)) return;
+    const { name, ...limits } = valuesOf(event.target);
+    await this.act(async () => {
+      const { warnings } = await api.put<Changed>(`/api/plans/${encodeURIComponent(name)}`, limits);
       this.open = false;
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
       router.navigate(`/console/plans/${name}`);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
   override render() {
     if (!this.open) return nothing;
-    return html`<wa-dialog label="New plan" open @wa-after-hide=${this.hidden_}>
+    return html`<wa-dialog label="New plan" open @wa-after-hide=${this.closed}>
       <form @submit=${this.submit} @input=${this.changed}>
         <label
           >Name

@@ -1,43 +1,11 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
-import type { Counting, Trial } from '../plan-text.ts';
+import type { PlanEffect, PlanTrial } from '../responses.ts';
 
-export type HitKey = {
-  id: string;
-  name: string;
-  requests: number;
-  refusedMinute: number;
-  refusedDay: number;
-};
-
-type TrialReport = {
-  keys: number;
-  activeKeys: number;
-  refusedKeys: number;
-  requests: number;
-  refused: number;
-  refusedShare: number;
-  refusedMinute: number;
-  refusedDay: number;
-  hardestHit: HitKey[];
-};
-
-export type ReportedTrial = Trial & {
-  report: TrialReport | null;
-  asOf: string | null;
-  counting: Counting | null;
-};
-
-export type Effect = {
-  question: string | null;
-  now: { keys: number; overMinute: number; overDay: number; over: number } | null;
-  asOf: string | null;
-  counting: Counting | null;
-  trial: ReportedTrial | null;
-};
+type Report = NonNullable<PlanTrial['report']>;
 
 /** What limits would do if they were saved now. */
-export const effectText = ({ now, asOf, counting, trial }: Effect) =>
+export const effectText = ({ now, asOf, counting, trial }: PlanEffect) =>
   html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
   ${
     counting === null
@@ -49,7 +17,7 @@ export const effectText = ({ now, asOf, counting, trial }: Effect) =>
   }
   ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
 
-function nowText({ keys, overMinute, overDay, over }: NonNullable<Effect['now']>) {
+function nowText({ keys, overMinute, overDay, over }: NonNullable<PlanEffect['now']>) {
   if (keys === 0) return 'No key is on this plan, so nobody would notice.';
   const all =
     keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
@@ -72,12 +40,12 @@ const asOfText = (asOf: string | null) =>
   asOf === null ? nothing : html`<span class="quiet">(at ${formatTime(asOf, { dateStyle: 'time' })})</span>`;
 
 /** What a trial of the same limits has found. */
-function trialText({ since, report }: ReportedTrial) {
+function trialText({ since, report }: PlanTrial) {
   if (report === null) return 'These limits are on trial; its requests are being counted.';
   return html`These limits have been on trial since ${formatRelative(since)}: ${refusedText(report)}`;
 }
 
-export function refusedText({ requests, refused, refusedShare, refusedKeys }: TrialReport) {
+export function refusedText({ requests, refused, refusedShare, refusedKeys }: Report) {
   if (requests === 0) return 'no requests yet.';
   if (refused === 0) return `none of ${plural(requests, 'request')} would have been refused.`;
   return `${formatNumber(refused)} of ${plural(requests, 'request')} (${formatShare(refusedShare)}) of ${plural(refusedKeys, 'key')} would have been refused.`;

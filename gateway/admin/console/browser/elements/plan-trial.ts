@@ -1,16 +1,15 @@
-import type { Plan } from '../plan-text.ts';
-import type { HitKey, ReportedTrial } from './plan-effect-text.ts';
 import './confirm-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
 import { countedText, limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { Changed, Plan, PlanTrialReport, PlanTrial as Trial } from '../responses.ts';
 import { session } from '../session.ts';
-import { ConfirmDialog } from './confirm-dialog.ts';
+import { showDialog } from './dialog-element.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
-import { inlineFailure, loading } from './page-state.ts';
+import { inlineFailure } from './page-state.ts';
 import { refusedText } from './plan-effect-text.ts';
 import { numeric, table } from './table.ts';
 
@@ -19,12 +18,10 @@ class PlanTrial extends LightElement {
   static override properties = {
     plan: { attribute: false },
     trial: { state: true },
-    failure: { state: true },
   };
 
   plan: Plan | undefined;
-  trial: ReportedTrial | null | undefined;
-  failure: unknown;
+  trial: Trial | null | undefined;
   refresher = new Refresher(
     this,
     () => this.load(),
@@ -33,20 +30,10 @@ class PlanTrial extends LightElement {
 
   async load() {
     if (this.plan === undefined) return;
-    try {
-      this.trial = (await api.get(`/api/plans/${this.plan.name}/trial`)).trial;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    this.trial = (await api.get<{ trial: Trial | null }>(`/api/plans/${this.plan.name}/trial`)).trial;
   }
 
-  ask(name: string) {
-    const dialog = this.querySelector(`confirm-dialog.${name}`);
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
-  async end(change: () => Promise<{ warnings: string[] }>, done: string) {
+  async end(change: () => Promise<Changed>, done: string) {
     const { warnings } = await change();
     notify(done, warnings);
     this.dispatchEvent(new CustomEvent('changed'));
@@ -55,7 +42,7 @@ class PlanTrial extends LightElement {
   override render() {
     const { plan, trial } = this;
     if (plan === undefined) return nothing;
-    if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
+    if (trial === undefined || trial === null) return this.refresher.placeholder();
     const path = `/api/plans/${plan.name}/trial`;
     const expected = { since: trial.since };
     const limits = {
@@ -67,14 +54,14 @@ class PlanTrial extends LightElement {
         <strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is
         refused for it.
       </p>
-      ${this.reportView(trial)} ${inlineFailure(this.failure)}
+      ${this.reportView(trial)} ${inlineFailure(this.refresher.failure)}
       ${
         session.isOperator
           ? html`<div class="actions">
-              <button type="button" class="wa-brand" @click=${() => this.ask('apply')}>
+              <button type="button" class="wa-brand" @click=${() => showDialog(this, '.apply')}>
                 Make these the limits
               </button>
-              <button type="button" @click=${() => this.ask('stop')}>End the trial</button>
+              <button type="button" @click=${() => showDialog(this, '.stop')}>End the trial</button>
             </div>`
           : nothing
       }
@@ -103,7 +90,7 @@ class PlanTrial extends LightElement {
     </div>`;
   }
 
-  reportView({ report, asOf, counting }: ReportedTrial) {
+  reportView({ report, asOf, counting }: Trial) {
     if (report === null) return html`<p class="quiet">${countedText(asOf, counting)}</p>`;
     return html`<p>
         ${plural(report.keys, 'key')} on trial, ${formatNumber(report.activeKeys)} with requests:
@@ -114,7 +101,7 @@ class PlanTrial extends LightElement {
   }
 }
 
-const hitTable = (keys: HitKey[]) =>
+const hitTable = (keys: PlanTrialReport['hardestHit']) =>
   table({
     label: 'Keys that would be hit hardest',
     headings: [

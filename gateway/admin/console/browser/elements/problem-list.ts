@@ -1,15 +1,6 @@
 import { html } from 'lit';
 import { formatTime } from '../format.ts';
-
-type ProblemLink = { page: string; text: string } | { document: string; heading: string };
-type Problem = {
-  id: string;
-  severity: 'critical' | 'warning' | 'notice';
-  title: string;
-  detail: string;
-  advice: string;
-  link: ProblemLink;
-};
+import type { Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
 const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;

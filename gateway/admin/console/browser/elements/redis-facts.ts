@@ -1,14 +1,14 @@
 import { html } from 'lit';
 import { formatDuration, formatMegabytes, formatNumber, formatTime } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 
-/** @param state live state */
-export function redisFacts({ redis }: any) {
+export function redisFacts({ redis }: LiveState) {
   if (!redis.available) {
     return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
   }
   if (redis.servers.length === 0) return html`<p class="quiet">Reading…</p>`;
   return redis.servers.map(
-    (server: any) =>
+    (server) =>
       html`<dl class="facts">
         ${fact('Server', server.address)} ${fact('Version', server.version)} ${fact('Role', server.role)}
         ${fact('Up for', server.uptimeSeconds, formatDuration)}
@@ -23,7 +23,7 @@ export function redisFacts({ redis }: any) {
 }
 
 /** @param value null if Redis does not tell */
-const fact = (name: string, value: any, format: (value: any) => string = String) =>
+const fact = <T>(name: string, value: T | null, format: (value: T) => string = String) =>
   html`<div>
     <dt>${name}</dt>
     <dd>${value === null ? html`<span class="quiet">not told</span>` : format(value)}</dd>

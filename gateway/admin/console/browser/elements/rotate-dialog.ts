@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { keyTitle } from '../key.ts';
+import type { IssuedKey } from '../responses.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
 const graces: [seconds: number, label: string][] = [
@@ -14,7 +15,7 @@ const defaultGrace = 86_400;
 
 /** Issues a key that replaces another one. */
 export class RotateDialog extends NewKeyDialog {
-  static override properties = { ...NewKeyDialog.properties, of: { attribute: false } };
+  static override properties = { of: { attribute: false } };
 
   of: { id: string; name: string } | undefined;
 
@@ -27,7 +28,9 @@ export class RotateDialog extends NewKeyDialog {
   }
 
   override create(form: FormData) {
-    return api.post(`/api/keys/${this.of?.id ?? ''}/rotate`, { graceSeconds: Number(form.get('grace')) });
+    return api.post<IssuedKey>(`/api/keys/${this.of?.id ?? ''}/rotate`, {
+      graceSeconds: Number(form.get('grace')),
+    });
   }
 
   override fields() {

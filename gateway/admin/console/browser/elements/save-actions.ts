@@ -7,12 +7,14 @@ import { session } from '../session.ts';
  */
 export const saveActions = ({
   busy,
+  label = 'Save',
   canSave,
   canDiscard,
   discard,
   more = nothing,
 }: {
   busy: boolean;
+  label?: string;
   canSave: boolean;
   canDiscard: boolean;
   discard: () => void;
@@ -20,7 +22,7 @@ export const saveActions = ({
 }) =>
   session.isOperator
     ? html`<div class="actions">
-        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : 'Save'}</button>
+        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : label}</button>
         <button type="button" class="wa-plain" ?disabled=${!canDiscard} @click=${discard}>Discard</button>
         ${more}
       </div>`

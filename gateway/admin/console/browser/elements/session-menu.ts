@@ -1,27 +1,18 @@
 import { html, nothing } from 'lit';
 import { formatTime } from '../format.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Who is signed in, until when, and the way out. */
-class SessionMenu extends LightElement {
-  static override properties = { failure: { state: true } };
-
-  failure: unknown;
-
+class SessionMenu extends ActingElement {
   constructor() {
     super();
     this.whileConnected(() => session.subscribe(() => this.requestUpdate()));
   }
 
   async signOut() {
-    this.failure = undefined;
-    try {
-      await session.signOut();
-    } catch (error) {
-      this.failure = error;
-    }
+    await this.act(() => session.signOut());
   }
 
   closeOnEscape(event: KeyboardEvent) {

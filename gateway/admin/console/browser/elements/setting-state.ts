@@ -1,14 +1,7 @@
 import { html } from 'lit';
 import { formatNumber } from '../format.ts';
 import { issueList } from '../plan-text.ts';
-
-/** A setting as the API gives it. */
-export type SettingState<T> = {
-  stored: T | null;
-  issues: string[];
-  gateways: number;
-  enforced: { value: T; gateways: number }[];
-};
+import type { SettingState } from '../responses.ts';
 
 /** What is wrong with a setting, and what gateways enforce if it is not what is stored. */
 export const settingState = <T>(

@@ -1,18 +1,15 @@
 import './sign-in-form.ts';
 import { html } from 'lit';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { notify } from './notice.ts';
-import { failureText } from './page-state.ts';
 
 /** The page without a session. Exchanges the code of a link at once. */
-class SignIn extends LightElement {
-  static override properties = { code: {}, failure: { state: true }, busy: { state: true } };
+class SignIn extends ActingElement {
+  static override properties = { code: {} };
 
   /** Code of the link that this page was opened with. */
   code: string | undefined;
-  failure = '';
-  busy = false;
 
   override connectedCallback() {
     super.connectedCallback();
@@ -21,15 +18,14 @@ class SignIn extends LightElement {
   }
 
   async signIn(code: string) {
-    this.busy = true;
-    try {
-      await session.signIn(code);
-    } catch (error) {
-      this.failure = failureText(error);
-      await this.goOn();
-    } finally {
-      this.busy = false;
-    }
+    await this.act(async () => {
+      try {
+        await session.signIn(code);
+      } catch (error) {
+        await this.goOn();
+        throw error;
+      }
+    });
   }
 
   /** A link that was opened once more, as from a bookmark, does not end the session that there is. */

@@ -2,25 +2,27 @@ import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatRate } from '../format.ts';
+import type { Traffic, TrafficPoint } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
 import { perSecond, requestSeries, secondsOf } from './traffic-series.ts';
 
-const ranges = [
-  ['1h', 'Last hour', 10_000],
+type Range = readonly [last: string, label: string, refreshMs: number];
+const defaultRange: Range = ['1h', 'Last hour', 10_000];
+const ranges: readonly Range[] = [
+  defaultRange,
   ['6h', '6 hours', 60_000],
   ['24h', '24 hours', 60_000],
   ['7d', '7 days', 300_000],
 ];
-const defaultRange = '1h';
 
 /** Charts of the record of traffic. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
   static override properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
 
-  traffic: any;
+  traffic: Traffic | undefined;
   failure: unknown;
   query = router.location.query;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -50,7 +52,7 @@ class TrafficCharts extends LightElement {
 
   get range() {
     const asked = this.query.get('last');
-    return ranges.find(([last]) => last === asked) ?? ranges.find(([last]) => last === defaultRange) ?? [];
+    return ranges.find(([last]) => last === asked) ?? defaultRange;
   }
 
   get plan() {
@@ -65,7 +67,7 @@ class TrafficCharts extends LightElement {
     const [last] = this.range;
     const plan = this.plan === '' ? '' : `&plan=${encodeURIComponent(this.plan)}`;
     try {
-      this.traffic = await api.get(`/api/traffic?last=${last}${plan}`, request.signal);
+      this.traffic = await api.get<Traffic>(`/api/traffic?last=${last}${plan}`, request.signal);
       this.failure = undefined;
     } catch (error) {
       if (request.signal.aborted) return;
@@ -77,10 +79,7 @@ class TrafficCharts extends LightElement {
   /** Reads again after a while, but not for a person who does not want to sign in again. */
   schedule() {
     const [, , refreshMs] = this.range;
-    this.timer = setTimeout(
-      () => (session.hasGivenUp ? this.schedule() : void this.load()),
-      Number(refreshMs),
-    );
+    this.timer = setTimeout(() => (session.hasGivenUp ? this.schedule() : void this.load()), refreshMs);
   }
 
   override render() {
@@ -94,7 +93,7 @@ class TrafficCharts extends LightElement {
                 type="button"
                 class="choice"
                 aria-pressed=${last === this.range[0]}
-                @click=${() => router.setQuery({ last: last === defaultRange ? '' : String(last) })}
+                @click=${() => router.setQuery({ last: last === defaultRange[0] ? '' : last })}
               >
                 ${label}
               </button>`,
@@ -119,27 +118,23 @@ class TrafficCharts extends LightElement {
         </label>
       </div>
       ${inlineFailure(this.failure)}
-      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts()}
+      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts(this.traffic)}
     </section>`;
   }
 
   /** The plan of a shared address may have no traffic. */
   get planNames() {
-    const plans: string[] = this.traffic?.plans ?? [];
+    const plans = this.traffic?.plans ?? [];
     return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
   }
 
-  charts() {
-    const { points, total, issues } = this.traffic;
+  charts({ points, total, issues }: Traffic) {
     const times = points.map(secondsOf);
-    const rate = (count: (point: any) => number) =>
-      points.map((point: any) => perSecond(count(point), point.seconds));
-    const quantile = (name: string) => points.map(({ latencyMs }: any) => latencyMs.served?.[name] ?? null);
+    const rate = (count: (point: TrafficPoint) => number) =>
+      points.map((point) => perSecond(count(point), point.seconds));
+    const quantile = (name: 'p50' | 'p99') => points.map(({ latencyMs }) => latencyMs.served?.[name] ?? null);
     return html`${total.requests === 0 ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
-      ${issues.map(
-        ({ key, issue }: { key: string; issue: string }) =>
-          html`<p class="failure-text">${key}: ${issue}</p>`,
-      )}
+      ${issues.map(({ key, issue }) => html`<p class="failure-text">${key}: ${issue}</p>`)}
       <div class="charts">
         <time-chart
           class="panel wide"
@@ -175,7 +170,7 @@ class TrafficCharts extends LightElement {
               ></time-chart>`
             : html`<p class="panel quiet">
                 Durations are recorded for all plans together:
-                <a href="/console?last=${String(this.range[0])}">show all plans</a>
+                <a href="/console?last=${this.range[0]}">show all plans</a>
               </p>`
         }
       </div>`;

@@ -1,13 +1,13 @@
-import type { AuditEntry } from '../elements/change-list.ts';
 import '../elements/audit-filter.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { ActingElement } from '../elements/acting-element.ts';
 import { changeList } from '../elements/change-list.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { table } from '../elements/table.ts';
 import { formatTime, plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, Page } from '../responses.ts';
 import { router } from '../router.ts';
 
 const pollMs = 2000;
@@ -16,13 +16,11 @@ const maxShown = 2000;
 const filterNames = ['action', 'who', 'target', 'since', 'until'];
 
 /** The audit log, newest first. New entries appear by themselves, or wait behind a button while one reads further below. */
-class PageAudit extends LightElement {
+class PageAudit extends ActingElement {
   static override properties = {
     entries: { state: true },
     waiting: { state: true },
     next: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
   entries: AuditEntry[] | undefined;
@@ -31,8 +29,6 @@ class PageAudit extends LightElement {
   next: string | null = null;
   /** Id of the newest entry that was looked at. */
   latest: string | undefined;
-  failure: unknown;
-  busy = false;
   /** Filter of what is shown. */
   filter = '';
   refresher = new Refresher(
@@ -70,23 +66,18 @@ class PageAudit extends LightElement {
   async follow() {
     const filter = filterText();
     this.filter = filter;
-    try {
-      if (this.latest === undefined) {
-        const { items, next, latest } = await read(filter, '');
-        if (filter !== this.filter) return;
-        this.entries = items;
-        this.next = next;
-        this.latest = latest;
-      } else {
-        const { items, latest } = await read(filter, `newerThan=${this.latest}`);
-        if (filter !== this.filter) return;
-        this.latest = latest;
-        this.waiting = [...items, ...this.waiting].slice(0, maxShown);
-        if (isAtTop()) this.showWaiting();
-      }
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
+    if (this.latest === undefined) {
+      const { items, next, latest } = await read(filter, '');
+      if (filter !== this.filter) return;
+      this.entries = items;
+      this.next = next;
+      this.latest = latest;
+    } else {
+      const { items, latest } = await read(filter, `newerThan=${this.latest}`);
+      if (filter !== this.filter) return;
+      this.latest = latest;
+      this.waiting = [...items, ...this.waiting].slice(0, maxShown);
+      if (isAtTop()) this.showWaiting();
     }
   }
 
@@ -104,20 +95,13 @@ class PageAudit extends LightElement {
   }
 
   async more() {
-    if (this.next === null || this.busy) return;
     const { filter } = this;
-    this.busy = true;
-    try {
+    await this.act(async () => {
       const { items, next } = await read(filter, `after=${this.next}`);
       if (filter !== this.filter) return;
       this.entries = [...(this.entries ?? []), ...items];
       this.next = next;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
   override render() {
@@ -136,12 +120,10 @@ class PageAudit extends LightElement {
   }
 
   list() {
-    const { entries, failure } = this;
-    if (entries === undefined) {
-      return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
-    }
-    return html`${inlineFailure(failure)} ${entries.length === 0 ? this.none() : entryTable(entries)}
-    ${this.moreView()}`;
+    const { entries } = this;
+    if (entries === undefined) return this.refresher.placeholder();
+    return html`${inlineFailure(this.refresher.failure ?? this.failure)}
+    ${entries.length === 0 ? this.none() : entryTable(entries)} ${this.moreView()}`;
   }
 
   none() {
@@ -167,11 +149,10 @@ class PageAudit extends LightElement {
 }
 
 /** @param rest further parameters */
-const read = (
-  filter: string,
-  rest: string,
-): Promise<{ items: AuditEntry[]; next: string | null; latest: string }> =>
-  api.get(`/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`);
+const read = (filter: string, rest: string) =>
+  api.get<Page<AuditEntry> & { latest: string }>(
+    `/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`,
+  );
 
 /** The filter in the address, as the API understands it. */
 function filterText() {

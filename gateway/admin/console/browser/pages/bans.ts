@@ -1,17 +1,17 @@
-import type { Ban } from '../elements/ban-table.ts';
 import '../elements/ban-scan.ts';
 import '../elements/confirm-dialog.ts';
 import '../elements/ban-key-form.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { banTable } from '../elements/ban-table.ts';
-import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { notify } from '../elements/notice.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { Ban, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
 
 const pageSize = 100;
@@ -22,14 +22,12 @@ class PageBans extends LightElement {
     bans: { state: true },
     next: { state: true },
     pages: { state: true },
-    failure: { state: true },
     chosen: { state: true },
   };
 
   bans: Ban[] | undefined;
   next: string | null = null;
   pages = 1;
-  failure: unknown;
   /** The ban that is to be lifted. */
   chosen: Ban | undefined;
   refresher = new Refresher(
@@ -40,22 +38,17 @@ class PageBans extends LightElement {
 
   /** Reads all pages that are shown. */
   async load() {
-    try {
-      const bans: Ban[] = [];
-      let next: string | null = null;
-      for (let page = 0; page < this.pages; page += 1) {
-        const after = next === null ? '' : `&after=${encodeURIComponent(next)}`;
-        const read = await api.get(`/api/bans?limit=${pageSize}${after}`);
-        bans.push(...read.items);
-        next = read.next;
-        if (next === null) break;
-      }
-      this.bans = bans;
-      this.next = next;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
+    const bans: Ban[] = [];
+    let next: string | null = null;
+    for (let page = 0; page < this.pages; page += 1) {
+      const after: string = next === null ? '' : `&after=${encodeURIComponent(next)}`;
+      const read = await api.get<Page<Ban>>(`/api/bans?limit=${pageSize}${after}`);
+      bans.push(...read.items);
+      next = read.next;
+      if (next === null) break;
     }
+    this.bans = bans;
+    this.next = next;
   }
 
   more() {
@@ -66,12 +59,11 @@ class PageBans extends LightElement {
   async askToLift(ban: Ban) {
     this.chosen = ban;
     await this.updateComplete;
-    const dialog = this.querySelector('confirm-dialog');
-    if (dialog instanceof ConfirmDialog) dialog.show();
+    showDialog(this, 'confirm-dialog');
   }
 
   async lift({ id, name }: Ban) {
-    const { warnings } = await api.delete(`/api/keys/${encodeURIComponent(id)}/ban`);
+    const { warnings } = await api.delete<Changed>(`/api/keys/${encodeURIComponent(id)}/ban`);
     notify(`The ban of ${name} was lifted. Its next request is served within a second.`, warnings);
     this.querySelector('ban-scan')?.dispatchEvent(new CustomEvent('lifted', { detail: id }));
     await this.refresher.now();
@@ -99,10 +91,9 @@ class PageBans extends LightElement {
   }
 
   list(lift: ((ban: Ban) => void) | undefined) {
-    const { bans, failure } = this;
-    if (bans === undefined) {
-      return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
-    }
+    const { bans } = this;
+    const { failure } = this.refresher;
+    if (bans === undefined) return this.refresher.placeholder();
     if (bans.length === 0) {
       return html`${inlineFailure(failure)}
       ${emptyState(

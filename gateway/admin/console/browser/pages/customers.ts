@@ -1,14 +1,14 @@
-import type { Found, KeyRow } from '../key-search.ts';
 import '../elements/issue-dialog.ts';
 import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
-import { IssueDialog } from '../elements/issue-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
-import { emptyState, loadFailure } from '../elements/page-state.ts';
+import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
 import { formatNumber, formatRelative } from '../format.ts';
 import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
+import type { KeyList, KeyRow } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 
@@ -20,7 +20,7 @@ class PageCustomers extends LightElement {
     failure: { state: true },
   };
 
-  found: Found | undefined;
+  found: KeyList | undefined;
   isComplete = false;
   failure: unknown;
   request = new AbortController();
@@ -58,18 +58,15 @@ class PageCustomers extends LightElement {
     }
   }
 
-  issue() {
-    const dialog = this.querySelector('issue-dialog');
-    if (dialog instanceof IssueDialog) dialog.show();
-  }
-
   override render() {
     return html`
       <div class="page-head">
         <h1>Customers</h1>
         ${
           session.isOperator
-            ? html`<button type="button" class="wa-brand" @click=${this.issue}>Issue a key</button>`
+            ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
+                Issue a key
+              </button>`
             : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`
         }
       </div>
@@ -83,7 +80,7 @@ class PageCustomers extends LightElement {
 
   renderFound() {
     const { found } = this;
-    if (found === undefined) return html`<p class="quiet" role="status">Loading…</p>`;
+    if (found === undefined) return loading();
     return html`
       <p class="quiet" role="status">${this.describeProgress(found)}</p>
       ${found.items.length === 0 ? (this.isComplete ? this.renderEmpty(found) : nothing) : renderTable(found.items)}
@@ -91,7 +88,7 @@ class PageCustomers extends LightElement {
     `;
   }
 
-  describeProgress({ items, next, read, total }: Found) {
+  describeProgress({ items, next, read, total }: KeyList) {
     const all = formatNumber(total);
     if (!this.isComplete) return `Searching: ${formatNumber(read)} of ${all} keys read…`;
     const isFiltered = Array.from(router.location.query.keys()).some((name) => name !== 'after');
@@ -100,7 +97,7 @@ class PageCustomers extends LightElement {
     return `${formatNumber(items.length)}${more} of ${all} keys match`;
   }
 
-  renderEmpty({ total }: Found) {
+  renderEmpty({ total }: KeyList) {
     if (total === 0) {
       return emptyState(
         'There are no API keys yet',

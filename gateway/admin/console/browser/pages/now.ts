@@ -10,6 +10,7 @@ import { redisFacts } from '../elements/redis-facts.ts';
 import { requestSeries, secondsOf } from '../elements/traffic-series.ts';
 import { formatRate, formatTime } from '../format.ts';
 import { live } from '../live.ts';
+import type { LivePoint, LiveState } from '../responses.ts';
 
 const keptPoints = 300;
 
@@ -17,21 +18,21 @@ const keptPoints = 300;
 class PageNow extends LightElement {
   static override properties = { state: { state: true }, points: { state: true } };
 
-  state: any;
+  state: LiveState | undefined;
   /** Seconds of the last minutes. */
-  points: any[] = [];
+  points: Pick<LivePoint, 'at' | 'seconds' | 'byStatus'>[] = [];
 
   constructor() {
     super();
     this.whileConnected(() =>
       live.subscribe(({ name, content }) => {
         if (name === 'history') this.points = content;
-        if (name === 'state') this.showState(content);
+        else this.showState(content);
       }),
     );
   }
 
-  showState(state: any) {
+  showState(state: LiveState) {
     this.state = state;
     const { traffic } = state;
     // The history has the points up to the newest state.
@@ -45,7 +46,7 @@ class PageNow extends LightElement {
       ${this.state === undefined ? loading() : this.content(this.state)}`;
   }
 
-  content(state: any) {
+  content(state: LiveState) {
     return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
       <h2>Requests now</h2>
       ${liveFigures(state)}

@@ -1,5 +1,3 @@
-import type { AuditEntry } from '../elements/change-list.ts';
-import type { Counting, Plan, SomeLimits, Trial } from '../plan-text.ts';
 import '../elements/confirm-dialog.ts';
 import '../elements/plan-limits-form.ts';
 import '../elements/plan-trial.ts';
@@ -7,31 +5,18 @@ import { html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import { api } from '../api.ts';
 import { changeList } from '../elements/change-list.ts';
-import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { notify } from '../elements/notice.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { table } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatRelative, plural } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
-
-type PlanDetail = Plan & {
-  running: number;
-  keysAsOf: string | null;
-  counting: Counting | null;
-  lastChange: {
-    id: string;
-    at: string;
-    who: string;
-    before: SomeLimits;
-    after: SomeLimits;
-    obstacle: string | null;
-  } | null;
-};
 
 const builtIn = new Set(['free', 'pro', 'business']);
 
@@ -41,13 +26,11 @@ class PagePlan extends LightElement {
     item: {},
     plan: { state: true },
     entries: { state: true },
-    failure: { state: true },
   };
 
   item = '';
   plan: PlanDetail | undefined;
   entries: AuditEntry[] | undefined;
-  failure: unknown;
   refresher = new Refresher(
     this,
     () => this.load(),
@@ -56,36 +39,26 @@ class PagePlan extends LightElement {
 
   async load() {
     const name = encodeURIComponent(this.item);
-    try {
-      const [plan, { items }] = await Promise.all([
-        api.get(`/api/plans/${name}`),
-        api.get(`/api/audit?action=plans&limit=10&target=${name}`),
-      ]);
-      this.plan = plan;
-      this.entries = items;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    const [plan, { items }] = await Promise.all([
+      api.get<PlanDetail>(`/api/plans/${name}`),
+      api.get<Page<AuditEntry>>(`/api/audit?action=plans&limit=10&target=${name}`),
+    ]);
+    this.plan = plan;
+    this.entries = items;
   }
 
   reload() {
     void this.refresher.now();
   }
 
-  ask(name: string) {
-    const dialog = this.querySelector(`confirm-dialog.${name}`);
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
   async undo({ id, before }: NonNullable<PlanDetail['lastChange']>) {
-    const { warnings } = await api.post(`/api/plans/${this.item}/undo`, { entry: id });
+    const { warnings } = await api.post<Changed>(`/api/plans/${this.item}/undo`, { entry: id });
     notify(`The limits of ${this.item} are ${limitsText(before)} again, within a second.`, warnings);
     await this.refresher.now();
   }
 
   async remove_() {
-    const { warnings } = await api.delete(`/api/plans/${this.item}`);
+    const { warnings } = await api.delete<Changed>(`/api/plans/${this.item}`);
     notify(`The plan ${this.item} was removed.`, warnings);
     router.navigate('/console/plans');
   }
@@ -94,15 +67,19 @@ class PagePlan extends LightElement {
     const { plan } = this;
     if (plan === undefined) {
       return html`<h1>${this.item}</h1>
-        ${this.failure === undefined ? loading() : loadFailure(this.failure, () => this.reload())}`;
+        ${this.refresher.placeholder()}`;
     }
     return html`<p><a href="/console/plans">All plans</a></p>
       <h1>${plan.name}</h1>
-      ${viewerNote()} ${inlineFailure(this.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
+      ${viewerNote()} ${inlineFailure(this.refresher.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
       ${
         plan.kind === 'plan'
           ? html`<h2>Limits of each key</h2>
-              <plan-limits-form .plan=${plan} @changed=${this.reload}></plan-limits-form>
+              <plan-limits-form
+                .subject=${plan}
+                @changed=${this.reload}
+                @conflict=${this.reload}
+              ></plan-limits-form>
               ${plan.trial === null ? nothing : this.trial(plan, plan.trial)} ${this.lastChanges(plan)}
               ${this.removal(plan)}`
           : html`<p>
@@ -143,7 +120,7 @@ class PagePlan extends LightElement {
   }
 
   /** Shows each trial in an element of its own, or the next one would begin with the limits of the one before. */
-  trial(plan: PlanDetail, { since }: Trial) {
+  trial(plan: PlanDetail, { since }: NonNullable<PlanDetail['trial']>) {
     return html`<h2>On trial</h2>
       ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
@@ -154,7 +131,7 @@ class PagePlan extends LightElement {
       ${
         canUndo && session.isOperator
           ? html`<div class="actions">
-              <button type="button" @click=${() => this.ask('undo')}>Undo</button>
+              <button type="button" @click=${() => showDialog(this, '.undo')}>Undo</button>
               <span class="quiet">Back to ${limitsText(lastChange.before)}</span>
             </div>`
           : nothing
@@ -211,7 +188,7 @@ class PagePlan extends LightElement {
         type="button"
         class="wa-danger wa-outlined"
         ?disabled=${keys !== null && keys > 0}
-        @click=${() => this.ask('remove')}
+        @click=${() => showDialog(this, '.remove')}
       >
         Remove this plan
       </button>

@@ -1,25 +1,22 @@
-import type { Counting, Plan } from '../plan-text.ts';
 import '../elements/new-plan-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
-import { NewPlanDialog } from '../elements/new-plan-dialog.ts';
-import { inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { inlineFailure } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { Plan, Plans } from '../responses.ts';
 import { session } from '../session.ts';
-
-type Plans = { items: Plan[]; gateways: number; keysAsOf: string | null; counting: Counting | null };
 
 /** All plans: what they allow, who is on them, and whose limits are too low. */
 class PagePlans extends LightElement {
-  static override properties = { plans: { state: true }, failure: { state: true } };
+  static override properties = { plans: { state: true } };
 
   plans: Plans | undefined;
-  failure: unknown;
   refresher = new Refresher(
     this,
     () => this.load(),
@@ -27,31 +24,19 @@ class PagePlans extends LightElement {
   );
 
   async load() {
-    try {
-      this.plans = await api.get('/api/plans');
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
-  }
-
-  create() {
-    const dialog = this.querySelector('new-plan-dialog');
-    if (dialog instanceof NewPlanDialog) dialog.show();
+    this.plans = await api.get<Plans>('/api/plans');
   }
 
   override render() {
     return html`<div class="page-head">
         <h1>Plans</h1>
-        ${session.isOperator ? html`<button type="button" @click=${this.create}>New plan</button>` : nothing}
+        ${session.isOperator ? html`<button type="button" @click=${() => showDialog(this, 'new-plan-dialog')}>New plan</button>` : nothing}
       </div>
       ${viewerNote()}
       ${
         this.plans === undefined
-          ? this.failure === undefined
-            ? loading()
-            : loadFailure(this.failure, () => void this.refresher.now())
-          : html`${inlineFailure(this.failure)}${this.table(this.plans)}`
+          ? this.refresher.placeholder()
+          : html`${inlineFailure(this.refresher.failure)}${this.table(this.plans)}`
       }
       <new-plan-dialog></new-plan-dialog>`;
   }
