@@ -8,7 +8,6 @@ import { changeList } from './change-list.ts';
 import { LightElement } from './light-element.ts';
 import { numeric, table } from './table.ts';
 
-const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
 const auditEntries = 10;
 const refreshMs = 10_000;
 
@@ -111,7 +110,7 @@ function renderRefusals(refusals: Refusals[]) {
           <td>${formatTime(from)}</td>
           <td>${formatTime(to)}</td>
           <td class="number">${formatNumber(refused)}</td>
-          <td>${reasons[reason]}</td>
+          <td>${reason === 'ban' ? 'banned' : `${reason} limit`}</td>
         </tr>`,
     ),
   });
