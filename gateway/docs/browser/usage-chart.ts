@@ -1,12 +1,5 @@
+import type { DayUsage } from '../../quota/usage-days.ts';
 import { element, svgElement } from './elements.ts';
-
-export type UsageDay = {
-  date: string;
-  plan: string | null;
-  served: number;
-  refused: number;
-  bannedSeconds: number;
-};
 
 const width = 600;
 const height = 160;
@@ -16,7 +9,7 @@ const gap = 4;
  * Chart and table of the requests of each day.
  * @param days ascending, today last
  */
-export function usageChart(days: UsageDay[]) {
+export function usageChart(days: DayUsage[]) {
   const heading = element('h2', {}, `The last ${days.length} days`);
   const highest = Math.max(...days.map(({ served, refused }) => served + refused));
   if (highest === 0)
@@ -66,7 +59,7 @@ export function usageChart(days: UsageDay[]) {
   );
 }
 
-function table(days: UsageDay[]) {
+function table(days: DayUsage[]) {
   const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
   const rows = days
     .toReversed()
@@ -91,7 +84,7 @@ function table(days: UsageDay[]) {
   );
 }
 
-function describe({ date, served, refused, bannedSeconds }: UsageDay) {
+function describe({ date, served, refused, bannedSeconds }: DayUsage) {
   const banned = bannedSeconds === 0 ? '' : `, banned for ${count(bannedSeconds)} s`;
   return `${date}: ${count(served)} served, ${count(refused)} refused${banned}`;
 }

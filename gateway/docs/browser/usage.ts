@@ -1,16 +1,10 @@
+import type { usageBody } from '../../journey/answer-usage.ts';
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
-import { usageChart, type UsageDay } from './usage-chart.ts';
+import { usageChart } from './usage-chart.ts';
 
-type UsageWindow = { limit: number; used: number; remaining: number; resetsAt: string };
-export type Usage = {
-  plan: string;
-  minute: UsageWindow;
-  day: UsageWindow;
-  bannedUntil: string | null;
-  days?: UsageDay[];
-};
+type Usage = ReturnType<typeof usageBody>;
 
 const output = document.querySelector('[data-usage]');
 
@@ -41,7 +35,7 @@ function show({ plan, minute, day, bannedUntil, days }: Usage) {
   ];
 }
 
-function windowCard(title: string, { limit, used, remaining, resetsAt }: UsageWindow) {
+function windowCard(title: string, { limit, used, remaining, resetsAt }: Usage['minute']) {
   const [most, counted, left] = [limit, used, remaining].map((value) => value.toLocaleString('en'));
   return element(
     'section',
