@@ -28,8 +28,8 @@ const pagePolicy = (importMapHash: string) =>
 
 /** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
 export function consolePages(): Router {
-  const files = loadFiles();
-  const base = `/console/assets/${hashOf(files)}`;
+  const sources = readSources();
+  const base = `/console/assets/${hashOf(sources)}`;
   const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
@@ -43,12 +43,17 @@ export function consolePages(): Router {
   for (const [name, { files }] of Object.entries(browserPackages)) {
     router.use(`${base}/${name}`, express.static(files, caching));
   }
+  const scripts = new Map<string, string>();
   router.get(`${base}/console/*path`, (req, res, next) => {
     const name = [req.params.path].flat().join('/');
-    const text = files.get(name);
-    if (text === undefined) return next();
+    const source = sources.get(name);
+    if (source === undefined) return next();
     res.set('Cache-Control', 'public, max-age=31536000, immutable');
-    return res.type(name.endsWith('.ts') ? 'js' : extname(name)).send(text);
+    if (!name.endsWith('.ts')) return res.type(extname(name)).send(source);
+    // Not at the start, which all scripts together would delay by a tenth of a second.
+    const script = scripts.get(name) ?? stripTypeScriptTypes(source);
+    scripts.set(name, script);
+    return res.type('js').send(script);
   });
   // A page of another version asks for its files, as after an upgrade: it has to be loaded again.
   router.use('/console/assets', (_req, res) => {
@@ -72,23 +77,20 @@ export function consolePages(): Router {
   return router;
 }
 
-/** The console's own files by their names: styles as they are, and modules without their types. */
-function loadFiles(): Map<string, string> {
+/** The console's own files by their names. */
+function readSources(): Map<string, string> {
   const names = readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted();
   return new Map(
     names
       .filter((name) => /\.(?:ts|css|svg)$/.test(name))
-      .map((name) => {
-        const text = readFileSync(join(browserFolder, name), 'utf8');
-        return [name, name.endsWith('.ts') ? stripTypeScriptTypes(text) : text];
-      }),
+      .map((name) => [name, readFileSync(join(browserFolder, name), 'utf8')]),
   );
 }
 
 /** Changes with every file that the browser loads: own files, and versions of packages. */
-function hashOf(files: ReadonlyMap<string, string>): string {
+function hashOf(sources: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
-  for (const [name, text] of files) hash.update(name).update(text);
+  for (const [name, text] of sources) hash.update(name).update(text);
   for (const { folder } of Object.values(browserPackages))
     hash.update(readFileSync(join(folder, 'package.json')));
   return hash.digest('base64url').slice(0, 16);

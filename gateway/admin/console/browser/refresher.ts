@@ -24,9 +24,7 @@ export class Refresher {
     if (document.visibilityState === 'visible') this.tick();
   };
 
-  /**
-   * @param intervalMs asked for after each read
-   */
+  /** @param intervalMs asked for after each read */
   constructor(host: ReactiveControllerHost, read: () => Promise<unknown>, intervalMs: () => number) {
     this.host = host;
     this.read = read;

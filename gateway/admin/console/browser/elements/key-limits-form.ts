@@ -8,7 +8,7 @@ import { LimitsForm } from './limits-form.ts';
 type Values = { plan: string; minute: string; day: string };
 
 /** Plan and own limits of a key. Dispatches `changed` with the key as it is then. */
-export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect & { counting?: never }> {
+export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   static override properties = { plans: { attribute: false } };
 
   override readonly labels = { save: 'Save limits', try: 'Only try these limits' };

@@ -19,7 +19,7 @@ const askAgainMs = 1000;
 export abstract class LimitsForm<
   Subject,
   Values extends Record<string, string>,
-  Effect extends { counting?: unknown },
+  Effect extends object,
 > extends ActingElement {
   static override properties: PropertyDeclarations = {
     subject: { attribute: false },
@@ -98,7 +98,7 @@ export abstract class LimitsForm<
       if (asked !== this.asked) return;
       this.effect = effect;
       this.effectFailure = undefined;
-      if (effect.counting) this.askSoon(askAgainMs);
+      if ('counting' in effect && effect.counting !== null) this.askSoon(askAgainMs);
     } catch (error) {
       if (asked === this.asked) this.effectFailure = error;
     }
