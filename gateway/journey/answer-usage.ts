@@ -1,11 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
+import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { sendJson } from '../http/send-response.ts';
 import { mapWindows } from '../limits/windows.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
-import type { LookUpUsage } from '../quota/usage-lookup.ts';
+import type { LookedUpUsage, LookUpUsage } from '../quota/usage-lookup.ts';
 import type { UsedWindow } from '../quota/usage.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
@@ -38,8 +38,6 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
       return refuseAnonymous(req, res, current.error);
     }
     const { caller, result: usage } = current;
-    const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
-    const { id, name, expiresAt, replacedBy = null } = caller;
     res.locals.caller = caller;
     res.locals.headers.setAll(usageHeaders(usage));
     // An error about the request carries the caller's own limits, as everywhere.
@@ -50,25 +48,30 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
         message: `days must be a whole number from 1 to ${maxDays}.`,
       });
     }
-    const body = {
-      plan: caller.plan,
-      key: {
-        id,
-        name,
-        expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
-        replacedBy,
-      },
-      ...mapWindows(windows, (window) => windowJson(window, nowMs)),
-      bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
-      banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
-      strikes,
-      strikesToBan,
-      refusals,
-      // Left out if undefined.
-      days: usage.days,
-    };
-    sendJson(res, 200, res.locals.headers, JSON.stringify(body));
+    sendJson(res, 200, res.locals.headers, JSON.stringify(usageBody(caller, usage)));
   }
+}
+
+export function usageBody(caller: Caller, usage: LookedUpUsage) {
+  const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
+  const { id, name, expiresAt, replacedBy = null } = caller;
+  return {
+    plan: caller.plan,
+    key: {
+      id,
+      name,
+      expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
+      replacedBy,
+    },
+    ...mapWindows(windows, (window) => windowJson(window, nowMs)),
+    bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
+    banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
+    strikes,
+    strikesToBan,
+    refusals,
+    // Left out if undefined.
+    days: usage.days,
+  };
 }
 
 const ownBanReason = 'It kept sending requests after 429.';

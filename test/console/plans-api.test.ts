@@ -126,7 +126,7 @@ describe('the API of plans', () => {
       'minute',
     ],
     ['a text', 'PATCH', 'free', { minute: '5', day: 9, expected: { minute: 60, day: 1000 } }, 400, 'minute'],
-    ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, hour: 1, expected: {} }, 400, 'hour'],
+    ['an unknown field', 'PATCH', 'free', { minute: 5, day: 9, week: 1, expected: {} }, 400, 'week'],
     ['no body', 'PATCH', 'free', undefined, 400, 'expected object'],
     [
       'a missing plan',

@@ -18,7 +18,7 @@ test('killing a gateway fails its requests in flight and nothing else', async ()
   let arrived = 0;
   let aborted = 0;
   fleet.upstream.response = (req, res) => {
-    if (req.headers['x-hold'] === undefined) return respondWithPets(req, res);
+    if (req.headers['prefer'] === undefined) return respondWithPets(req, res);
     arrived += 1;
     res.once('close', () => {
       aborted += 1;
@@ -27,7 +27,7 @@ test('killing a gateway fails its requests in flight and nothing else', async ()
   const load = startKeyLoad([otherGateway.url], [loadKey.key]);
   const pets = `${killedGateway.url}/v1/pets`;
   const inFlight = Array.from({ length: 7 }, () =>
-    send(pets, { key: heldKey.key, headers: { 'x-hold': 'yes' } }).then(
+    send(pets, { key: heldKey.key, headers: { Prefer: 'hold' } }).then(
       ({ status }) => status,
       () => 'failed',
     ),

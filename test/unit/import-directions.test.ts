@@ -55,6 +55,8 @@ const forbiddenImports = [
   { file: 'gateway/demo/demo-key.ts', imported: '../ops/output.ts' },
   { file: 'gateway/docs/layout.ts', imported: '../http/send-response.ts' },
   { file: 'gateway/quota/usage.ts', imported: '../docs/docs.ts' },
+  { file: 'gateway/admin/console/browser/key.ts', imported: '../../../operations/key-detail.ts' },
+  { file: 'gateway/docs/browser/usage.ts', imported: '../../quota/usage.ts' },
   { file: 'gateway/errors.ts', imported: '../pets-service/errors.ts' },
   { file: 'pets-service/app.ts', imported: '../gateway/errors.ts' },
   { file: 'prisma/migrate.ts', imported: '../pets-service/config.ts' },

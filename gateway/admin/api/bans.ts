@@ -42,6 +42,6 @@ function banStore(session: Session) {
 }
 
 /** A ban without an end was made by hand; the key's next request gives it one. */
-function viewBan<T extends { endsAt: string }>(ban: T) {
+export function viewBan<T extends { endsAt: string }>(ban: T) {
   return { ...ban, endsAt: ban.endsAt === '' ? null : ban.endsAt };
 }

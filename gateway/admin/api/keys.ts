@@ -7,7 +7,7 @@ import { keyStates } from '../../operations/key-filter.ts';
 import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
 import { readKeyPage } from '../../operations/key-page.ts';
 import { limitsView } from '../../operations/key-view.ts';
-import { readPlanOverviews } from '../../operations/plan-overview.ts';
+import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { issuedKey } from './issued-key.ts';
@@ -81,13 +81,8 @@ export function keysApi(dependencies: ApiDependencies): Router {
 
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
   router.get('/key-plans', async (_req, res) => {
-    const overviews = await read(readPlanOverviews);
-    const items = overviews.plans
-      .filter(({ kind }) => kind !== 'address')
-      .map(({ name, kind, ...plan }) =>
-        Object.assign({ name, needsOwnLimits: kind === 'own_limits' }, limitsView(knownIn(plan))),
-      );
-    res.json({ items, next: null });
+    const { plans } = await read(readPlanOverviews);
+    res.json({ items: plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan), next: null });
   });
 
   router.use('/keys/:id', (req, _res, next) => {
@@ -101,4 +96,8 @@ export function keysApi(dependencies: ApiDependencies): Router {
   router.use(keyTrialsApi(dependencies));
   router.use(translateKeyErrors());
   return router;
+}
+
+export function viewKeyPlan({ name, kind, ...plan }: PlanOverview) {
+  return { name, ...limitsView(knownIn(plan)), needsOwnLimits: kind === 'own_limits' };
 }

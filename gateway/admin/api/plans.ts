@@ -7,10 +7,11 @@ import { createPlanStore, type PlanChange, type PlanRow } from '../../operations
 import { describeLimits, findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
+import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
-import { createPlanCounts } from './plan-counts.ts';
+import { createPlanCounts, type PlanCounts } from './plan-counts.ts';
 import { planEffect } from './plan-effect.ts';
 import { planTrialsApi } from './plan-trials.ts';
 import { findEditablePlan, viewPlans } from './plan-view.ts';
@@ -37,19 +38,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
   });
 
   router.get('/plans/:name', async (req, res) => {
-    const { name } = req.params;
-    const view = await read(async (session) => {
-      const [{ items, ...rest }, last] = await Promise.all([
-        viewPlans(session, counts),
-        planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
-      ]);
-      const plan = items.find((item) => item.name === name);
-      if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
-      const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
-      const { gateways: running, keysAsOf, counting } = rest;
-      return { ...plan, running, keysAsOf, counting, lastChange };
-    });
-    res.json(view);
+    res.json(await read((session) => viewPlanDetail(session, req.params.name, counts)));
   });
 
   router.put('/plans/:name', async (req, res) => {
@@ -121,6 +110,19 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
 /** Windows that the person has not seen, since they had no limit then, count as unchanged. */
 function isAsSeen(stored: PlanRow, seen: z.infer<typeof expectedLimits>): boolean {
   return windowNames.every((name) => seen[name] === undefined || seen[name] === (stored[name] ?? null));
+}
+
+/** @throws ApiError not_found */
+export async function viewPlanDetail(session: Session, name: string, counts: PlanCounts) {
+  const [{ items, ...rest }, last] = await Promise.all([
+    viewPlans(session, counts),
+    planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
+  ]);
+  const plan = items.find((item) => item.name === name);
+  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
+  const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
+  const { gateways: running, keysAsOf, counting } = rest;
+  return { ...plan, running, keysAsOf, counting, lastChange };
 }
 
 /** @throws ApiError invalid_operation for limits that are usually a mistake, unless they are confirmed */

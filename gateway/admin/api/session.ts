@@ -4,7 +4,7 @@ import { findConsolePerson, redeemConsoleCode } from '../../operations/console-c
 import { createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
 import { readVersion } from '../../runtime/version.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
-import { requestSession, setRequestSession } from '../access/console-session.ts';
+import { requestSession, setRequestSession, type RequestSession } from '../access/console-session.ts';
 import { csrfTokenFor } from '../access/csrf-token.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
@@ -22,9 +22,7 @@ export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAcc
   const version = readVersion();
 
   function sendSession(req: Request, res: Response): void {
-    const { session, token } = requestSession(req);
-    const { name, role, expiresAt } = session;
-    res.json({ name, role, expiresAt, csrfToken: csrfTokenFor(token), version });
+    res.json(viewSession(requestSession(req), version));
   }
 
   /** @throws ApiError too_many_requests, invalid_code */
@@ -71,4 +69,9 @@ export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAcc
       cookie.clear(req, res);
       res.status(204).end();
     });
+}
+
+export function viewSession({ session, token }: RequestSession, version: string) {
+  const { name, role, expiresAt } = session;
+  return { name, role, expiresAt, csrfToken: csrfTokenFor(token), version };
 }

@@ -13,7 +13,7 @@ const change = z.strictObject({
 });
 
 /** The expiry of what is stored already, which follows a change of the retention. */
-interface Adjustment {
+export interface Adjustment {
   retentionDays: number;
   /** Redis keys looked at. */
   scanned: number;

@@ -29,8 +29,8 @@ const pagePolicy = (importMapHash: string) =>
 
 /** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
 export function consolePages(): Router {
-  const files = loadFiles();
-  const base = `/console/assets/${hashOf(files)}`;
+  const sources = readSources();
+  const base = `/console/assets/${hashOf(sources)}`;
   const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
@@ -41,7 +41,11 @@ export function consolePages(): Router {
   async function readAsset(name: string): Promise<string | undefined> {
     const [folder = '', ...parts] = name.split('/');
     const file = parts.join('/');
-    if (folder === 'console') return files.get(file);
+    if (folder === 'console') {
+      const source = sources.get(file);
+      // Not at the start, which all scripts together would delay by a tenth of a second.
+      return source !== undefined && file.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
+    }
     const found = packages.get(folder);
     return found && readFile(join(found.files, file), 'utf8').catch(() => undefined);
   }
@@ -69,23 +73,20 @@ export function consolePages(): Router {
   return router;
 }
 
-/** The console's own files by their names: styles as they are, and modules without their types. */
-function loadFiles(): Map<string, string> {
+/** The console's own files by their names. */
+function readSources(): Map<string, string> {
   const names = readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted();
   return new Map(
     names
       .filter((name) => /\.(?:ts|css|svg)$/.test(name))
-      .map((name) => {
-        const text = readFileSync(join(browserFolder, name), 'utf8');
-        return [name, name.endsWith('.ts') ? stripTypeScriptTypes(text) : text];
-      }),
+      .map((name) => [name, readFileSync(join(browserFolder, name), 'utf8')]),
   );
 }
 
 /** Changes with every file that the browser loads: own files, and versions of packages. */
-function hashOf(files: ReadonlyMap<string, string>): string {
+function hashOf(sources: ReadonlyMap<string, string>): string {
   const hash = createHash('sha256');
-  for (const [name, text] of files) hash.update(name).update(text);
+  for (const [name, text] of sources) hash.update(name).update(text);
   for (const { folder } of Object.values(browserPackages))
     hash.update(readFileSync(join(folder, 'package.json')));
   return hash.digest('base64url').slice(0, 16);

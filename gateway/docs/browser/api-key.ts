@@ -14,8 +14,8 @@ export function currentKey() {
   }
 }
 
-/** @param {string} key empty to forget it */
-function keep(key) {
+/** @param key empty to forget it */
+function keep(key: string) {
   inMemory = key;
   try {
     if (key === '') sessionStorage.removeItem(storageName);
@@ -27,9 +27,9 @@ function keep(key) {
 
 /**
  * Shows the form for the key.
- * @param {() => void} onKey called when a key is entered or forgotten
+ * @param onKey called when a key is entered or forgotten
  */
-export function connectKeyForm(onKey) {
+export function connectKeyForm(onKey: () => void) {
   const form = document.querySelector('[data-key-form]');
   const input = form?.querySelector('input');
   const state = form?.querySelector('[data-key-state]');

@@ -3,11 +3,13 @@ import { element } from './elements.ts';
 
 /**
  * Sends a request with the tab's key to this origin.
- * @param {string} path with query
- * @param {{ method?: string, headers?: Record<string, string>, body?: string }} [init]
+ * @param path with query
  * @returns the response, or a text that says why the request could not be sent
  */
-export async function apiRequest(path, { headers = {}, ...init } = {}) {
+export async function apiRequest(
+  path: string,
+  { headers = {}, ...init }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+) {
   const key = currentKey();
   try {
     return await fetch(path, {
@@ -24,9 +26,9 @@ export async function apiRequest(path, { headers = {}, ...init } = {}) {
 
 /**
  * Link to what the guide says about an error; nothing if the body is no Error.
- * @param {string} text body of the response
+ * @param text body of the response
  */
-export function errorLink(text) {
+export function errorLink(text: string) {
   const [, code] = /"code": *"([a-z_]+)"/.exec(text) ?? [];
   return code === undefined ? '' : element('a', { href: `/docs#${code}` }, `What to do about ${code}`);
 }

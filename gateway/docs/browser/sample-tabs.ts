@@ -3,10 +3,12 @@ import { element } from './elements.ts';
 /** Name of the chosen language in local storage. */
 const storageName = 'sample-language';
 
-/** Turns the samples of each operation into tabs (WAI-ARIA authoring practices: tabs). A choice holds for all of them. */
+/**
+ * Turns the samples of each operation into tabs (WAI-ARIA authoring practices: tabs). A choice holds for all of them.
+ */
 export function connectSampleTabs() {
   const groups = Array.from(document.querySelectorAll('[data-tabs]'), createTabs);
-  const choose = (/** @type {string} */ language) => {
+  const choose = (language: string) => {
     for (const group of groups) group.select(language);
     remember(language);
   };
@@ -14,8 +16,7 @@ export function connectSampleTabs() {
   choose(remembered() ?? 'curl');
 }
 
-/** @param {Element} container */
-function createTabs(container, group = 0) {
+function createTabs(container: Element, group = 0) {
   const panels = [...container.querySelectorAll('[data-panel]')].filter(
     (panel) => panel instanceof HTMLElement,
   );
@@ -38,8 +39,7 @@ function createTabs(container, group = 0) {
   );
 
   return {
-    /** @param {string} language */
-    select(language) {
+    select(language: string) {
       const chosen = Math.max(0, panels.map(languageOf).indexOf(language));
       for (const [index, tab] of tabs.entries()) {
         tab.setAttribute('aria-selected', String(index === chosen));
@@ -48,10 +48,9 @@ function createTabs(container, group = 0) {
         if (panel !== undefined) panel.hidden = index !== chosen;
       }
     },
-    /** @param {(language: string) => void} choose */
-    onChoice(choose) {
+    onChoice(choose: (language: string) => void) {
       for (const [index, tab] of tabs.entries()) {
-        const chooseAt = (/** @type {number} */ position) => {
+        const chooseAt = (position: number) => {
           const place = (position + tabs.length) % tabs.length;
           choose(tabs[place]?.textContent ?? '');
           tabs[place]?.focus();
@@ -68,13 +67,11 @@ function createTabs(container, group = 0) {
   };
 }
 
-/** @param {HTMLElement} panel */
-function languageOf(panel) {
+function languageOf(panel: HTMLElement) {
   return panel.dataset['panel'] ?? '';
 }
 
-/** @param {string} language */
-function remember(language) {
+function remember(language: string) {
   try {
     localStorage.setItem(storageName, language);
   } catch {

@@ -16,14 +16,13 @@ export function prepareSamples() {
   }
 }
 
-/** @param {Element} code */
-function copyButton(code) {
+function copyButton(code: Element) {
   const button = element(
     'button',
     { type: 'button', class: 'copy quiet', 'aria-label': 'Copy this code' },
     'Copy',
   );
-  const say = (/** @type {string} */ label) => {
+  const say = (label: string) => {
     button.textContent = label;
     announcement.textContent = label;
     setTimeout(() => (button.textContent = 'Copy'), 2000);

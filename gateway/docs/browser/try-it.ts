@@ -25,16 +25,13 @@ export function connectTryIt() {
   }
 }
 
-/**
- * @param {HTMLFormElement} form
- * @returns {[string, { method: string, headers: Record<string, string>, body?: string }]}
- */
-function requestOf(form) {
+function requestOf(
+  form: HTMLFormElement,
+): [string, { method: string; headers: Record<string, string>; body?: string }] {
   const { method = 'GET', path: pattern = '' } = form.dataset;
   let path = pattern;
   const query = new URLSearchParams();
-  /** @type {Record<string, string>} */
-  const headers = {};
+  const headers: Record<string, string> = {};
   for (const field of form.querySelectorAll('[data-in]')) {
     if (!(field instanceof HTMLInputElement || field instanceof HTMLSelectElement)) continue;
     const { in: place, name = '' } = field.dataset;
@@ -49,12 +46,7 @@ function requestOf(form) {
   return [address, { method, headers: { ...headers, 'Content-Type': 'application/json' }, body }];
 }
 
-/**
- * @param {Response | string} response
- * @param {Element} status
- * @param {Element} result
- */
-async function show(response, status, result) {
+async function show(response: Response | string, status: Element, result: Element) {
   if (typeof response === 'string') {
     status.textContent = response;
     return;

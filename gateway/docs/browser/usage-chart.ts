@@ -1,7 +1,6 @@
+import type { DayUsage } from '../../quota/usage-days.ts';
 import { element, svgElement } from './elements.ts';
 import { scrolling } from './usage-facts.ts';
-
-/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} UsageDay */
 
 const width = 600;
 const height = 160;
@@ -9,9 +8,9 @@ const gap = 4;
 
 /**
  * Chart and table of the requests of each day.
- * @param {UsageDay[]} days ascending, today last
+ * @param days ascending, today last
  */
-export function usageChart(days) {
+export function usageChart(days: DayUsage[]) {
   const heading = element('h2', {}, `The last ${days.length} days`);
   const highest = Math.max(...days.map(({ served, refused }) => served + refused));
   if (highest === 0)
@@ -66,8 +65,7 @@ export function usageChart(days) {
   );
 }
 
-/** @param {UsageDay[]} days */
-function table(days) {
+function table(days: DayUsage[]) {
   const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
   const rows = days
     .toReversed()
@@ -92,13 +90,11 @@ function table(days) {
   );
 }
 
-/** @param {UsageDay} day */
-function describe({ date, served, refused, bannedSeconds }) {
+function describe({ date, served, refused, bannedSeconds }: DayUsage) {
   const banned = bannedSeconds === 0 ? '' : `, banned for ${count(bannedSeconds)} s`;
   return `${date}: ${count(served)} served, ${count(refused)} refused${banned}`;
 }
 
-/** @param {number} value */
-function count(value) {
+function count(value: number) {
   return value.toLocaleString('en');
 }

@@ -1,3 +1,4 @@
+import type { usageBody } from '../../journey/answer-usage.ts';
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
@@ -5,11 +6,7 @@ import { localTime } from './local-time.ts';
 import { usageChart } from './usage-chart.ts';
 import { usageFacts } from './usage-facts.ts';
 
-/** @typedef {{ limit: number, used: number, remaining: number, resetsAt: string }} UsageWindow */
-/** @typedef {import('./usage-chart.ts').UsageDay} UsageDay */
-/**
- * @typedef {{ plan: string, minute: UsageWindow, day: UsageWindow, bannedUntil: string | null, days?: UsageDay[] }} Usage
- */
+type Usage = ReturnType<typeof usageBody>;
 
 const output = document.querySelector('[data-usage]');
 
@@ -29,8 +26,7 @@ async function refresh() {
   else output.replaceChildren(problem(response.status, text));
 }
 
-/** @param {Usage} usage */
-function show({ plan, minute, day, bannedUntil, days }) {
+function show({ plan, minute, day, bannedUntil, days }: Usage) {
   return [
     element('p', {}, 'Plan: ', element('strong', {}, plan)),
     ...(bannedUntil === null
@@ -41,11 +37,7 @@ function show({ plan, minute, day, bannedUntil, days }) {
   ];
 }
 
-/**
- * @param {string} title
- * @param {UsageWindow} window
- */
-function windowCard(title, { limit, used, remaining, resetsAt }) {
+function windowCard(title: string, { limit, used, remaining, resetsAt }: Usage['minute']) {
   const [most, counted, left] = [limit, used, remaining].map((value) => value.toLocaleString('en'));
   return element(
     'section',
@@ -64,11 +56,7 @@ function windowCard(title, { limit, used, remaining, resetsAt }) {
   );
 }
 
-/**
- * @param {number} status
- * @param {string} text
- */
-function problem(status, text) {
+function problem(status: number, text: string) {
   const [, message = text] = /"message": *"((?:[^"\\]|\\.)*)"/.exec(text) ?? [];
   return element('p', { class: 'problem' }, `${status}: ${message} `, errorLink(text));
 }

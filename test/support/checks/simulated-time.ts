@@ -60,7 +60,7 @@ if redis.call('TYPE', KEYS[1]).ok == 'hash' then
   end
 end
 if redis.call('TYPE', KEYS[6]).ok == 'hash' then
-  redis.call('HINCRBY', KEYS[6], 'day', -tonumber(ARGV[1]))
+  redis.call('HDEL', KEYS[6], 'dayUsed', 'dayEndsAt')
 end
 `;
 

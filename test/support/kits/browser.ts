@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { countCoverage } from './browser-coverage.ts';
 import { chromiumPath } from './chromium.ts';
 
 /** Chromium, without a window. */
@@ -24,12 +25,14 @@ export async function startBrowser(): Promise<TestBrowser> {
     // Chromium refuses to run as root with its sandbox. It opens pages of this project only.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
+  const endings: (() => Promise<void>)[] = [];
   return {
     async open(url, options = {}) {
       const context = await browser.newContext(options);
       const page = await context.newPage();
       const complaints: string[] = [];
       const requests: string[] = [];
+      endings.push(await countCoverage(page));
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
       });
@@ -38,7 +41,11 @@ export async function startBrowser(): Promise<TestBrowser> {
       await page.goto(url);
       return { page, complaints, requests };
     },
-    [Symbol.asyncDispose]: () => browser.close(),
+    async [Symbol.asyncDispose]() {
+      // A page that its test has closed has no coverage any more.
+      await Promise.allSettled(endings.map((end) => end()));
+      await browser.close();
+    },
   };
 }
 

@@ -1,9 +1,11 @@
 /** A response of the API that is not a success. `code` is one of the API's, or `unreachable`. */
 export class ApiFailure extends Error {
-  /** @param {{ code: string, message: string, status: number }} body */
-  constructor({ code, message, status }) {
+  override readonly name = 'ApiFailure';
+  readonly code: string;
+  readonly status: number;
+
+  constructor({ code, message, status }: { code: string; message: string; status: number }) {
     super(message);
-    this.name = 'ApiFailure';
     this.code = code;
     this.status = status;
   }

@@ -6,17 +6,12 @@ export { ApiFailure } from './api-failure.ts';
 /**
  * Calls the operators' API. If the session has ended, the person can sign in again without leaving the page, and the
  * call is repeated.
- * @param {string} method
- * @param {string} path
- * @param {unknown} [body]
- * @param {AbortSignal} [signal]
- * @returns {Promise<any>} the body, of the type in openapi.yaml
- * @throws {ApiFailure}
+ * @returns the body, which is what responses.ts says
+ * @throws ApiFailure
  */
-async function call(method, path, body, signal) {
+async function call<T>(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
-    if (response.status === 204) return undefined;
     const content = await response.json().catch(() => undefined);
     if (response.ok) return content;
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
@@ -24,22 +19,15 @@ async function call(method, path, body, signal) {
   }
 }
 
-/**
- * Whether a page makes the call by itself: it reads, or asks for the effect of what is typed.
- * @param {string} method
- * @param {string} path
- */
-const isAskedByPage = (method, path) => method === 'GET' || path.endsWith('/effect');
+/** Whether a page makes the call by itself: it reads, or asks for the effect of what is typed. */
+const isAskedByPage = (method: string, path: string) => method === 'GET' || path.endsWith('/effect');
 
 /**
  * Whether a call that was refused may be made again: its person has signed in again, here or in another tab. Who did not want
  * to is asked again for a change only, and not whenever the page reads something.
- * @param {boolean} byPage
- * @param {ApiFailure} failure
- * @param {number} attempt from 1
- * @returns {Promise<boolean>}
+ * @param attempt from 1
  */
-async function canRepeat(byPage, { code }, attempt) {
+async function canRepeat(byPage: boolean, { code }: ApiFailure, attempt: number): Promise<boolean> {
   if (code === 'no_session') return !(byPage && session.hasGivenUp) && session.signInAgain();
   if (code !== 'invalid_csrf_token' || attempt > 1) return false;
   // A session that another tab has begun has another token.
@@ -47,13 +35,7 @@ async function canRepeat(byPage, { code }, attempt) {
   return true;
 }
 
-/**
- * @param {string} method
- * @param {string} path
- * @param {unknown} body
- * @param {AbortSignal} [signal]
- */
-async function send(method, path, body, signal) {
+async function send(method: string, path: string, body: unknown, signal?: AbortSignal) {
   const isChange = method !== 'GET';
   try {
     return await fetch(path, {
@@ -72,29 +54,9 @@ async function send(method, path, body, signal) {
 }
 
 export const api = {
-  /**
-   * @param {string} path
-   * @param {AbortSignal} [signal]
-   */
-  get: (path, signal) => call('GET', path, undefined, signal),
-  /**
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  post: (path, body = {}) => call('POST', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} body
-   */
-  put: (path, body) => call('PUT', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} body
-   */
-  patch: (path, body) => call('PATCH', path, body),
-  /**
-   * @param {string} path
-   * @param {unknown} [body]
-   */
-  delete: (path, body) => call('DELETE', path, body),
+  get: <T>(path: string, signal?: AbortSignal) => call<T>('GET', path, undefined, signal),
+  post: <T>(path: string, body: unknown = {}) => call<T>('POST', path, body),
+  put: <T>(path: string, body: unknown) => call<T>('PUT', path, body),
+  patch: <T>(path: string, body: unknown) => call<T>('PATCH', path, body),
+  delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
 };

@@ -1,8 +1,5 @@
-/**
- * @param {FormData} form
- * @param {string} name of a field
- */
-export function formText(form, name) {
+/** @param name of a field */
+export function formText(form: FormData, name: string) {
   const value = form.get(name);
   return typeof value === 'string' ? value.trim() : '';
 }

@@ -7,51 +7,43 @@ const dateTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', time
 const times = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
-/** @param {number} value grouped: 10,000 */
-export const formatNumber = (value) => numbers.format(value);
+/** @param value grouped: 10,000 */
+export const formatNumber = (value: number) => numbers.format(value);
 
-/** @param {number} value such as a rate: 12.3 */
-export const formatRate = (value) => fewDigits.format(value);
+/** @param value such as a rate: 12.3 */
+export const formatRate = (value: number) => fewDigits.format(value);
 
-/** @param {number} share 0 to 1 */
-export const formatShare = (share) => shares.format(share);
+/** @param share 0 to 1 */
+export const formatShare = (share: number) => shares.format(share);
 
-/** @param {number | undefined} count @param {string} one @param {string} [many] */
-export const plural = (count, one, many = `${one}s`) =>
+export const plural = (count: number | undefined, one: string, many: string = `${one}s`) =>
   `${formatNumber(count ?? 0)} ${count === 1 ? one : many}`;
 
 /**
  * A time in the viewer's zone, with UTC on hover.
- * @param {string} iso
- * @param {{ dateStyle?: 'full' | 'time' }} [options] time: without the date, for today
+ * @param options time: without the date, for today
  */
-export function formatTime(iso, { dateStyle = 'full' } = {}) {
+export function formatTime(iso: string, { dateStyle = 'full' }: { dateStyle?: 'full' | 'time' } = {}) {
   const date = new Date(iso);
   const text = (dateStyle === 'time' ? times : dateTimes).format(date);
   return html`<time datetime=${iso} title=${utc(date)}>${text}</time>`;
 }
 
-/** @param {Date} date */
-export const utc = (date) =>
+export const utc = (date: Date) =>
   `${date
     .toISOString()
     .replace('T', ' ')
     .replace(/\.\d+Z$/, '')} UTC`;
 
-/** @type {[Intl.RelativeTimeFormatUnit, number][]} */
-const units = [
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', 86_400],
   ['hour', 3600],
   ['minute', 60],
   ['second', 1],
 ];
 
-/**
- * "3 minutes ago" or "in 2 hours", with the time itself on hover.
- * @param {string} iso
- * @param {number} [nowMs]
- */
-export function formatRelative(iso, nowMs = Date.now()) {
+/** "3 minutes ago" or "in 2 hours", with the time itself on hover. */
+export function formatRelative(iso: string, nowMs: number = Date.now()) {
   const date = new Date(iso);
   const seconds = Math.round((date.getTime() - nowMs) / 1000);
   const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
@@ -59,8 +51,8 @@ export function formatRelative(iso, nowMs = Date.now()) {
   return html`<time datetime=${iso} title=${`${dateTimes.format(date)} · ${utc(date)}`}>${text}</time>`;
 }
 
-/** @param {number} seconds such as "2 h 5 min" or "23 s" */
-export function formatDuration(seconds) {
+/** @param seconds such as "2 h 5 min" or "23 s" */
+export function formatDuration(seconds: number) {
   const rounded = Math.max(0, Math.round(seconds));
   const parts = [
     [Math.floor(rounded / 86_400), 'd'],
@@ -78,5 +70,4 @@ export function formatDuration(seconds) {
 
 const megabyte = 1024 * 1024;
 
-/** @param {number} bytes */
-export const formatMegabytes = (bytes) => `${formatNumber(Math.round(bytes / megabyte))} MB`;
+export const formatMegabytes = (bytes: number) => `${formatNumber(Math.round(bytes / megabyte))} MB`;

@@ -1,18 +1,14 @@
 import { api } from './api.ts';
-
-/** @typedef {{ id: string, name: string, plan: string, hint: string, state: string, createdAt: string,
- *   expiresAt: string | null, minute: number | null, day: number | null, usedToday: number, dayLimit: number | null,
- *   bannedUntil: string | null }} KeyRow */
-/** @typedef {{ items: KeyRow[], next: string | null, read: number, total: number }} Found */
+import type { KeyList, KeyPlan, Page } from './responses.ts';
 
 const pageSize = 50;
 const dayMs = 86_400_000;
 
 /**
- * @param {URLSearchParams} query of the page's address
- * @returns {URLSearchParams} query of GET /api/keys
+ * @param query of the page's address
+ * @returns query of GET /api/keys
  */
-function apiQuery(query) {
+function apiQuery(query: URLSearchParams): URLSearchParams {
   const wanted = new URLSearchParams({ limit: String(pageSize) });
   for (const name of ['search', 'plan', 'after']) {
     const value = query.get(name);
@@ -33,22 +29,28 @@ function apiQuery(query) {
 
 /**
  * Reads one page of keys. The API reads a part of many keys at a time, so this goes on until the page is full.
- * @param {URLSearchParams} query of the page's address
- * @param {{ signal: AbortSignal, onPart: (found: Found) => void }} options onPart: called with what is found so far
- * @returns {Promise<Found>}
+ * @param query of the page's address
+ * @param options onPart: called with what is found so far
  */
-export async function searchKeys(query, { signal, onPart }) {
+export async function searchKeys(
+  query: URLSearchParams,
+  { signal, onPart }: { signal: AbortSignal; onPart: (found: KeyList) => void },
+): Promise<KeyList> {
   const wanted = apiQuery(query);
-  /** @type {Found} */
-  let found = { items: [], next: null, read: 0, total: 0 };
+  let found: KeyList = { items: [], next: null, read: 0, total: 0 };
   for (;;) {
     wanted.set('limit', String(pageSize - found.items.length));
-    /** @type {Found} */
-    const part = await api.get(`/api/keys?${wanted}`, signal);
+    const part = await api.get<KeyList>(`/api/keys?${wanted}`, signal);
     const { next, total } = part;
     found = { items: [...found.items, ...part.items], next, read: found.read + part.read, total };
     if (next === null || found.items.length >= pageSize) return found;
     onPart(found);
     wanted.set('after', next);
   }
+}
+
+/** Reads the names of the plans that a key can be on. Without them, a form goes on with the plan that it knows. */
+export async function readPlanNames(): Promise<string[]> {
+  const { items } = await api.get<Page<KeyPlan>>('/api/key-plans').catch(() => ({ items: [] }));
+  return items.map(({ name }) => name);
 }

@@ -1,24 +1,19 @@
+import type { LivePoint, LiveState } from './responses.ts';
 import { session } from './session.ts';
 
-/**
- * An event of /api/live: `history` (points of the last minutes), `state` (once a second, see live-state.ts).
- * @typedef {{ name: string, content: any }} LiveEvent
- */
+/** An event of /api/live: points of the last minutes, and the state once a second. */
+type LiveEvent = { name: 'history'; content: LivePoint[] } | { name: 'state'; content: LiveState };
 
-const names = ['history', 'state', 'audit'];
+const names = ['history', 'state'] as const;
 const firstRetryMs = 1000;
 const maxRetryMs = 5000;
 
-/** @type {Set<(event: LiveEvent) => void>} */
-const listeners = new Set();
-/** @type {Set<() => void>} */
-const connectionListeners = new Set();
-/** The newest event of each name, for those who come later. @type {Map<string, LiveEvent>} */
-const latest = new Map();
-/** @type {EventSource | undefined} */
-let source;
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let retryTimer;
+const listeners: Set<(event: LiveEvent) => void> = new Set();
+const connectionListeners: Set<() => void> = new Set();
+/** The newest event of each name, for those who come later. */
+const latest: Map<string, LiveEvent> = new Map();
+let source: EventSource | undefined;
+let retryTimer: ReturnType<typeof setTimeout> | undefined;
 let retryMs = firstRetryMs;
 let started = false;
 let connected = false;
@@ -44,20 +39,20 @@ export const live = {
   },
 
   /**
-   * @param {(event: LiveEvent) => void} listener gets the newest event of each name at once
-   * @returns {() => void} ends it
+   * @param listener gets the newest event of each name at once
+   * @returns ends it
    */
-  subscribe(listener) {
+  subscribe(listener: (event: LiveEvent) => void): () => void {
     listeners.add(listener);
     for (const event of latest.values()) listener(event);
     return () => listeners.delete(listener);
   },
 
   /**
-   * @param {() => void} listener called when the connection is lost or made
-   * @returns {() => void} ends it
+   * @param listener called when the connection is lost or made
+   * @returns ends it
    */
-  onConnection(listener) {
+  onConnection(listener: () => void): () => void {
     connectionListeners.add(listener);
     return () => connectionListeners.delete(listener);
   },
@@ -102,8 +97,7 @@ async function reconnect() {
   connect();
 }
 
-/** @param {boolean} value */
-function setConnected(value) {
+function setConnected(value: boolean) {
   if (connected === value) return;
   connected = value;
   for (const listener of connectionListeners) listener();

@@ -7,11 +7,8 @@ const keyPart = /pets_[0-9A-Za-z]{5,}/;
 const bareKey = /^[0-9A-Za-z]{38}$/;
 const keyHash = /(?<![\da-f])[\da-f]{64}(?![\da-f])/i;
 
-/**
- * @param {string} text
- * @returns {string | undefined} what to look up, in the body of a request only; undefined if the text is to be searched for
- */
-export function pastedKey(text) {
+/** @returns what to look up, in the body of a request only; undefined if the text is to be searched for */
+export function pastedKey(text: string): string | undefined {
   const trimmed = text.trim();
   if (bareKey.test(trimmed)) return `pets_${trimmed}`;
   return keyPart.test(trimmed) || keyHash.test(trimmed) ? trimmed : undefined;

@@ -1,29 +1,11 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatShare, formatTime, plural } from './format.ts';
+import type { Plan, Plans } from './responses.ts';
 
-/** @typedef {{ minute: number | null, day: number | null }} SomeLimits */
+type SomeLimits = Pick<Plan, 'minute' | 'day'>;
 
-/** @typedef {{ read: number, total: number }} Counting */
-
-/** @typedef {{ minute: number | null, day: number | null, since: string }} Trial */
-
-/**
- * @typedef {{
- *   name: string,
- *   kind: 'plan' | 'own_limits' | 'address',
- *   minute: number | null,
- *   day: number | null,
- *   gateways: number,
- *   enforced: (SomeLimits & { gateways: number })[],
- *   issues: string[],
- *   trial: Trial | null,
- *   keys: number | null,
- *   lastHour: { requests: number, refused: number, refusedShare: number },
- * }} Plan
- */
-
-/** @param {SomeLimits} limits as in "60 a minute, 1,000 a day" */
-export function limitsText({ minute, day }) {
+/** @param limits as in "60 a minute, 1,000 a day" */
+export function limitsText({ minute, day }: SomeLimits) {
   const parts = [
     minute === null ? [] : [`${formatNumber(minute)} a minute`],
     day === null ? [] : [`${formatNumber(day)} a day`],
@@ -31,8 +13,7 @@ export function limitsText({ minute, day }) {
   return parts.flat().join(', ') || 'no valid limits';
 }
 
-/** @param {Plan['lastHour']} traffic */
-export function refusedText({ requests, refused, refusedShare }) {
+export function refusedText({ requests, refused, refusedShare }: Plan['lastHour']) {
   if (requests === 0) return html`<span class="quiet">no requests</span>`;
   if (refused === 0) return html`none of ${formatNumber(requests)}`;
   return html`<span title=${`${formatNumber(refused)} of ${plural(requests, 'request')}`}
@@ -42,10 +23,9 @@ export function refusedText({ requests, refused, refusedShare }) {
 
 /**
  * Which gateways enforce what is stored.
- * @param {Pick<Plan, 'gateways' | 'enforced'>} plan
- * @param {number} running gateway processes that run
+ * @param running gateway processes that run
  */
-export function enforcedText({ gateways, enforced }, running) {
+export function enforcedText({ gateways, enforced }: Pick<Plan, 'gateways' | 'enforced'>, running: number) {
   if (running === 0) return html`<span class="quiet">no gateway runs</span>`;
   if (enforced.length === 0) {
     return gateways === 0
@@ -61,20 +41,16 @@ export function enforcedText({ gateways, enforced }, running) {
     >`;
 }
 
-/**
- * How far a count of keys is, and how old the last one is.
- * @param {string | null} asOf
- * @param {Counting | null} counting
- */
-export function countedText(asOf, counting) {
+/** How far a count of keys is, and how old the last one is. */
+export function countedText(asOf: string | null, counting: Plans['counting']) {
   const age = asOf === null ? nothing : html`Keys counted at ${formatTime(asOf, { dateStyle: 'time' })}.`;
   if (counting === null || (asOf !== null && counting.read === 0)) return age;
   const share = `${formatNumber(counting.read)} of ${formatNumber(counting.total)}`;
   return html`${age} ${asOf === null ? 'Counting the keys' : 'Counting again'}: ${share}…`;
 }
 
-/** @param {string[]} issues of values that were edited by hand */
-export const issueList = (issues) =>
+/** @param issues of values that were edited by hand */
+export const issueList = (issues: string[]) =>
   issues.length === 0
     ? nothing
     : html`<div class="panel failure" role="alert">

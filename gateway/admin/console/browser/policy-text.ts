@@ -1,22 +1,9 @@
 import { formatDuration, formatNumber } from './format.ts';
+import type { BanPolicy } from './responses.ts';
 
-/**
- * @typedef {{
- *   enabled: boolean,
- *   graceSeconds: number,
- *   strikes: number,
- *   strikesPerLimit: number,
- *   windowSeconds: number,
- *   banSeconds: number,
- *   maxBanSeconds: number,
- *   resetSeconds: number,
- * }} BanPolicy
- */
+export type NumberField = Exclude<keyof BanPolicy, 'enabled'>;
 
-/** @typedef {Exclude<keyof BanPolicy, 'enabled'>} NumberField */
-
-/** @type {{ name: NumberField, label: string, unit: string, meaning: string }[]} */
-export const policyFields = [
+export const policyFields: { name: NumberField; label: string; unit: string; meaning: string }[] = [
   {
     name: 'graceSeconds',
     label: 'Grace',
@@ -65,13 +52,11 @@ export const policyFields = [
 
 const shownLengths = 4;
 
-/**
- * What a valid policy does, in sentences.
- * @param {BanPolicy} policy
- * @param {readonly { name: string, minute: number | null }[]} plans
- * @returns {string[]}
- */
-export function policySentences(policy, plans) {
+/** What a valid policy does, in sentences. */
+export function policySentences(
+  policy: BanPolicy,
+  plans: readonly { name: string; minute: number | null }[],
+): string[] {
   const { enabled, graceSeconds, windowSeconds, resetSeconds } = policy;
   if (!enabled)
     return ['No key is banned for going on after 429. Bans that are active now end at their time.'];
@@ -83,18 +68,12 @@ export function policySentences(policy, plans) {
   ];
 }
 
-/**
- * As consume.lua decides.
- * @param {BanPolicy} policy
- * @param {number} minuteLimit
- */
-export const strikesToBan = ({ strikes, strikesPerLimit }, minuteLimit) =>
+/** As consume.lua decides. */
+export const strikesToBan = ({ strikes, strikesPerLimit }: BanPolicy, minuteLimit: number) =>
   Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 
-/** @param {BanPolicy} policy */
-function lengthsText({ banSeconds, maxBanSeconds }) {
-  /** @type {number[]} */
-  const lengths = [];
+function lengthsText({ banSeconds, maxBanSeconds }: BanPolicy) {
+  const lengths: number[] = [];
   for (let seconds = banSeconds; seconds < maxBanSeconds; seconds *= 2) lengths.push(seconds);
   const shown = lengths.slice(0, shownLengths).map(formatDuration);
   if (lengths.length > shownLengths) shown.push('…');

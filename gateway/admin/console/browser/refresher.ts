@@ -1,3 +1,5 @@
+import type { ReactiveControllerHost } from 'lit';
+import { loadFailure, loading } from './elements/page-state.ts';
 import { session } from './session.ts';
 
 /**
@@ -5,25 +7,28 @@ import { session } from './session.ts';
  * person who does not want to sign in again. A controller of lit.
  */
 export class Refresher {
-  /**
-   * @param {import('lit').ReactiveControllerHost} host
-   * @param {() => Promise<unknown>} read shows its own failures
-   * @param {() => number} intervalMs asked for after each read
-   */
-  constructor(host, read, intervalMs) {
+  readonly read: () => Promise<unknown>;
+  readonly intervalMs: () => number;
+  readonly host: ReactiveControllerHost;
+  /** Why the last read failed. */
+  failure: unknown;
+  active = false;
+  reading = false;
+  /** Whether it was asked for during a read, which may be too old then. */
+  again = false;
+  /** Whether it waits for a session. */
+  isWaiting = false;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  unsubscribe: (() => void) | undefined;
+  onVisible = () => {
+    if (document.visibilityState === 'visible') this.tick();
+  };
+
+  /** @param intervalMs asked for after each read */
+  constructor(host: ReactiveControllerHost, read: () => Promise<unknown>, intervalMs: () => number) {
+    this.host = host;
     this.read = read;
     this.intervalMs = intervalMs;
-    this.active = false;
-    this.reading = false;
-    /** Whether it was asked for during a read, which may be too old then. */
-    this.again = false;
-    /** Whether it waits for a session. */
-    this.isWaiting = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.timer = undefined;
-    this.onVisible = () => {
-      if (document.visibilityState === 'visible') this.tick();
-    };
     host.addController(this);
   }
 
@@ -57,16 +62,22 @@ export class Refresher {
       return;
     }
     this.reading = true;
-    try {
-      do {
-        this.again = false;
-        await this.read();
-      } while (this.again && this.active);
-    } finally {
-      this.reading = false;
-      if (this.active && document.visibilityState === 'visible') {
-        this.timer = setTimeout(() => this.tick(), this.intervalMs());
-      }
+    do {
+      this.again = false;
+      this.failure = await this.read().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    } while (this.again && this.active);
+    this.reading = false;
+    this.host.requestUpdate();
+    if (this.active && document.visibilityState === 'visible') {
+      this.timer = setTimeout(() => this.tick(), this.intervalMs());
     }
+  }
+
+  /** What a page shows in place of what was not read yet. */
+  placeholder() {
+    return this.failure === undefined ? loading() : loadFailure(this.failure, () => void this.now());
   }
 }

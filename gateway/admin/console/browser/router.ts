@@ -1,34 +1,28 @@
 /** State of the console is in the URL, so that back, reload and a shared link work. */
 
-/** @typedef {{ path: string, query: URLSearchParams }} Location */
+type Location = { path: string; query: URLSearchParams };
 
-/** @type {Set<(location: Location) => void>} */
-const listeners = new Set();
+const listeners: Set<(location: Location) => void> = new Set();
 
 export const router = {
-  /** @returns {Location} */
-  get location() {
+  get location(): Location {
     return { path: location.pathname.replace(/\/$/, ''), query: new URLSearchParams(location.search) };
   },
 
   /**
    * Shows another page of the console.
-   * @param {string} path with query
-   * @param {{ replace?: boolean }} [options] replace: no new entry in the history, as for a filter that is typed
+   * @param path with query
+   * @param options replace: no new entry in the history, as for a filter that is typed
    */
-  navigate(path, { replace = false } = {}) {
+  navigate(path: string, { replace = false }: { replace?: boolean } = {}) {
     if (path === location.pathname + location.search) return;
     if (replace) history.replaceState(null, '', path);
     else history.pushState(null, '', path);
     notify();
   },
 
-  /**
-   * Changes parameters of the query; an empty text removes one.
-   * @param {Record<string, string | undefined>} changes
-   * @param {{ replace?: boolean }} [options]
-   */
-  setQuery(changes, options = { replace: true }) {
+  /** Changes parameters of the query; an empty text removes one. */
+  setQuery(changes: Record<string, string | undefined>, options: { replace?: boolean } = { replace: true }) {
     const { path, query } = router.location;
     for (const [name, value] of Object.entries(changes)) {
       if (value === undefined || value === '') query.delete(name);
@@ -38,11 +32,8 @@ export const router = {
     router.navigate(text === '' ? path : `${path}?${text}`, options);
   },
 
-  /**
-   * @param {(location: Location) => void} listener
-   * @returns {() => void} ends it
-   */
-  subscribe(listener) {
+  /** @returns ends it */
+  subscribe(listener: (location: Location) => void): () => void {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },

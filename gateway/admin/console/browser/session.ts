@@ -1,15 +1,11 @@
 import { ApiFailure, unreachable } from './api-failure.ts';
+import type { Session } from './responses.ts';
 
-/** @typedef {{ name: string, role: 'viewer' | 'operator', expiresAt: string, csrfToken: string, version: string }} Session */
-
-/** @type {Session | undefined} */
-let current;
+let current: Session | undefined;
 /** By the clock of this browser, which may be wrong. */
 let endsAtMs = Number.POSITIVE_INFINITY;
-/** @type {Set<() => void>} */
-const listeners = new Set();
-/** @type {PromiseWithResolvers<boolean> | undefined} */
-let waiting;
+const listeners: Set<() => void> = new Set();
+let waiting: PromiseWithResolvers<boolean> | undefined;
 let hasEnded = false;
 let hasGivenUp = false;
 
@@ -53,10 +49,10 @@ export const session = {
 
   /**
    * Reads the session.
-   * @returns {Promise<boolean>} whether there is one
-   * @throws {ApiFailure} if the gateway cannot tell
+   * @returns whether there is one
+   * @throws ApiFailure if the gateway cannot tell
    */
-  async load() {
+  async load(): Promise<boolean> {
     const response = await fetch('/api/session').catch(() => undefined);
     if (response === undefined) throw new ApiFailure(unreachable);
     if (response.status === 401) return false;
@@ -67,12 +63,10 @@ export const session = {
 
   /**
    * Exchanges the code of a link. If somebody else is signed in, the person is asked first.
-   * @param {string} code
-   * @param {boolean} [replace] whether the person has agreed
-   * @returns {Promise<void>}
-   * @throws {ApiFailure} that says why that failed
+   * @param replace whether the person has agreed
+   * @throws ApiFailure that says why that failed
    */
-  async signIn(code, replace = false) {
+  async signIn(code: string, replace = false): Promise<void> {
     const response = await fetch('/api/session', {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -91,10 +85,10 @@ export const session = {
 
   /**
    * Waits until the person has signed in again.
-   * @param {{ early?: boolean }} [options] early: the session has not ended yet
-   * @returns {Promise<boolean>} false if they gave up
+   * @param options early: the session has not ended yet
+   * @returns false if they gave up
    */
-  signInAgain({ early = false } = {}) {
+  signInAgain({ early = false }: { early?: boolean } = {}): Promise<boolean> {
     hasEnded = !early;
     waiting ??= Promise.withResolvers();
     notify();
@@ -108,7 +102,7 @@ export const session = {
     notify();
   },
 
-  /** @throws {ApiFailure} */
+  /** @throws ApiFailure */
   async signOut() {
     const response = await fetch('/api/session', {
       method: 'DELETE',
@@ -120,21 +114,14 @@ export const session = {
     location.assign('/console');
   },
 
-  /**
-   * @param {() => void} listener
-   * @returns {() => void} ends it
-   */
-  subscribe(listener) {
+  /** @returns ends it */
+  subscribe(listener: () => void): () => void {
     listeners.add(listener);
     return () => listeners.delete(listener);
   },
 };
 
-/**
- * @param {Session} begun
- * @param {Response} response
- */
-function begin(begun, response) {
+function begin(begun: Session, response: Response) {
   current = begun;
   const serverNowMs = Date.parse(response.headers.get('Date') ?? '') || Date.now();
   endsAtMs = Date.now() + Date.parse(begun.expiresAt) - serverNowMs;
@@ -145,8 +132,7 @@ function begin(begun, response) {
   notify();
 }
 
-/** @param {Response} response */
-async function failureOf(response) {
+async function failureOf(response: Response) {
   return new ApiFailure(
     (await response.json().catch(() => undefined)) ?? { ...unreachable, status: response.status },
   );

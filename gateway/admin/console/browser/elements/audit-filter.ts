@@ -18,30 +18,20 @@ const actions = [
 
 /** Filter of the audit log. Its state is in the address. */
 class AuditFilter extends LightElement {
-  static properties = { failure: { state: true } };
+  static override properties = { failure: { state: true } };
+
+  failure: string | undefined;
 
   constructor() {
     super();
-    /** @type {string | undefined} */
-    this.failure = undefined;
+    this.whileConnected(() => router.subscribe(() => this.requestUpdate()));
   }
 
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(() => this.requestUpdate());
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-  }
-
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     if (!(event.target instanceof HTMLFormElement)) return;
     const data = new FormData(event.target);
-    const text = (/** @type {string} */ name) => formText(data, name);
+    const text = (name: string) => formText(data, name);
     const target = text('target');
     this.failure = undefined;
     if (pastedKey(target) !== undefined) {
@@ -59,9 +49,9 @@ class AuditFilter extends LightElement {
     router.setQuery({ action: text('action'), who: text('who'), target, since, until }, { replace: false });
   }
 
-  render() {
+  override render() {
     const { query } = router.location;
-    const value = (/** @type {string} */ name) => query.get(name) ?? '';
+    const value = (name: string) => query.get(name) ?? '';
     const action = value('action');
     const known = actions.some(([name]) => name === action);
     const isFiltered = ['action', 'who', 'target', 'since', 'until'].some((name) => query.has(name));
@@ -96,14 +86,13 @@ class AuditFilter extends LightElement {
   }
 }
 
-/** @param {string} local value of a datetime-local field, in the viewer's zone */
-function isoTime(local) {
+/** @param local value of a datetime-local field, in the viewer's zone */
+function isoTime(local: string) {
   const date = new Date(local);
   return local === '' || Number.isNaN(date.getTime()) ? '' : date.toISOString();
 }
 
-/** @param {string} iso */
-function localTime(iso) {
+function localTime(iso: string) {
   const date = new Date(iso);
   if (iso === '' || Number.isNaN(date.getTime())) return '';
   const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);

@@ -1,17 +1,13 @@
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { keyTitle } from '../key.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
-/** @type {[seconds: number, label: string][]} */
-const lengths = [
+const lengths: [seconds: number, label: string][] = [
   [900, '15 minutes'],
   [3600, '1 hour'],
   [86_400, '1 day'],
@@ -20,60 +16,31 @@ const lengths = [
 ];
 
 /** Bans a key, with a reason that its client reads. Dispatches `changed` with the key as it is then. */
-export class BanDialog extends LightElement {
-  static properties = {
+export class BanDialog extends DialogElement {
+  static override properties = {
     key: { attribute: false },
-    open: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    this.open = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: KeyDetail | undefined;
 
-  show() {
-    this.failure = undefined;
-    this.open = true;
-  }
-
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || this.key === undefined || !(event.target instanceof HTMLFormElement)) return;
+    const { key } = this;
+    if (key === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await api.put(url`/api/keys/${this.key.id}/ban`, {
+    await this.act(async () => {
+      const banned = await api.put<ChangedKey>(url`/api/keys/${key.id}/ban`, {
         seconds: Number(form.get('seconds')),
         reason: formText(form, 'reason'),
       });
       this.open = false;
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify(`${keyTitle(key)} is banned`, key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      this.announce(`${keyTitle(banned)} is banned`, banned);
+    });
   }
 
-  render() {
+  override render() {
     if (!this.open || this.key === undefined) return nothing;
-    return html`<wa-dialog
-      label=${`Ban ${keyTitle(this.key)}`}
-      open
-      @wa-after-hide=${(/** @type {Event} */ event) => {
-        if (event.target === event.currentTarget) this.open = false;
-      }}
-    >
+    return html`<wa-dialog label=${`Ban ${keyTitle(this.key)}`} open @wa-after-hide=${this.closed}>
       <form class="stack" @submit=${this.submit}>
         <p>From its next request on, the key gets 429 until the ban ends. It replaces any other ban.</p>
         <label

@@ -3,48 +3,35 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { pastedKey } from '../pasted-key.ts';
+import type { KeyDetail } from '../responses.ts';
 import { url } from '../url.ts';
-import { BanDialog } from './ban-dialog.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
+import { showDialog } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Finds the key that is to be banned, by its id or by the API key itself, and asks for how long and why. Fires `changed`. */
-class BanKeyForm extends LightElement {
-  static properties = { key: { state: true }, failure: { state: true }, busy: { state: true } };
+class BanKeyForm extends ActingElement {
+  static override properties = { key: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {import('../key.ts').Key | undefined} */
-    this.key = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: KeyDetail | undefined;
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     if (this.busy || !(event.target instanceof HTMLFormElement)) return;
     const form = event.target;
     const text = formText(new FormData(form), 'key');
     const pasted = pastedKey(text);
     if (pasted !== undefined) form.reset();
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const id = pasted === undefined ? text : (await api.post('/api/keys/find', { text: pasted })).id;
-      this.key = await api.get(url`/api/keys/${id}`);
+    await this.act(async () => {
+      const id =
+        pasted === undefined ? text : (await api.post<{ id: string }>('/api/keys/find', { text: pasted })).id;
+      this.key = await api.get<KeyDetail>(url`/api/keys/${id}`);
       await this.updateComplete;
-      const dialog = this.querySelector('ban-dialog');
-      if (dialog instanceof BanDialog) dialog.show();
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      showDialog(this, 'ban-dialog');
+    });
   }
 
-  render() {
+  override render() {
     return html`<form class="narrow" @submit=${this.submit}>
         <label
           >Id of the key, or the API key itself

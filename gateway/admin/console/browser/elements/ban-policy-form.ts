@@ -1,79 +1,53 @@
 import './confirm-dialog.ts';
 import { html } from 'lit';
-import { api, ApiFailure } from '../api.ts';
+import { api } from '../api.ts';
 import { formatDuration, formatNumber } from '../format.ts';
 import { policyFields, policySentences } from '../policy-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { BanPolicy, BanPolicyState, Changed, KeyPlan, Page } from '../responses.ts';
 import { session } from '../session.ts';
-import { ConfirmDialog } from './confirm-dialog.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
+import { showDialog } from './dialog-element.ts';
 import { notify } from './notice.ts';
-import { inlineFailure, loadFailure, loading } from './page-state.ts';
+import { inlineFailure } from './page-state.ts';
 import { saveActions } from './save-actions.ts';
 import { settingState } from './setting-state.ts';
-
-/** @typedef {import('../policy-text.ts').BanPolicy} BanPolicy */
-
-/** @typedef {import('../policy-text.ts').NumberField} NumberField */
-
-/**
- * @typedef {import('./setting-state.ts').SettingState<BanPolicy> & {
- *   defaults: BanPolicy,
- *   bounds: Record<NumberField, { min: number, max: number }>,
- * }} PolicyState
- */
 
 const path = '/api/settings/ban-policy';
 
 /** The ban policy: all of its fields, what they mean, and what the policy does, before it is saved. */
-class BanPolicyForm extends LightElement {
-  static properties = {
+class BanPolicyForm extends ActingElement {
+  static override properties = {
     state: { state: true },
     plans: { state: true },
     typed: { state: true },
-    failure: { state: true },
-    loadError: { state: true },
-    busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {PolicyState | undefined} */
-    this.state = undefined;
-    /** @type {{ name: string, minute: number | null }[]} */
-    this.plans = [];
-    /** What was typed, and the policy at which that began. @type {{ policy: BanPolicy, seen: BanPolicy | null } | undefined} */
-    this.typed = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.loadError = undefined;
-    this.busy = false;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => 5000,
-    );
-  }
+  state: BanPolicyState | undefined;
+  plans: KeyPlan[] = [];
+  /** What was typed, and the policy at which that began. */
+  typed: { policy: BanPolicy; seen: BanPolicy | null } | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => 5000,
+  );
 
   async load() {
-    try {
-      const [state, { items }] = await Promise.all([api.get(path), api.get('/api/key-plans')]);
-      this.state = state;
-      this.plans = items.filter((/** @type {{ needsOwnLimits: boolean }} */ plan) => !plan.needsOwnLimits);
-      this.loadError = undefined;
-    } catch (error) {
-      this.loadError = error;
-    }
+    const [state, { items }] = await Promise.all([
+      api.get<BanPolicyState>(path),
+      api.get<Page<KeyPlan>>('/api/key-plans'),
+    ]);
+    this.state = state;
+    this.plans = items.filter(({ needsOwnLimits }) => !needsOwnLimits);
   }
 
-  /** What the form shows. @param {PolicyState} state */
-  shown({ stored, enforced, defaults }) {
+  /** What the form shows. */
+  shown({ stored, enforced, defaults }: BanPolicyState) {
     return this.typed?.policy ?? stored ?? enforced[0]?.value ?? defaults;
   }
 
-  /** @param {Event} event */
-  type(event) {
+  type(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement) || this.state === undefined) return;
     const data = new FormData(event.currentTarget);
     const numbers = policyFields.map(({ name }) => [name, Number(data.get(name))]);
@@ -91,52 +65,36 @@ class BanPolicyForm extends LightElement {
     this.failure = undefined;
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
+  async save(event: SubmitEvent) {
     event.preventDefault();
     const { state } = this;
-    if (state === undefined || this.busy) return;
+    if (state === undefined) return;
     const typed = this.typed ?? { policy: this.shown(state), seen: state.stored };
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const { warnings } = await api.put(path, { policy: typed.policy, expected: typed.seen });
+    await this.act(async () => {
+      const body = { policy: typed.policy, expected: typed.seen };
+      const { warnings } = await api.put<Changed>(path, body);
       notify('The ban policy was saved. In force within a second.', warnings);
       this.typed = undefined;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
     await this.refresher.now();
     // What was typed stays, and can be saved over what is there now.
-    const isConflict = this.failure instanceof ApiFailure && this.failure.code === 'conflict';
-    if (isConflict && this.typed !== undefined)
+    if (this.hasConflict && this.typed !== undefined)
       this.typed = { ...this.typed, seen: this.state?.stored ?? null };
   }
 
   async reset() {
-    const { warnings } = await api.post(`${path}/reset`, { expected: this.state?.stored ?? null });
+    const { warnings } = await api.post<Changed>(`${path}/reset`, { expected: this.state?.stored ?? null });
     notify('The ban policy is the default one again. In force within a second.', warnings);
     this.discard();
     await this.refresher.now();
   }
 
-  askToReset() {
-    const dialog = this.querySelector('confirm-dialog');
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
-  render() {
+  override render() {
     const { state } = this;
-    if (state === undefined) {
-      return this.loadError === undefined
-        ? loading()
-        : loadFailure(this.loadError, () => void this.refresher.now());
-    }
+    if (state === undefined) return this.refresher.placeholder();
     const policy = this.shown(state);
     const isValid = policyFields.every(({ name }) => isWithin(policy[name], state.bounds[name]));
-    return html`${inlineFailure(this.loadError)} ${settingState(state, describePolicy)}
+    return html`${inlineFailure(this.refresher.failure)} ${settingState(state, describePolicy)}
       <form @submit=${this.save} @input=${this.type}>
         <fieldset ?disabled=${!session.isOperator}>
           <label class="check"
@@ -153,7 +111,9 @@ class BanPolicyForm extends LightElement {
             canSave: this.typed !== undefined || state.stored === null,
             canDiscard: this.typed !== undefined,
             discard: () => this.discard(),
-            more: html`<button type="button" @click=${this.askToReset}>Reset to defaults</button>`,
+            more: html`<button type="button" @click=${() => showDialog(this, 'confirm-dialog')}>
+              Reset to defaults
+            </button>`,
           })}
         </fieldset>
       </form>
@@ -166,12 +126,11 @@ class BanPolicyForm extends LightElement {
       ></confirm-dialog>`;
   }
 
-  /**
-   * @param {(typeof policyFields)[number]} field
-   * @param {BanPolicy} policy
-   * @param {PolicyState} state
-   */
-  field({ name, label, unit, meaning }, policy, { bounds, defaults }) {
+  field(
+    { name, label, unit, meaning }: (typeof policyFields)[number],
+    policy: BanPolicy,
+    { bounds, defaults }: BanPolicyState,
+  ) {
     const { min, max } = bounds[name];
     const value = policy[name];
     const duration = unit === 'seconds' && value >= 60 ? ` (${formatDuration(value)})` : '';
@@ -194,14 +153,9 @@ class BanPolicyForm extends LightElement {
   }
 }
 
-/**
- * @param {number} value
- * @param {{ min: number, max: number }} bounds
- */
-const isWithin = (value, { min, max }) => value >= min && value <= max;
+const isWithin = (value: number, { min, max }: { min: number; max: number }) => value >= min && value <= max;
 
-/** @param {BanPolicy} policy */
-const describePolicy = (policy) =>
+const describePolicy = (policy: BanPolicy) =>
   Object.entries(policy)
     .map(([field, value]) => `${field} ${value}`)
     .join(', ');

@@ -1,46 +1,44 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare } from '../format.ts';
+import type { Ban, Page } from '../responses.ts';
 import { url } from '../url.ts';
 import { banTable } from './ban-table.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('./ban-table.ts').Ban} Ban */
+interface Progress {
+  scanned: number;
+  total: number;
+}
 
 /** Bans to find at most: nobody reads more of them. */
 const maxFound = 1000;
 
 /** Looks for bans that only Redis itself knows of, part by part, with progress; leaving the page ends it. */
 class BanScan extends LightElement {
-  static properties = {
+  static override properties = {
     lift: { attribute: false },
     found: { state: true },
     progress: { state: true },
     failure: { state: true },
   };
 
+  lift: ((ban: Ban) => void) | undefined;
+  /** Undefined before the first scan. */
+  found: Ban[] | undefined;
+  /** Of the scan that is under way. */
+  progress: Progress | undefined;
+  failure: unknown;
+  running: AbortController | undefined;
+
   constructor() {
     super();
-    /** @type {((ban: Ban) => void) | undefined} */
-    this.lift = undefined;
-    /** Undefined before the first scan. @type {Ban[] | undefined} */
-    this.found = undefined;
-    /** Of the scan that is under way. @type {{ scanned: number, total: number } | undefined} */
-    this.progress = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {AbortController | undefined} */
-    this.running = undefined;
+    this.whileConnected(() => () => this.stop());
     this.addEventListener('lifted', (event) => {
       if (!(event instanceof CustomEvent)) return;
       this.found = this.found?.filter(({ id }) => id !== event.detail);
     });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.stop();
   }
 
   stop() {
@@ -57,7 +55,7 @@ class BanScan extends LightElement {
     this.progress = { scanned: 0, total: 0 };
     try {
       for (let next = ''; ;) {
-        const part = await api.get(`/api/bans/scan${next}`, running.signal);
+        const part: Page<Ban> & Progress = await api.get(`/api/bans/scan${next}`, running.signal);
         if (running.signal.aborted) return;
         this.add(part.items);
         const scanned = Math.min(part.total, this.progress.scanned + part.scanned);
@@ -76,14 +74,14 @@ class BanScan extends LightElement {
     return (this.found?.length ?? 0) >= maxFound;
   }
 
-  /** A key of Redis may come twice. @param {Ban[]} bans */
-  add(bans) {
+  /** A key of Redis may come twice. */
+  add(bans: Ban[]) {
     const found = this.found ?? [];
     const known = new Set(found.map(({ id }) => id));
     this.found = [...found, ...bans.filter(({ id }) => !known.has(id))];
   }
 
-  render() {
+  override render() {
     const { found, progress, lift } = this;
     return html`<p class="quiet">
         A ban that was made with <code>redis-cli</code> is in no list until its key sends a request. To find
@@ -105,8 +103,7 @@ class BanScan extends LightElement {
   }
 }
 
-/** @param {{ scanned: number, total: number }} progress */
-function progressView({ scanned, total }) {
+function progressView({ scanned, total }: Progress) {
   const share = total === 0 ? 0 : scanned / total;
   return html`<label class="progress"
     >${formatNumber(scanned)} of ${formatNumber(total)} keys of Redis (${formatShare(share)})

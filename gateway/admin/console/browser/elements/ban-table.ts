@@ -1,16 +1,11 @@
 import { html, nothing } from 'lit';
 import { formatRelative } from '../format.ts';
+import type { Ban } from '../responses.ts';
 import { url } from '../url.ts';
 import { table } from './table.ts';
 
-/** @typedef {{ id: string, name: string, plan: string, reason: string, endsAt: string | null }} Ban */
-
-/**
- * @param {string} label
- * @param {Ban[]} bans
- * @param {((ban: Ban) => void) | undefined} lift undefined for a viewer
- */
-export const banTable = (label, bans, lift) =>
+/** @param lift undefined for a viewer */
+export const banTable = (label: string, bans: Ban[], lift: ((ban: Ban) => void) | undefined) =>
   table({
     label,
     region: 'wide',
@@ -26,11 +21,7 @@ export const banTable = (label, bans, lift) =>
     rows: bans.map((ban) => row(ban, lift)),
   });
 
-/**
- * @param {Ban} ban
- * @param {((ban: Ban) => void) | undefined} lift
- */
-function row(ban, lift) {
+function row(ban: Ban, lift: ((ban: Ban) => void) | undefined) {
   const { id, name, plan, reason, endsAt } = ban;
   return html`<tr>
     <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>

@@ -1,25 +1,9 @@
 import { html } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
+import type { AuditEntry } from '../responses.ts';
 
-/** @typedef {{ field: string, before: unknown, after: unknown }} FieldChange */
-
-/**
- * @typedef {{
- *   id: string,
- *   at: string,
- *   who: string,
- *   action: string,
- *   target: string,
- *   changes: FieldChange[],
- *   notMade?: string,
- * }} AuditEntry
- */
-
-/**
- * What an entry of the audit log has changed, old → new. Of something new, only what it is.
- * @param {Pick<AuditEntry, 'changes' | 'notMade'>} entry
- */
-export function changeList({ changes, notMade }) {
+/** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
+export function changeList({ changes, notMade }: Pick<AuditEntry, 'changes' | 'notMade'>) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
   return html`${notMade === undefined ? '' : 'Not made:'}
@@ -35,16 +19,11 @@ export function changeList({ changes, notMade }) {
     </ul>`;
 }
 
-/** @param {unknown} value */
-const isNone = (value) => value === null || value === undefined || value === '';
+const isNone = (value: unknown) => value === null || value === undefined || value === '';
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/;
 
-/**
- * @param {unknown} value
- * @returns {unknown}
- */
-function valueText(value) {
+function valueText(value: unknown): unknown {
   if (isNone(value)) return 'none';
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return isoTime.test(value) ? formatTime(value) : value;

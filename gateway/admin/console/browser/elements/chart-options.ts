@@ -1,7 +1,7 @@
 import uPlot from 'uplot';
 
-/** @typedef {'lines' | 'stacked' | 'bars'} ChartKind */
-/** @typedef {{ label: string, tone: string, values: (number | null)[] }} ChartSeries */
+export type ChartKind = 'lines' | 'stacked' | 'bars';
+export type ChartSeries = { label: string; tone: string; values: (number | null)[] };
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const exactClock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
@@ -11,21 +11,21 @@ const utcDay = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeri
 const daySeconds = 86_400;
 const axisFont = '12px system-ui, sans-serif';
 
-/**
- * Options of uPlot for a chart of counts over time, in the viewer's zone.
- * @param {object} chart
- * @param {ChartKind} chart.kind
- * @param {boolean} chart.utcDays whether points are UTC days
- * @param {readonly ChartSeries[]} chart.series visible ones
- * @param {(tone: string) => string} chart.colorOf
- * @param {(value: number) => string} chart.format
- * @param {number} chart.width
- * @param {number} chart.height
- * @param {number} chart.spanSeconds time that the axis shows, up to the newest point; 0 for all points
- * @param {(index: number | undefined) => void} chart.onCursor
- * @returns {uPlot.Options}
- */
-export function chartOptions(chart) {
+/** Options of uPlot for a chart of counts over time, in the viewer's zone. */
+export function chartOptions(chart: {
+  kind: ChartKind;
+  /** whether points are UTC days */
+  utcDays: boolean;
+  /** visible ones */
+  series: readonly ChartSeries[];
+  colorOf: (tone: string) => string;
+  format: (value: number) => string;
+  width: number;
+  height: number;
+  /** time that the axis shows, up to the newest point; 0 for all points */
+  spanSeconds: number;
+  onCursor: (index: number | undefined) => void;
+}): uPlot.Options {
   const { kind, utcDays, series, colorOf, format, width, height, spanSeconds, onCursor } = chart;
   const [text, line] = [colorOf('text'), colorOf('grid')];
   const axis = {
@@ -63,34 +63,22 @@ export function chartOptions(chart) {
       {},
       ...drawingOrder(kind, series).map(({ label, tone }) => seriesOptions(kind, label, colorOf(tone))),
     ],
-    ...(utcDays
-      ? { tzDate: (/** @type {number} */ seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') }
-      : {}),
+    ...(utcDays ? { tzDate: (seconds: number) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') } : {}),
     hooks: { setCursor: [(u) => onCursor(u.cursor.idx ?? undefined)] },
   };
 }
 
-/**
- * @param {ChartKind} kind
- * @param {string} label
- * @param {string} color
- * @returns {uPlot.Series}
- */
-function seriesOptions(kind, label, color) {
+function seriesOptions(kind: ChartKind, label: string, color: string): uPlot.Series {
   if (kind === 'lines') return { label, stroke: color, width: 2, points: { size: 5, filter: lonePoints } };
   const paths = kind === 'bars' ? uPlot.paths.bars?.({ size: [0.8, 48], align: 0 }) : undefined;
   const area = { label, stroke: color, fill: color, width: 1, points: { show: false } };
   return paths === undefined ? area : { ...area, paths };
 }
 
-/**
- * Points without a neighbour, which a line would not show.
- * @param {uPlot} u
- * @param {number} seriesIndex
- */
-function lonePoints(u, seriesIndex) {
+/** Points without a neighbour, which a line would not show. */
+function lonePoints(u: uPlot, seriesIndex: number) {
   const values = u.data[seriesIndex] ?? [];
-  const isNone = (/** @type {number} */ index) => values[index] === null || values[index] === undefined;
+  const isNone = (index: number) => values[index] === null || values[index] === undefined;
   return Array.from(values.keys()).filter(
     (index) => !isNone(index) && isNone(index - 1) && isNone(index + 1),
   );
@@ -98,12 +86,14 @@ function lonePoints(u, seriesIndex) {
 
 /**
  * Data of uPlot. Values of a stack are sums, and the highest is drawn first.
- * @param {ChartKind} kind
- * @param {readonly number[]} times Unix seconds
- * @param {readonly ChartSeries[]} series visible ones
- * @returns {uPlot.AlignedData}
+ * @param times Unix seconds
+ * @param series visible ones
  */
-export function chartData(kind, times, series) {
+export function chartData(
+  kind: ChartKind,
+  times: readonly number[],
+  series: readonly ChartSeries[],
+): uPlot.AlignedData {
   if (kind === 'lines') return [[...times], ...series.map(({ values }) => values)];
   const sums = times.map(() => 0);
   const stacked = series.map(({ values }) =>
@@ -115,21 +105,13 @@ export function chartData(kind, times, series) {
   return [[...times], ...stacked.toReversed()];
 }
 
-/**
- * @param {ChartKind} kind
- * @param {readonly ChartSeries[]} series
- */
-const drawingOrder = (kind, series) => (kind === 'lines' ? series : series.toReversed());
+const drawingOrder = (kind: ChartKind, series: readonly ChartSeries[]) =>
+  kind === 'lines' ? series : series.toReversed();
 
-/** @param {ArrayLike<number> | undefined} times */
-const stepOf = (times) => (times?.[1] ?? daySeconds) - (times?.[0] ?? 0);
+const stepOf = (times: ArrayLike<number> | undefined) => (times?.[1] ?? daySeconds) - (times?.[0] ?? 0);
 
-/**
- * @param {number} seconds
- * @param {number} increment between two ticks
- * @param {boolean} utcDays
- */
-function formatTick(seconds, increment, utcDays) {
+/** @param increment between two ticks */
+function formatTick(seconds: number, increment: number, utcDays: boolean) {
   const date = new Date(seconds * 1000);
   if (utcDays) return utcDay.format(date);
   if (increment >= daySeconds) return day.format(date);

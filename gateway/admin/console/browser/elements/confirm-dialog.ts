@@ -1,6 +1,5 @@
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /**
@@ -10,73 +9,46 @@ import { inlineFailure } from './page-state.ts';
  *
  * `show()` opens it.
  */
-export class ConfirmDialog extends LightElement {
-  static properties = {
+export class ConfirmDialog extends DialogElement {
+  static override properties = {
     heading: {},
     action: {},
     danger: { type: Boolean },
     typed: {},
     message: { attribute: false },
     run: { attribute: false },
-    busy: { state: true },
-    open: { state: true },
     entered: { state: true },
-    failure: { state: true },
   };
 
-  constructor() {
-    super();
-    this.heading = '';
-    this.action = 'OK';
-    this.danger = false;
-    /** Text that has to be typed to confirm. Empty for none. */
-    this.typed = '';
-    /** What the change does, a text or a template. @type {unknown} */
-    this.message = nothing;
-    /** Makes the change. @type {() => Promise<unknown>} */
-    this.run = () => Promise.resolve();
-    this.busy = false;
-    this.open = false;
+  heading = '';
+  action = 'OK';
+  danger = false;
+  /** Text that has to be typed to confirm. Empty for none. */
+  typed = '';
+  /** What the change does, a text or a template. */
+  message: unknown = nothing;
+  /** Makes the change. */
+  run: () => Promise<unknown> = () => Promise.resolve();
+  entered = '';
+
+  override show() {
     this.entered = '';
-    /** @type {unknown} */
-    this.failure = undefined;
+    super.show();
   }
 
-  show() {
-    this.entered = '';
-    this.failure = undefined;
-    this.open = true;
-  }
-
-  /** @param {Event} event */
-  async submit(event) {
+  async submit(event: Event) {
     event.preventDefault();
-    if (this.busy || !this.isConfirmed) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      await this.run();
-      this.open = false;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    if (this.isConfirmed && (await this.act(() => this.run()))) this.open = false;
   }
 
   get isConfirmed() {
     return this.typed === '' || this.entered.trim() === this.typed.trim();
   }
 
-  /** @param {Event} event */
-  hidden_(event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
-  render() {
+  override render() {
     if (!this.open) return nothing;
     const form = `confirm-${this.action.toLowerCase().replaceAll(/\W+/g, '-')}`;
-    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.hidden_}>
+    return html`<wa-dialog label=${this.heading} open @wa-after-hide=${this.closed}>
       <form id=${form} @submit=${this.submit}>
         <div>${this.message}</div>
         ${
@@ -88,7 +60,7 @@ export class ConfirmDialog extends LightElement {
                   autofocus
                   autocomplete="off"
                   .value=${this.entered}
-                  @input=${(/** @type {InputEvent} */ event) => {
+                  @input=${(event: InputEvent) => {
                     if (event.target instanceof HTMLInputElement) this.entered = event.target.value;
                   }}
                 />

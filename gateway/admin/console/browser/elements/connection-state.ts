@@ -4,26 +4,20 @@ import { LightElement } from './light-element.ts';
 
 /** Says while nothing live arrives, as when the gateway restarts. */
 class ConnectionState extends LightElement {
-  static properties = { lost: { state: true } };
+  static override properties = { lost: { state: true } };
+
+  lost = false;
 
   constructor() {
     super();
-    this.lost = false;
+    this.whileConnected(() => {
+      live.start();
+      // Before the first connection nothing is lost yet.
+      return live.onConnection(() => (this.lost = !live.isConnected));
+    });
   }
 
-  connectedCallback() {
-    super.connectedCallback();
-    live.start();
-    // Before the first connection nothing is lost yet.
-    this.unsubscribe = live.onConnection(() => (this.lost = !live.isConnected));
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-  }
-
-  render() {
+  override render() {
     return html`<p class="connection-state" role="status">
       ${this.lost ? html`<span class="tag bad">Disconnected, retrying…</span>` : ''}
     </p>`;

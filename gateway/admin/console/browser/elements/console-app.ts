@@ -11,11 +11,8 @@ import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
 import { failureText, loadFailure, loading } from './page-state.ts';
 
-/**
- * Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element.
- * @type {{ path: RegExp, element: string, title: string, load: () => Promise<unknown> }[]}
- */
-const routes = [
+/** Pages by their paths. An `id` in a path becomes the attribute `item` of the page's element. */
+const routes: { path: RegExp; element: string; title: string; load: () => Promise<unknown> }[] = [
   { path: /^\/console$/, element: 'page-now', title: 'Now', load: () => import('../pages/now.ts') },
   {
     path: /^\/console\/customers$/,
@@ -69,21 +66,16 @@ const product = 'Animal store gateway';
 
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
-  static properties = { state: { state: true }, page: { state: true } };
+  static override properties = { state: { state: true }, page: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {'loading' | 'signed out' | 'signed in' | { error: unknown }} */
-    this.state = 'loading';
-    /** @type {unknown} */
-    this.page = loading();
-    /** Code of the link that the console was opened with. @type {string | undefined} */
-    this.code = undefined;
-    /** Path of the page that is shown. */
-    this.shownPath = '';
-  }
+  state: 'loading' | 'signed out' | 'signed in' | { error: unknown } = 'loading';
+  page: unknown = loading();
+  /** Code of the link that the console was opened with. */
+  code: string | undefined;
+  /** Path of the page that is shown. */
+  shownPath = '';
 
-  connectedCallback() {
+  override connectedCallback() {
     super.connectedCallback();
     router.subscribe(() => void this.showPage());
     session.subscribe(() => {
@@ -153,10 +145,9 @@ class ConsoleApp extends LightElement {
 
   /**
    * Names the page in the title, and moves the focus to it, as a browser does for a page that it loads.
-   * @param {string} title
-   * @param {boolean} isFirst whether the browser itself has loaded it
+   * @param isFirst whether the browser itself has loaded it
    */
-  announce(title, isFirst) {
+  announce(title: string, isFirst: boolean) {
     document.title = `${title} – ${product}`;
     if (isFirst) return;
     void this.updateComplete.then(() => {
@@ -165,7 +156,7 @@ class ConsoleApp extends LightElement {
     });
   }
 
-  render() {
+  override render() {
     if (typeof this.state === 'object') {
       return html`<main class="alone">${loadFailure(this.state.error, () => void this.begin())}</main>`;
     }
@@ -198,11 +189,7 @@ class ConsoleApp extends LightElement {
   }
 }
 
-/**
- * @param {string} href
- * @param {string} path
- */
-function isCurrent(href, path) {
+function isCurrent(href: string, path: string) {
   return href === '/console' ? path === href : path === href || path.startsWith(`${href}/`);
 }
 

@@ -5,15 +5,11 @@ const confirmedMs = 2000;
 
 /** A text to copy, such as a new API key. */
 export class CopyField extends LightElement {
-  static properties = { text: {}, label: {}, copied: { state: true } };
+  static override properties = { text: {}, label: {}, copied: { state: true } };
 
-  constructor() {
-    super();
-    this.text = '';
-    this.label = '';
-    /** @type {'' | 'copied' | 'failed'} */
-    this.copied = '';
-  }
+  text = '';
+  label = '';
+  copied: '' | 'copied' | 'failed' = '';
 
   async focusButton() {
     await this.updateComplete;
@@ -32,13 +28,13 @@ export class CopyField extends LightElement {
     }
   }
 
-  render() {
+  override render() {
     return html`<div class="copy-field">
         <input
           readonly
           aria-label=${this.label}
           .value=${this.text}
-          @focus=${(/** @type {FocusEvent} */ { target }) => {
+          @focus=${({ target }: FocusEvent) => {
             if (target instanceof HTMLInputElement) target.select();
           }}
         />

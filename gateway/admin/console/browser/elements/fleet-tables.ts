@@ -8,11 +8,13 @@ import {
   formatTime,
   plural,
 } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 import { url } from '../url.ts';
 import { numeric, table } from './table.ts';
 
-/** @type {Record<string, [tone: string, text: string]>} */
-const states = {
+type Gateway = LiveState['gateways'][number];
+
+const states: Record<string, [tone: string, text: string]> = {
   ok: ['good', 'ok'],
   starting: ['caution', 'starting'],
   draining: ['caution', 'draining'],
@@ -24,14 +26,12 @@ const states = {
   down: ['bad', 'down'],
 };
 
-/** @param {string} state */
-function stateTag(state) {
+function stateTag(state: string) {
   const [tone, text] = states[state] ?? ['', state];
   return html`<span class="tag ${tone}">${text}</span>`;
 }
 
-/** @param {any} state live state */
-export function gatewayTable({ gateways, withoutStatus, at }) {
+export function gatewayTable({ gateways, withoutStatus, at }: LiveState) {
   const nowMs = Date.parse(at);
   return table({
     label: 'Gateways and workers',
@@ -46,7 +46,7 @@ export function gatewayTable({ gateways, withoutStatus, at }) {
       numeric('Memory'),
       'Without Redis',
     ],
-    rows: html`${gateways.map((/** @type {any} */ gateway) => gatewayRows(gateway, nowMs))}
+    rows: html`${gateways.map((gateway) => gatewayRows(gateway, nowMs))}
     ${
       withoutStatus === 0
         ? nothing
@@ -58,11 +58,7 @@ export function gatewayTable({ gateways, withoutStatus, at }) {
   });
 }
 
-/**
- * @param {any} gateway
- * @param {number} nowMs
- */
-function gatewayRows(gateway, nowMs) {
+function gatewayRows(gateway: Gateway, nowMs: number) {
   const { host, adminAddress, state, version, startedAt, workers, processes } = gateway;
   const name = html`${host}
   ${adminAddress === undefined ? nothing : html`<span class="quiet">${adminAddress}</span>`}`;
@@ -81,7 +77,7 @@ function gatewayRows(gateway, nowMs) {
       <td colspan="4" class="quiet">${workers} workers</td>
     </tr>
     ${processes.map(
-      (/** @type {any} */ process) =>
+      (process) =>
         html`<tr class="worker">
           <th scope="row">Worker ${process.worker} <span class="quiet">pid ${process.pid}</span></th>
           ${processCells(process.state, process, process.version, nowMs)}
@@ -89,13 +85,7 @@ function gatewayRows(gateway, nowMs) {
     )}`;
 }
 
-/**
- * @param {string} state
- * @param {any} process
- * @param {string} version
- * @param {number} nowMs
- */
-function processCells(state, process, version, nowMs) {
+function processCells(state: string, process: Gateway['processes'][number], version: string, nowMs: number) {
   const { startedAt, seenAt, connections, busy, rssBytes, localMode } = process;
   const isSeen = state !== 'not_seen';
   return html`<td>
@@ -110,21 +100,19 @@ function processCells(state, process, version, nowMs) {
     <td>${localModeText(localMode)}</td>`;
 }
 
-/** @param {{ from: string, to: string | null } | null} localMode */
-function localModeText(localMode) {
+function localModeText(localMode: { from: string; to: string | null } | null) {
   if (localMode === null) return html`<span class="quiet">never</span>`;
   const { from, to } = localMode;
   if (to === null) return html`<span class="tag bad">since ${formatTime(from, { dateStyle: 'time' })}</span>`;
   return html`${formatDuration((Date.parse(to) - Date.parse(from)) / 1000)} until ${formatTime(to)}`;
 }
 
-/** @param {any} state live state */
-export const upstreamTable = ({ upstreams }) =>
+export const upstreamTable = ({ upstreams }: LiveState) =>
   table({
     label: 'Upstreams',
     headings: ['Upstream', 'State', 'As gateway processes see it'],
     rows: upstreams.map(
-      (/** @type {any} */ { upstream, state, seenAs }) =>
+      ({ upstream, state, seenAs }) =>
         html`<tr>
           <th scope="row">${upstream}</th>
           <td>${stateTag(state)}</td>
@@ -137,8 +125,7 @@ export const upstreamTable = ({ upstreams }) =>
     ),
   });
 
-/** @param {any} state live state */
-export function busiestTable({ busiestKeys }) {
+export function busiestTable({ busiestKeys }: LiveState) {
   if (busiestKeys === null) {
     return html`<p class="quiet">
       They are being read. If they do not come, the Redis user of the gateway may not run ZUNION.
@@ -151,7 +138,7 @@ export function busiestTable({ busiestKeys }) {
     label: 'Busiest keys',
     headings: ['Customer', 'Plan', numeric('Requests in the last minute'), numeric('Refused'), 'State'],
     rows: busiestKeys.map(
-      (/** @type {any} */ { id, name, plan, state, requests, refused }) =>
+      ({ id, name, plan, state, requests, refused }) =>
         html`<tr>
           <th scope="row"><a href=${url`/console/customers/${id}`}>${name}</a></th>
           <td>${plan}</td>

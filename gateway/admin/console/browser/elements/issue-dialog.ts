@@ -1,45 +1,39 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
-
-/** @typedef {{ name: string, needsOwnLimits: boolean, minute: number | null, day: number | null }} Plan */
 
 /** Issues a key. */
 export class IssueDialog extends NewKeyDialog {
-  static properties = { ...NewKeyDialog.properties, plans: { state: true }, plan: { state: true } };
+  static override properties = { plans: { state: true }, plan: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Plan[]} */
-    this.plans = [];
-    this.plan = 'free';
-  }
+  plans: KeyPlan[] = [];
+  plan = 'free';
 
-  show() {
+  override show() {
     super.show();
     void this.loadPlans();
   }
 
   async loadPlans() {
     try {
-      this.plans = (await api.get('/api/key-plans')).items;
+      this.plans = (await api.get<Page<KeyPlan>>('/api/key-plans')).items;
     } catch (error) {
       this.failure = error;
     }
   }
 
-  get heading() {
+  override get heading() {
     return 'Issue a key';
   }
 
-  get action() {
+  override get action() {
     return 'Issue the key';
   }
 
-  /** @param {FormData} form */
-  create(form) {
-    return api.post('/api/keys', {
+  override create(form: FormData) {
+    return api.post<IssuedKey>('/api/keys', {
       name: formText(form, 'name'),
       plan: formText(form, 'plan'),
       expiresAt: formText(form, 'expires') || null,
@@ -48,7 +42,7 @@ export class IssueDialog extends NewKeyDialog {
     });
   }
 
-  fields() {
+  override fields() {
     const chosen = this.plans.find(({ name }) => name === this.plan);
     const needsLimits = chosen?.needsOwnLimits === true;
     return html`<label>Name of the customer <input name="name" required maxlength="100" autofocus /></label>
@@ -57,7 +51,7 @@ export class IssueDialog extends NewKeyDialog {
         <select
           name="plan"
           required
-          @change=${(/** @type {Event} */ { target }) => {
+          @change=${({ target }: Event) => {
             if (target instanceof HTMLSelectElement) this.plan = target.value;
           }}
         >
@@ -103,16 +97,13 @@ export class IssueDialog extends NewKeyDialog {
   }
 }
 
-/**
- * @param {FormData} form
- * @param {string} name
- */
-function ownLimit(form, name) {
+function ownLimit(form: FormData, name: string) {
   const text = formText(form, name);
   return text === '' ? null : Number(text);
 }
 
-/** @param {number | null | undefined} limit of the plan */
-const likePlan = (limit) => (limit === null || limit === undefined ? '' : `${limit}, as its plan`);
+/** @param limit of the plan */
+const likePlan = (limit: number | null | undefined) =>
+  limit === null || limit === undefined ? '' : `${limit}, as its plan`;
 
 customElements.define('issue-dialog', IssueDialog);

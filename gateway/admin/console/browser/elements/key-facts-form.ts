@@ -1,32 +1,21 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
 /** Name and expiry of a key. Dispatches `changed` with the key as it is then. */
-export class KeyFactsForm extends LightElement {
-  static properties = {
+export class KeyFactsForm extends ActingElement {
+  static override properties = {
     key: { attribute: false },
     base: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** The key as it was when it was first edited. @type {Key | undefined} */
-    this.base = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-  }
+  key: KeyDetail | undefined;
+  /** The key as it was when it was first edited. */
+  base: KeyDetail | undefined;
 
   async editExpiry() {
     await this.updateComplete;
@@ -34,17 +23,14 @@ export class KeyFactsForm extends LightElement {
     if (input instanceof HTMLElement) input.focus();
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
     const { base } = this;
-    if (base === undefined || this.busy || !(event.target instanceof HTMLFormElement)) return;
+    if (base === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
     const [name, expires] = [formText(form, 'name'), formText(form, 'expires')];
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await api.patch(url`/api/keys/${base.id}`, {
+    await this.act(async () => {
+      const key = await api.patch<ChangedKey>(url`/api/keys/${base.id}`, {
         rev: base.rev,
         ...(name === base.name ? {} : { name }),
         ...(expires === localTime(base.expiresAt)
@@ -52,13 +38,8 @@ export class KeyFactsForm extends LightElement {
           : { expiresAt: expires === '' ? null : new Date(expires).toISOString() }),
       });
       this.base = undefined;
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify('Name and expiry changed', key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+      this.announce('Name and expiry changed', key);
+    });
   }
 
   reset() {
@@ -70,7 +51,7 @@ export class KeyFactsForm extends LightElement {
     if (expires instanceof HTMLInputElement) expires.value = localTime(key?.expiresAt ?? null);
   }
 
-  render() {
+  override render() {
     const shown = this.base ?? this.key;
     if (shown === undefined) return nothing;
     return html`<form
@@ -103,11 +84,8 @@ export class KeyFactsForm extends LightElement {
   }
 }
 
-/**
- * @param {string | null} iso
- * @returns {string} for a field of the type datetime-local, in the viewer's zone
- */
-function localTime(iso) {
+/** @returns for a field of the type datetime-local, in the viewer's zone */
+function localTime(iso: string | null): string {
   if (iso === null) return '';
   const time = new Date(iso);
   return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);

@@ -3,48 +3,34 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { url } from '../url.ts';
 import { changeList } from './change-list.ts';
 import { LightElement } from './light-element.ts';
-import { loadFailure } from './page-state.ts';
 import { numeric, table } from './table.ts';
 
-/** @typedef {{ date: string, plan: string | null, served: number, refused: number, bannedSeconds: number }} Day */
-/** @typedef {{ from: string, to: string, refused: number, reason: 'minute' | 'day' | 'ban' }} Refusals */
-/** @typedef {import('./change-list.ts').AuditEntry} Entry */
-
-const reasons = { minute: 'minute limit', day: 'day limit', ban: 'banned' };
 const auditEntries = 10;
 const refreshMs = 10_000;
 
 /** What a key has done: its last 30 days, its last refusals, and the changes that operators have made. */
 export class KeyHistory extends LightElement {
-  static properties = {
+  static override properties = {
     item: {},
     days: { state: true },
     refusals: { state: true },
     entries: { state: true },
-    failure: { state: true },
   };
 
-  constructor() {
-    super();
-    /** Id of the key. */
-    this.item = '';
-    /** @type {Day[] | undefined} */
-    this.days = undefined;
-    /** @type {Refusals[] | undefined} */
-    this.refusals = undefined;
-    /** @type {Entry[] | undefined} */
-    this.entries = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.read(),
-      () => refreshMs,
-    );
-  }
+  /** Id of the key. */
+  item = '';
+  days: DayUsage[] | undefined;
+  refusals: Refusals[] | undefined;
+  entries: AuditEntry[] | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.read(),
+    () => refreshMs,
+  );
 
   /** Reads again, as after a change. */
   async load() {
@@ -53,23 +39,18 @@ export class KeyHistory extends LightElement {
 
   async read() {
     const key = this.item;
-    try {
-      const [usage, refusals, audit] = await Promise.all([
-        api.get(url`/api/keys/${key}/usage?days=30`),
-        api.get(url`/api/keys/${key}/refusals`),
-        api.get(url`/api/audit?target=${key}&limit=${auditEntries}`),
-      ]);
-      this.days = usage.items;
-      this.refusals = refusals.items;
-      this.entries = audit.items;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    const [usage, refusals, audit] = await Promise.all([
+      api.get<Page<DayUsage>>(url`/api/keys/${key}/usage?days=30`),
+      api.get<Page<Refusals>>(url`/api/keys/${key}/refusals`),
+      api.get<Page<AuditEntry>>(url`/api/audit?target=${key}&limit=${auditEntries}`),
+    ]);
+    this.days = usage.items;
+    this.refusals = refusals.items;
+    this.entries = audit.items;
   }
 
-  render() {
-    if (this.failure !== undefined) return loadFailure(this.failure, () => void this.load());
+  override render() {
+    if (this.refresher.failure !== undefined) return this.refresher.placeholder();
     const { days, refusals, entries } = this;
     if (days === undefined || refusals === undefined || entries === undefined) return nothing;
     return html`
@@ -84,9 +65,9 @@ export class KeyHistory extends LightElement {
   }
 }
 
-/** @param {Day[]} days oldest first */
-function renderDays(days) {
-  const sum = (/** @type {'served' | 'refused' | 'bannedSeconds'} */ field) =>
+/** @param days oldest first */
+function renderDays(days: DayUsage[]) {
+  const sum = (field: 'served' | 'refused' | 'bannedSeconds') =>
     days.reduce((total, day) => total + day[field], 0);
   const [served, refused, bannedSeconds] = [sum('served'), sum('refused'), sum('bannedSeconds')];
   if (served + refused + bannedSeconds === 0) {
@@ -110,16 +91,15 @@ function renderDays(days) {
     ${summary}`;
 }
 
-/** Plans of the days on which the key was used. @param {Day[]} days */
-function describePlans(days) {
+/** Plans of the days on which the key was used. */
+function describePlans(days: DayUsage[]) {
   const used = days.filter(({ plan }) => plan !== null);
   const starts = used.filter(({ plan }, index) => plan !== used[index - 1]?.plan);
   if (starts.length < 2) return starts[0] === undefined ? '' : `On the plan ${starts[0].plan}.`;
   return `Plans: ${starts.map(({ plan, date }) => `${plan} from ${date}`).join(', ')}.`;
 }
 
-/** @param {Refusals[]} refusals */
-function renderRefusals(refusals) {
+function renderRefusals(refusals: Refusals[]) {
   if (refusals.length === 0) return html`<p class="quiet">None in the last seven days.</p>`;
   return table({
     label: 'Last refusals',
@@ -131,14 +111,14 @@ function renderRefusals(refusals) {
           <td>${formatTime(from)}</td>
           <td>${formatTime(to)}</td>
           <td class="number">${formatNumber(refused)}</td>
-          <td>${reasons[reason]}</td>
+          <td>${reason === 'ban' ? 'banned' : `${reason} limit`}</td>
         </tr>`,
     ),
   });
 }
 
-/** @param {Entry[]} entries newest first */
-function renderEntries(entries) {
+/** @param entries newest first */
+function renderEntries(entries: AuditEntry[]) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
   return table({
     label: 'Changes',

@@ -1,9 +1,10 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { readPlanNames } from '../key-search.ts';
 import { keyPath } from '../key.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Time without a key press after which the text is searched for. */
@@ -28,40 +29,19 @@ const expiries = [
  * Search for keys, with its filters, in the query of the address. An API key that is pasted never gets there: it is taken
  * out of the field at once, looked up in the body of a request, and leads to its customer.
  */
-class KeySearchBox extends LightElement {
-  static properties = {
+class KeySearchBox extends ActingElement {
+  static override properties = {
     plans: { state: true },
-    failure: { state: true },
-    looking: { state: true },
   };
+
+  plans: string[] = [];
+  typing: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
-    /** @type {string[]} */
-    this.plans = [];
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.looking = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.typing = undefined;
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(() => this.followAddress());
-    void this.loadPlans();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    clearTimeout(this.typing);
-    this.unsubscribe?.();
-  }
-
-  async loadPlans() {
-    /** @type {{ items: { name: string }[] }} */
-    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
-    this.plans = items.map(({ name }) => name);
+    this.whileConnected(() => router.subscribe(() => this.followAddress()));
+    this.whileConnected(() => () => clearTimeout(this.typing));
+    void readPlanNames().then((plans) => (this.plans = plans));
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */
@@ -73,16 +53,14 @@ class KeySearchBox extends LightElement {
     this.requestUpdate();
   }
 
-  /** @param {ClipboardEvent} event */
-  paste(event) {
+  paste(event: ClipboardEvent) {
     const key = pastedKey(event.clipboardData?.getData('text') ?? '');
     if (key === undefined) return;
     event.preventDefault();
     void this.find(key);
   }
 
-  /** @param {InputEvent} event */
-  input(event) {
+  input(event: InputEvent) {
     if (!(event.target instanceof HTMLInputElement)) return;
     const { target } = event;
     clearTimeout(this.typing);
@@ -97,36 +75,28 @@ class KeySearchBox extends LightElement {
     this.typing = setTimeout(() => this.search(target.value), typingMs);
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     clearTimeout(this.typing);
     const field = this.querySelector('input[type="search"]');
     if (field instanceof HTMLInputElement) this.search(field.value);
   }
 
-  /** @param {string} text */
-  search(text) {
+  search(text: string) {
     router.setQuery({ search: text.trim(), after: undefined });
   }
 
-  /** @param {string} text with an API key */
-  async find(text) {
+  /** @param text with an API key */
+  async find(text: string) {
     const field = this.querySelector('input[type="search"]');
     if (field instanceof HTMLInputElement) field.value = '';
-    this.failure = undefined;
-    this.looking = true;
-    try {
-      const { id } = await api.post('/api/keys/find', { text });
+    await this.act(async () => {
+      const { id } = await api.post<{ id: string }>('/api/keys/find', { text });
       router.navigate(keyPath(id));
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.looking = false;
-    }
+    });
   }
 
-  render() {
+  override render() {
     const { query } = router.location;
     return html`<form role="search" class="search-box" @submit=${this.submit}>
         <label class="search-text"
@@ -148,28 +118,27 @@ class KeySearchBox extends LightElement {
           ><input
             type="checkbox"
             .checked=${query.get('own') === 'true'}
-            @change=${(/** @type {Event} */ { target }) =>
+            @change=${({ target }: Event) =>
               this.filter('own', target instanceof HTMLInputElement && target.checked ? 'true' : '')}
           />
           Own limits</label
         >
       </form>
-      ${this.looking ? html`<p class="quiet" role="status">Looking up the pasted key…</p>` : nothing}
+      ${this.busy ? html`<p class="quiet" role="status">Looking up the pasted key…</p>` : nothing}
       ${inlineFailure(this.failure)}`;
   }
 
   /**
-   * @param {string} label
-   * @param {string} name parameter of the address
-   * @param {string[][]} options value and text
+   * @param name parameter of the address
+   * @param options value and text
    */
-  renderSelect(label, name, options) {
+  renderSelect(label: string, name: string, options: string[][]) {
     const chosen = router.location.query.get(name) ?? '';
     const isKnown = options.some(([value]) => value === chosen);
     return html`<label
       >${label}
       <select
-        @change=${(/** @type {Event} */ { target }) => {
+        @change=${({ target }: Event) => {
           if (target instanceof HTMLSelectElement) this.filter(name, target.value);
         }}
       >
@@ -183,11 +152,7 @@ class KeySearchBox extends LightElement {
     >`;
   }
 
-  /**
-   * @param {string} name
-   * @param {string} value
-   */
-  filter(name, value) {
+  filter(name: string, value: string) {
     router.setQuery({ [name]: value, after: undefined }, { replace: false });
   }
 }

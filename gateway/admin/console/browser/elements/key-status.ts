@@ -1,26 +1,21 @@
 import { html, nothing } from 'lit';
 import { formatDuration, formatRelative, formatTime } from '../format.ts';
 import { stateTag, usedOf } from '../key.ts';
+import type { BanView, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
-
-/** @typedef {import('../key.ts').Key} Key */
 
 /**
  * What the next request of a key gets, in words, and the action that helps if it is refused. Dispatches `help` with the
  * name of that action.
  */
 class KeyStatus extends LightElement {
-  static properties = { key: { attribute: false } };
+  static override properties = { key: { attribute: false } };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-  }
+  key: KeyDetail | undefined;
 
-  render() {
+  override render() {
     const { key } = this;
     if (key === undefined) return nothing;
     const { headline, detail, help } = describe(key);
@@ -46,11 +41,11 @@ class KeyStatus extends LightElement {
   }
 }
 
-/**
- * @param {Key} key
- * @returns {{ headline: unknown, detail: unknown, help?: { action: string, label: string } }}
- */
-function describe(key) {
+function describe(key: KeyDetail): {
+  headline: unknown;
+  detail: unknown;
+  help?: { action: string; label: string };
+} {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
   if (next.served || windows === null) {
     if (next.served) {
@@ -63,7 +58,7 @@ function describe(key) {
     const help = next.reason === 'unusable' ? { action: 'revoke', label: 'Revoke it' } : undefined;
     return { headline: 'Its requests are refused', detail: sentence(next.why), ...(help && { help }) };
   }
-  const left = (/** @type {string} */ iso) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
+  const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
   switch (next.reason) {
     case 'minute':
       return {
@@ -107,20 +102,18 @@ function describe(key) {
   }
 }
 
-/** A valid key may be refused all the same. @param {Key} key */
-function shownState({ state, next }) {
+/** A valid key may be refused all the same. */
+function shownState({ state, next }: KeyDetail) {
   if (state !== 'valid' || next.served) return state;
   return next.reason === 'no_limits' ? 'no_limits' : 'limited';
 }
 
-/** @param {import('../key.ts').KeyBan} ban */
-function describeBan({ reason, since, until, who }) {
+function describeBan({ reason, since, until, who }: BanView) {
   const by = who === 'gateway' ? 'by the gateway' : who === null ? '' : `by ${who}`;
   return html`${since === null ? 'Set by hand in Redis' : html`Since ${formatTime(since)} ${by}`},
   ${until === '' ? 'without an end' : html`until ${formatTime(until)}`}. Reason: ${reason}`;
 }
 
-/** @param {string} text */
-const sentence = (text) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 customElements.define('key-status', KeyStatus);

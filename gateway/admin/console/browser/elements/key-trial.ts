@@ -1,47 +1,23 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** @typedef {import('../key.ts').Key} Key */
-
 /** Limits on trial of a key: what they would have refused so far. Dispatches `changed` with the key as it is then. */
-class KeyTrialPanel extends LightElement {
-  static properties = { key: { attribute: false }, failure: { state: true }, busy: { state: true } };
+class KeyTrialPanel extends ActingElement {
+  static override properties = { key: { attribute: false } };
 
-  constructor() {
-    super();
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
+  key: KeyDetail | undefined;
+
+  async change(make: () => Promise<ChangedKey>, done: string) {
+    await this.act(async () => this.announce(done, await make()));
   }
 
-  /**
-   * @param {() => Promise<Key & { warnings: string[] }>} make
-   * @param {string} done
-   */
-  async change(make, done) {
-    if (this.busy) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const key = await make();
-      this.dispatchEvent(new CustomEvent('changed', { detail: key }));
-      notify(done, key.warnings);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
-  }
-
-  render() {
+  override render() {
     const trial = this.key?.trial;
     if (this.key === undefined || trial === null || trial === undefined) return nothing;
     const { id, plan } = this.key;

@@ -1,18 +1,16 @@
 import { html } from 'lit';
 import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { usedOf } from '../key.ts';
+import type { LimitInForce, WindowView } from '../responses.ts';
 import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
-
-/** @typedef {import('../key.ts').KeyWindow} KeyWindow */
-/** @typedef {import('../key.ts').LimitInForce} LimitInForce */
 
 /** Share of a limit from which on it is nearly used up. */
 const nearShare = 0.8;
 
 /** One window of a key: a meter with its figures, where the limit comes from, and when the window ends. */
 export class LimitMeter extends LightElement {
-  static properties = {
+  static override properties = {
     heading: {},
     window: { attribute: false },
     source: { attribute: false },
@@ -20,19 +18,14 @@ export class LimitMeter extends LightElement {
     now: {},
   };
 
-  constructor() {
-    super();
-    this.heading = '';
-    this.plan = '';
-    /** Time at which the window was read, ISO 8601. */
-    this.now = '';
-    /** @type {KeyWindow | undefined} */
-    this.window = undefined;
-    /** @type {LimitInForce | undefined} */
-    this.source = undefined;
-  }
+  heading = '';
+  plan = '';
+  /** Time at which the window was read, ISO 8601. */
+  now = '';
+  window: WindowView | undefined;
+  source: LimitInForce | undefined;
 
-  render() {
+  override render() {
     if (this.window === undefined || this.source === undefined) return;
     const { used, limit, remaining, resetsAt } = this.window;
     const max = limit ?? Math.max(used, 1);
@@ -57,8 +50,7 @@ export class LimitMeter extends LightElement {
     </section>`;
   }
 
-  /** @param {LimitInForce} source */
-  describeSource({ from, plan }) {
+  describeSource({ from, plan }: LimitInForce) {
     const ofPlan = plan === null ? 'no limit' : formatNumber(plan);
     switch (from) {
       case 'key':

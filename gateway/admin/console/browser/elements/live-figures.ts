@@ -1,10 +1,11 @@
 import { html } from 'lit';
 import { formatNumber, formatRate } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 
-/** Figures on top of the page. @param {any} state live state */
-export function liveFigures({ traffic, activeBans }) {
-  const { requests = 0, byStatus = {}, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
-  const byClass = Object.entries(byStatus)
+/** Figures on top of the page. */
+export function liveFigures({ traffic, activeBans }: LiveState) {
+  const { requests = 0, byStatus, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
+  const byClass = Object.entries(byStatus ?? {})
     .filter(([, rate]) => rate > 0)
     .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
   const { p50, p99 } = latencyMs?.served ?? {};
@@ -17,12 +18,7 @@ export function liveFigures({ traffic, activeBans }) {
   </dl>`;
 }
 
-/**
- * @param {string} name
- * @param {string} value
- * @param {unknown} detail
- */
-const figure = (name, value, detail) =>
+const figure = (name: string, value: string, detail: unknown) =>
   html`<div class="panel">
     <dt>${name}</dt>
     <dd><strong>${value}</strong> <span class="quiet">${detail}</span></dd>

@@ -1,99 +1,67 @@
-import 'webawesome/components/dialog/dialog.js';
-import { html, nothing } from 'lit';
+import { html, nothing, type PropertyDeclarations } from 'lit';
 import { ApiFailure } from '../api.ts';
 import { keyTitle } from '../key.ts';
+import type { IssuedKey } from '../responses.ts';
 import { CopyField } from './copy-field.ts';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { inlineFailure, warningList } from './page-state.ts';
 
-/** @typedef {{ id: string, key: string, name: string, warnings: string[] }} IssuedKey */
-
-/** A browser asks before it closes a tab whose page prevents this event. @param {BeforeUnloadEvent} event */
-const keepTab = (event) => event.preventDefault();
+/** A browser asks before it closes a tab whose page prevents this event. */
+const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
 
 /**
  * A dialog that ends in a new API key. The key is shown this once, so the dialog does not close before it is confirmed.
  * A subclass has the form, and what it calls.
  */
-export class NewKeyDialog extends LightElement {
-  static properties = {
-    open: { state: true },
-    busy: { state: true },
-    failure: { state: true },
-    mayExist: { state: true },
+export class NewKeyDialog extends DialogElement {
+  static override properties: PropertyDeclarations = {
     issued: { state: true },
     reminded: { state: true },
   };
 
-  constructor() {
-    super();
-    this.open = false;
-    this.busy = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** Whether the request for a key got no response. */
-    this.mayExist = false;
-    /** @type {IssuedKey | undefined} */
-    this.issued = undefined;
-    /** Whether somebody tried to close the dialog without having confirmed. */
-    this.reminded = false;
-  }
+  issued: IssuedKey | undefined;
+  /** Whether somebody tried to close the dialog without having confirmed. */
+  reminded = false;
 
-  show() {
-    this.failure = undefined;
-    this.mayExist = false;
+  override show() {
     this.issued = undefined;
     this.reminded = false;
-    this.open = true;
+    super.show();
   }
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     removeEventListener('beforeunload', keepTab);
   }
 
-  /** @returns {string} */
-  get heading() {
+  get heading(): string {
     return '';
   }
 
-  /** @returns {string} */
-  get action() {
+  get action(): string {
     return '';
   }
 
-  /** @returns {unknown} the content of the form */
-  fields() {
+  /** @returns the content of the form */
+  fields(): unknown {
     return nothing;
   }
 
-  /**
-   * @param {FormData} _form
-   * @returns {Promise<IssuedKey>}
-   */
-  create(_form) {
+  create(_form: FormData): Promise<IssuedKey> {
     throw new Error('a subclass creates the key');
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || !(event.target instanceof HTMLFormElement)) return;
-    this.busy = true;
-    this.failure = undefined;
-    this.mayExist = false;
-    try {
-      this.issued = await this.create(new FormData(event.target));
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement)) return;
+    await this.act(async () => {
+      this.issued = await this.create(new FormData(form));
       addEventListener('beforeunload', keepTab);
       await this.updateComplete;
       const field = this.querySelector('copy-field');
       if (field instanceof CopyField) await field.focusButton();
-    } catch (error) {
-      this.failure = error;
-      this.mayExist = error instanceof ApiFailure && error.code === 'unreachable';
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
   /** The key is stored elsewhere now. */
@@ -106,26 +74,21 @@ export class NewKeyDialog extends LightElement {
     if (issued !== undefined) this.dispatchEvent(new CustomEvent('issued', { detail: { id: issued.id } }));
   }
 
-  /** Escape and the cross must not lose a key, nor a request under way. @param {Event} event */
-  hide(event) {
+  /** Escape and the cross must not lose a key, nor a request under way. */
+  hide(event: Event) {
     if (event.target !== event.currentTarget) return;
     if (!this.busy && this.issued === undefined) return;
     event.preventDefault();
     this.reminded = this.issued !== undefined;
   }
 
-  /** @param {Event} event */
-  hidden_(event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
-  render() {
+  override render() {
     if (!this.open) return nothing;
     return html`<wa-dialog
       label=${this.issued === undefined ? this.heading : 'The new API key'}
       open
       @wa-hide=${this.hide}
-      @wa-after-hide=${this.hidden_}
+      @wa-after-hide=${this.closed}
     >
       ${this.issued === undefined ? this.renderForm() : this.renderKey(this.issued)}
     </wa-dialog>`;
@@ -135,7 +98,7 @@ export class NewKeyDialog extends LightElement {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
       ${
-        this.mayExist
+        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
           ? html`<p>
               A key may have been made all the same, which nobody has: look under Changes or Customers.
             </p>`
@@ -152,8 +115,7 @@ export class NewKeyDialog extends LightElement {
     </form>`;
   }
 
-  /** @param {IssuedKey} issued */
-  renderKey(issued) {
+  renderKey(issued: IssuedKey) {
     return html`<p>
         The key of <strong>${keyTitle(issued)}</strong> works now. <strong>It is not shown again</strong>:
         only its hash is stored. Copy it before you close this.

@@ -1,76 +1,48 @@
-import 'webawesome/components/dialog/dialog.js';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import type { Changed } from '../responses.ts';
 import { router } from '../router.ts';
 import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
+import { DialogElement } from './dialog-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Asks for the name and the limits of a new plan, makes it, and shows it. */
-export class NewPlanDialog extends LightElement {
-  static properties = {
-    open: { state: true },
-    busy: { state: true },
-    failure: { state: true },
+export class NewPlanDialog extends DialogElement {
+  static override properties = {
     questioned: { state: true },
   };
 
-  constructor() {
-    super();
-    this.open = false;
-    this.busy = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** Whether the day limit is below the minute limit. */
+  /** Whether the day limit is below the minute limit. */
+  questioned = false;
+
+  override show() {
     this.questioned = false;
+    super.show();
   }
 
-  show() {
-    this.failure = undefined;
-    this.questioned = false;
-    this.open = true;
-  }
-
-  /** @param {Event} event */
-  hidden_(event) {
-    if (event.target === event.currentTarget) this.open = false;
-  }
-
-  /** @param {Event} event */
-  changed(event) {
+  changed(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
     const { minute, day } = valuesOf(event.currentTarget);
     this.questioned = minute > 0 && day > 0 && day < minute;
   }
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
+  async submit(event: SubmitEvent) {
     event.preventDefault();
-    if (this.busy || !(event.target instanceof HTMLFormElement)) return;
-    const { name, minute, day, confirmed } = valuesOf(event.target);
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      const { warnings } = await api.put(url`/api/plans/${name}`, {
-        minute,
-        day,
-        confirmed,
-      });
+    if (!(event.target instanceof HTMLFormElement)) return;
+    const { name, ...limits } = valuesOf(event.target);
+    await this.act(async () => {
+      const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, limits);
       this.open = false;
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
       router.navigate(url`/console/plans/${name}`);
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
-  render() {
+  override render() {
     if (!this.open) return nothing;
-    return html`<wa-dialog label="New plan" open @wa-after-hide=${this.hidden_}>
+    return html`<wa-dialog label="New plan" open @wa-after-hide=${this.closed}>
       <form @submit=${this.submit} @input=${this.changed}>
         <label
           >Name
@@ -109,8 +81,7 @@ export class NewPlanDialog extends LightElement {
   }
 }
 
-/** @param {HTMLFormElement} form */
-function valuesOf(form) {
+function valuesOf(form: HTMLFormElement) {
   const data = new FormData(form);
   return {
     name: formText(data, 'name'),

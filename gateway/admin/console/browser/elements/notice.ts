@@ -1,38 +1,30 @@
 import { html } from 'lit';
 import { LightElement } from './light-element.ts';
 
-/** @typedef {{ id: number, text: string, warnings: string[] }} Notice */
+type Notice = { id: number; text: string; warnings: string[] };
 
 const shownMs = 8000;
 let lastId = 0;
 
 /** Says what a change did, for some seconds, also to screen readers. Errors are shown next to what failed instead. */
 export class NoticeRegion extends LightElement {
-  static properties = { notices: { state: true } };
+  static override properties = { notices: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Notice[]} */
-    this.notices = [];
-  }
+  notices: Notice[] = [];
 
-  /**
-   * @param {string} text
-   * @param {string[]} warnings stay until they are closed
-   */
-  add(text, warnings) {
+  /** @param warnings stay until they are closed */
+  add(text: string, warnings: string[]) {
     lastId += 1;
     const id = lastId;
     this.notices = [...this.notices, { id, text, warnings }];
     if (warnings.length === 0) setTimeout(() => this.remove_(id), shownMs);
   }
 
-  /** @param {number} id */
-  remove_(id) {
+  remove_(id: number) {
     this.notices = this.notices.filter((notice) => notice.id !== id);
   }
 
-  render() {
+  override render() {
     return html`<div class="notices" role="status" aria-live="polite">
       ${this.notices.map(
         ({ id, text, warnings }) =>
@@ -53,10 +45,10 @@ export class NoticeRegion extends LightElement {
 customElements.define('notice-region', NoticeRegion);
 
 /**
- * @param {string} text what was done, in the past tense
- * @param {string[]} [warnings] of the API
+ * @param text what was done, in the past tense
+ * @param warnings of the API
  */
-export function notify(text, warnings = []) {
+export function notify(text: string, warnings: string[] = []) {
   const region = document.querySelector('notice-region');
   if (region instanceof NoticeRegion) region.add(text, warnings);
 }

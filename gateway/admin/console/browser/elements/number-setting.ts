@@ -1,25 +1,18 @@
 import { html, nothing } from 'lit';
-import { api, ApiFailure } from '../api.ts';
+import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { Changed, NumberSettingState } from '../responses.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { notify } from './notice.ts';
-import { inlineFailure, loadFailure, loading } from './page-state.ts';
+import { inlineFailure } from './page-state.ts';
 import { saveActions } from './save-actions.ts';
 import { settingState } from './setting-state.ts';
 
-/**
- * @typedef {import('./setting-state.ts').SettingState<Record<string, number>> & {
- *   defaults: Record<string, number>,
- *   bounds: { min: number, max: number },
- *   adjustment?: { scanned: number, total: number, outcome: string | null } | null,
- * }} NumberState
- */
-
 /** A setting that is one number, with what it does before it is saved. */
-class NumberSetting extends LightElement {
-  static properties = {
+class NumberSetting extends ActingElement {
+  static override properties = {
     path: {},
     field: {},
     label: {},
@@ -28,45 +21,27 @@ class NumberSetting extends LightElement {
     state: { state: true },
     typed: { state: true },
     seen: { state: true },
-    failure: { state: true },
-    loadError: { state: true },
-    busy: { state: true },
   };
 
-  constructor() {
-    super();
-    /** Of the API. */
-    this.path = '';
-    this.field = '';
-    this.label = '';
-    this.unit = '';
-    /** What a value does. @type {(value: number) => string} */
-    this.effect = () => '';
-    /** @type {NumberState | undefined} */
-    this.state = undefined;
-    /** @type {string | undefined} */
-    this.typed = undefined;
-    /** Stored value when the person began to type. @type {number | null | undefined} */
-    this.seen = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.loadError = undefined;
-    this.busy = false;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.state?.adjustment?.outcome === null ? 1000 : 5000),
-    );
-  }
+  /** Of the API. */
+  path = '';
+  field = '';
+  label = '';
+  unit = '';
+  /** What a value does. */
+  effect: (value: number) => string = () => '';
+  state: NumberSettingState | undefined;
+  typed: string | undefined;
+  /** Stored value when the person began to type. */
+  seen: number | null | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.state?.adjustment?.outcome === null ? 1000 : 5000),
+  );
 
   async load() {
-    try {
-      this.state = await api.get(this.path);
-      this.loadError = undefined;
-    } catch (error) {
-      this.loadError = error;
-    }
+    this.state = await api.get<NumberSettingState>(this.path);
   }
 
   get stored() {
@@ -80,8 +55,7 @@ class NumberSetting extends LightElement {
     return value >= state.bounds.min && value <= state.bounds.max ? value : undefined;
   }
 
-  /** @param {Event} event */
-  type({ target }) {
+  type({ target }: Event) {
     if (!(target instanceof HTMLInputElement)) return;
     if (this.typed === undefined) this.seen = this.stored;
     this.typed = target.value;
@@ -94,41 +68,29 @@ class NumberSetting extends LightElement {
     this.failure = undefined;
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
+  async save(event: SubmitEvent) {
     event.preventDefault();
     const { wanted, field } = this;
-    if (wanted === undefined || this.busy) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
+    if (wanted === undefined) return;
+    await this.act(async () => {
       const body = { [field]: wanted, expected: { [field]: this.seen ?? null } };
-      const { warnings } = await api.put(this.path, body);
+      const { warnings } = await api.put<Changed>(this.path, body);
       notify(`${this.label}: ${formatNumber(wanted)} ${this.unit}, in force within a second.`, warnings);
       this.discard();
-    } catch (error) {
-      this.failure = error;
-      // What was typed stays, and can be saved over what is there now.
-      if (error instanceof ApiFailure && error.code === 'conflict') this.seen = undefined;
-    } finally {
-      this.busy = false;
-    }
+    });
     await this.refresher.now();
-    if (this.typed !== undefined && this.seen === undefined) this.seen = this.stored;
+    // What was typed stays, and can be saved over what is there now.
+    if (this.hasConflict) this.seen = this.stored;
   }
 
-  render() {
+  override render() {
     const { state, stored, wanted, unit } = this;
-    if (state === undefined) {
-      return this.loadError === undefined
-        ? loading()
-        : loadFailure(this.loadError, () => void this.refresher.now());
-    }
+    if (state === undefined) return this.refresher.placeholder();
     const isChanged = wanted !== undefined && wanted !== stored;
     const { bounds, defaults, adjustment } = state;
     const text = this.typed ?? String(stored ?? '');
     const shown = wanted ?? stored;
-    return html`${inlineFailure(this.loadError)}
+    return html`${inlineFailure(this.refresher.failure)}
       ${settingState(state, (value) => `${formatNumber(value[this.field] ?? 0)} ${unit}`)}
       <form class="narrow" @submit=${this.save}>
         <fieldset ?disabled=${!session.isOperator}>
@@ -162,8 +124,7 @@ class NumberSetting extends LightElement {
   }
 }
 
-/** @param {NonNullable<NumberState['adjustment']>} adjustment */
-function adjustmentView({ scanned, total, outcome }) {
+function adjustmentView({ scanned, total, outcome }: NonNullable<NumberSettingState['adjustment']>) {
   switch (outcome) {
     case null:
       return html`<p role="status">

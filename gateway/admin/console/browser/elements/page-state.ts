@@ -4,12 +4,8 @@ import { ApiFailure } from '../api-failure.ts';
 /** What a page shows while it loads. */
 export const loading = () => html`<p class="quiet" role="status">Loading…</p>`;
 
-/**
- * What a page shows in place of what could not be read.
- * @param {unknown} error
- * @param {() => void} retry
- */
-export function loadFailure(error, retry) {
+/** What a page shows in place of what could not be read. */
+export function loadFailure(error: unknown, retry: () => void) {
   return html`<div class="panel failure" role="alert">
     <p>${failureText(error)}</p>
     <button type="button" @click=${retry}>Try again</button>
@@ -17,27 +13,26 @@ export function loadFailure(error, retry) {
 }
 
 /**
- * @param {string} title what is missing
- * @param {unknown} advice what to do
+ * @param title what is missing
+ * @param advice what to do
  */
-export const emptyState = (title, advice) =>
+export const emptyState = (title: string, advice: unknown) =>
   html`<div class="panel empty">
     <p><strong>${title}</strong></p>
     <p>${advice}</p>
   </div>`;
 
-/** @param {unknown} error */
-export function failureText(error) {
+export function failureText(error: unknown) {
   if (error instanceof ApiFailure) return error.message;
   return `Something went wrong in this page: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** A failure next to what failed. @param {unknown} error */
-export const inlineFailure = (error) =>
+/** A failure next to what failed. */
+export const inlineFailure = (error: unknown) =>
   error === undefined ? undefined : html`<p class="failure-text" role="alert">${failureText(error)}</p>`;
 
-/** Doubts about a change that was made. @param {string[] | undefined} warnings */
-export const warningList = (warnings) =>
+/** Doubts about a change that was made. */
+export const warningList = (warnings: string[] | undefined) =>
   warnings === undefined || warnings.length === 0
     ? undefined
     : html`<ul class="warnings" role="status">

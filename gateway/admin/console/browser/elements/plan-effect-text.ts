@@ -1,42 +1,11 @@
 import { html, nothing } from 'lit';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
+import type { PlanEffect, PlanTrial } from '../responses.ts';
 
-/** @typedef {{ id: string, name: string, requests: number, refusedMinute: number, refusedDay: number }} HitKey */
+type Report = NonNullable<PlanTrial['report']>;
 
-/**
- * @typedef {{
- *   keys: number,
- *   activeKeys: number,
- *   refusedKeys: number,
- *   requests: number,
- *   refused: number,
- *   refusedShare: number,
- *   refusedMinute: number,
- *   refusedDay: number,
- *   hardestHit: HitKey[],
- * }} TrialReport
- */
-
-/**
- * @typedef {import('../plan-text.ts').Trial & {
- *   report: TrialReport | null,
- *   asOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- * }} ReportedTrial
- */
-
-/**
- * @typedef {{
- *   question: string | null,
- *   now: { keys: number, overMinute: number, overDay: number, over: number } | null,
- *   asOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- *   trial: ReportedTrial | null,
- * }} Effect
- */
-
-/** What limits would do if they were saved now. @param {Effect} effect */
-export const effectText = ({ now, asOf, counting, trial }) =>
+/** What limits would do if they were saved now. */
+export const effectText = ({ now, asOf, counting, trial }: PlanEffect) =>
   html`${now === null || (asOf === null && now.keys === 0) ? nothing : html`<p>${asOf === null ? 'So far: ' : nothing}${nowText(now)} ${asOfText(asOf)}</p>`}
   ${
     counting === null
@@ -48,8 +17,7 @@ export const effectText = ({ now, asOf, counting, trial }) =>
   }
   ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
 
-/** @param {NonNullable<Effect['now']>} now */
-function nowText({ keys, overMinute, overDay, over }) {
+function nowText({ keys, overMinute, overDay, over }: NonNullable<PlanEffect['now']>) {
   if (keys === 0) return 'No key is on this plan, so nobody would notice.';
   const all =
     keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
@@ -69,18 +37,16 @@ function nowText({ keys, overMinute, overDay, over }) {
     would be refused at once: ${windows.flat().join(', ')}.`;
 }
 
-/** @param {string | null} asOf */
-const asOfText = (asOf) =>
+const asOfText = (asOf: string | null) =>
   asOf === null ? nothing : html`<span class="quiet">(at ${formatTime(asOf, { dateStyle: 'time' })})</span>`;
 
-/** What a trial of the same limits has found. @param {ReportedTrial} trial */
-function trialText({ since, report }) {
+/** What a trial of the same limits has found. */
+function trialText({ since, report }: PlanTrial) {
   if (report === null) return 'These limits are on trial; its requests are being counted.';
   return html`These limits have been on trial since ${formatRelative(since)}: ${refusedText(report)}`;
 }
 
-/** @param {TrialReport} report */
-export function refusedText({ requests, refused, refusedShare, refusedKeys }) {
+export function refusedText({ requests, refused, refusedShare, refusedKeys }: Report) {
   if (requests === 0) return 'no requests yet.';
   if (refused === 0) return `none of ${plural(requests, 'request')} would have been refused.`;
   return `${formatNumber(refused)} of ${plural(requests, 'request')} (${formatShare(refusedShare)}) of ${plural(refusedKeys, 'key')} would have been refused.`;

@@ -1,273 +1,139 @@
 import { html, nothing } from 'lit';
-import { api, ApiFailure } from '../api.ts';
-import { formText } from '../form-text.ts';
+import { api } from '../api.ts';
 import { limitsText } from '../plan-text.ts';
+import type { Changed, Plan, PlanEffect } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-import { LightElement } from './light-element.ts';
-import { notify } from './notice.ts';
-import { inlineFailure } from './page-state.ts';
+import { LimitsForm } from './limits-form.ts';
 import { effectText } from './plan-effect-text.ts';
 
-/** @typedef {import('../plan-text.ts').Plan} Plan */
+type SomeLimits = Pick<Plan, 'minute' | 'day'>;
+type Values = { minute: string; day: string };
 
-/** @typedef {import('./plan-effect-text.ts').Effect} Effect */
+/** The limits of a plan. */
+class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
+  static override properties = { confirmed: { state: true } };
 
-const debounceMs = 300;
-/** While keys are counted. */
-const askAgainMs = 1000;
-
-/**
- * The limits of a plan, with what other ones would do before they are saved or tried. Fires `changed` when something was
- * saved. What was typed stays, whatever happens to the plan meanwhile.
- */
-class PlanLimitsForm extends LightElement {
-  static properties = {
-    plan: { attribute: false },
-    typed: { state: true },
-    seen: { state: true },
-    effect: { state: true },
-    effectFailure: { state: true },
-    failure: { state: true },
-    confirmed: { state: true },
-    busy: { state: true },
-  };
+  override readonly labels = { save: 'Save', try: 'Try without refusing' };
+  /** Whether a day limit below the minute limit is meant. */
+  confirmed = false;
 
   constructor() {
     super();
-    /** @type {Plan | undefined} */
-    this.plan = undefined;
-    /** Undefined as long as nothing was typed. @type {{ minute: string, day: string } | undefined} */
-    this.typed = undefined;
-    /** The limits that the person has seen when they began to type. @type {Pick<Plan, 'minute' | 'day'> | undefined} */
-    this.seen = undefined;
-    /** @type {Effect | undefined} */
-    this.effect = undefined;
-    /** @type {unknown} */
-    this.effectFailure = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.confirmed = false;
-    this.busy = false;
-    /** @type {ReturnType<typeof setTimeout> | undefined} */
-    this.timer = undefined;
-    /** Number of the last question: an answer to an earlier one is too late. */
-    this.asked = 0;
+    this.addEventListener('focusin', this.prepare);
   }
 
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.forget();
+  valuesOf({ minute, day }: Plan) {
+    return { minute: String(minute ?? ''), day: String(day ?? '') };
+  }
+
+  override reset() {
+    super.reset();
+    this.confirmed = false;
   }
 
   /** Limits that were typed; undefined if they are none, or those that are stored. */
   get wanted() {
-    if (this.typed === undefined) return undefined;
-    const { minute, day } = { minute: toLimit(this.typed.minute), day: toLimit(this.typed.day) };
-    return minute === undefined || day === undefined ? undefined : { minute, day };
-  }
-
-  get isChanged() {
-    const { wanted, plan } = this;
-    return wanted !== undefined && (wanted.minute !== plan?.minute || wanted.day !== plan.day);
-  }
-
-  /** Whether somebody else has changed the limits since they were seen. */
-  get isOvertaken() {
-    const { seen, plan } = this;
-    return seen !== undefined && (seen.minute !== plan?.minute || seen.day !== plan.day);
-  }
-
-  /** @param {Event} event */
-  type(event) {
-    if (!(event.currentTarget instanceof HTMLFormElement) || this.plan === undefined) return;
-    const data = new FormData(event.currentTarget);
-    const { minute, day } = this.plan;
-    this.seen ??= { minute, day };
-    const typed = { minute: formText(data, 'minute'), day: formText(data, 'day') };
-    if (typed.minute !== this.typed?.minute || typed.day !== this.typed.day) this.confirmed = false;
-    this.typed = typed;
-    this.failure = undefined;
-    this.askSoon(debounceMs);
-  }
-
-  /** Shows the stored limits again. */
-  forget() {
-    clearTimeout(this.timer);
-    this.asked += 1;
-    this.typed = undefined;
-    this.seen = undefined;
-    this.effect = undefined;
-    this.effectFailure = undefined;
-    this.failure = undefined;
-    this.confirmed = false;
-  }
-
-  /** @param {number} delayMs */
-  askSoon(delayMs) {
-    clearTimeout(this.timer);
-    if (this.isChanged) this.timer = setTimeout(() => void this.ask(), delayMs);
-    else this.effect = undefined;
+    const { typed, subject } = this;
+    const [minute, day] = [toLimit(typed?.minute ?? ''), toLimit(typed?.day ?? '')];
+    if (minute === undefined || day === undefined) return undefined;
+    return minute === subject?.minute && day === subject.day ? undefined : { minute, day };
   }
 
   /** The count of many keys takes seconds, so it begins when somebody is about to type. */
   prepare() {
-    const { plan } = this;
-    if (!session.isOperator || plan === undefined || plan.minute === null || plan.day === null) return;
-    api.post(url`/api/plans/${plan.name}/effect`, { minute: plan.minute, day: plan.day }).catch(() => {});
+    const { subject } = this;
+    if (!session.isOperator || subject === undefined || !isComplete(subject)) return;
+    void this.readEffect(subject, this.valuesOf(subject)).catch(() => {});
   }
 
-  async ask() {
-    const { wanted, plan } = this;
-    if (wanted === undefined || plan === undefined) return;
-    this.asked += 1;
-    const { asked } = this;
-    try {
-      const effect = await api.post(url`/api/plans/${plan.name}/effect`, wanted);
-      if (asked !== this.asked) return;
-      this.effect = effect;
-      this.effectFailure = undefined;
-      if (effect.counting !== null) this.askSoon(askAgainMs);
-    } catch (error) {
-      if (asked === this.asked) this.effectFailure = error;
-    }
+  readEffect({ name }: Plan, { minute, day }: Values) {
+    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, { minute: Number(minute), day: Number(day) });
   }
 
-  /** @param {SubmitEvent} event */
-  async save(event) {
-    event.preventDefault();
-    const { wanted, plan, seen, confirmed } = this;
-    if (wanted === undefined || plan === undefined || seen === undefined) return;
-    await this.run(async () => {
-      const body = { ...wanted, confirmed, expected: seen };
-      const { before, warnings } = await api.patch(url`/api/plans/${plan.name}`, body);
-      notify(
-        `${plan.name}: ${limitsText(before)} → ${limitsText(wanted)}. In force within a second.`,
-        warnings,
-      );
-    });
+  async save({ name, minute, day }: Plan) {
+    const { wanted, confirmed } = this;
+    const body = { ...wanted, confirmed, expected: { minute, day } };
+    const changed = await api.patch<Changed<{ minute: number; day: number; before: SomeLimits }>>(
+      url`/api/plans/${name}`,
+      body,
+    );
+    return [
+      `${name}: ${limitsText(changed.before)} → ${limitsText(changed)}. In force within a second.`,
+      changed,
+    ] as const;
   }
 
-  async try_() {
-    const { wanted, plan } = this;
-    if (wanted === undefined || plan === undefined) return;
-    const { minute, day } = wanted;
-    const trial = {
-      ...(minute === plan.minute ? {} : { minute }),
-      ...(day === plan.day ? {} : { day }),
+  async try(plan: Plan) {
+    const { name, minute, day, trial } = this.subject ?? plan;
+    const wanted = this.wanted ?? { minute, day };
+    const body = {
+      ...(wanted.minute === minute ? {} : { minute: wanted.minute }),
+      ...(wanted.day === day ? {} : { day: wanted.day }),
+      expected: { since: trial?.since ?? null },
     };
-    await this.run(async () => {
-      const expected = { since: plan.trial?.since ?? null };
-      const { warnings } = await api.put(url`/api/plans/${plan.name}/trial`, { ...trial, expected });
-      notify(`The trial of ${limitsText(wanted)} has begun. Nothing is refused for it.`, warnings);
-    });
+    const changed = await api.put<Changed>(url`/api/plans/${name}/trial`, body);
+    return [`The trial of ${limitsText(wanted)} has begun. Nothing is refused for it.`, changed] as const;
   }
 
-  /** @param {() => Promise<void>} change */
-  async run(change) {
-    if (this.busy) return;
-    this.busy = true;
-    this.failure = undefined;
-    try {
-      await change();
-      this.forget();
-      this.dispatchEvent(new CustomEvent('changed'));
-    } catch (error) {
-      this.failure = error;
-      if (error instanceof ApiFailure && error.code === 'conflict')
-        this.dispatchEvent(new CustomEvent('changed'));
-    } finally {
-      this.busy = false;
-    }
+  get canSave() {
+    return this.wanted !== undefined && (!this.isUnusual || this.confirmed);
   }
 
-  render() {
-    const { plan } = this;
-    if (plan === undefined) return nothing;
-    const values = this.typed ?? { minute: String(plan.minute ?? ''), day: String(plan.day ?? '') };
-    return html`<form class="narrow" @submit=${this.save} @input=${this.type} @focusin=${this.prepare}>
-      <fieldset ?disabled=${!session.isOperator}>
-        <legend class="wa-visually-hidden">Limits of ${plan.name}</legend>
-        <div class="fields">
-          ${limitInput('minute', 'Requests a minute', values.minute)}
-          ${limitInput('day', 'Requests a day', values.day)}
-        </div>
-        <div class="effect" aria-live="polite">${this.effectView()}</div>
-        ${this.questionView()} ${this.overtakenView(plan)} ${inlineFailure(this.failure)}
-        ${session.isOperator ? this.actions(plan) : nothing}
-      </fieldset>
-    </form>`;
+  get canTry() {
+    const { wanted, subject } = this;
+    return wanted !== undefined && subject !== undefined && isComplete(subject);
+  }
+
+  get isUnusual() {
+    return this.wanted !== undefined && this.wanted.day < this.wanted.minute;
+  }
+
+  fields(_plan: Plan, { minute, day }: Values) {
+    return html`${limitInput('minute', 'Requests a minute', minute)}
+    ${limitInput('day', 'Requests a day', day)}`;
   }
 
   effectView() {
     if (!session.isOperator) return nothing;
-    if (!this.isChanged) return html`<p class="quiet">Type other limits to see what they would do.</p>`;
-    if (this.effectFailure !== undefined) return inlineFailure(this.effectFailure);
-    if (this.effect === undefined) return html`<p class="quiet">Looking at the keys…</p>`;
-    return effectText(this.effect);
+    if (this.wanted === undefined)
+      return html`<p class="quiet">Type other limits to see what they would do.</p>`;
+    if (this.effect !== undefined) return effectText(this.effect);
+    return this.effectFailure === undefined ? html`<p class="quiet">Looking at the keys…</p>` : nothing;
   }
 
-  questionView() {
-    const { wanted } = this;
-    if (wanted === undefined || wanted.day >= wanted.minute || !this.isChanged) return nothing;
+  override questionView() {
+    if (!this.isUnusual) return nothing;
     return html`<label class="check"
       ><input
         type="checkbox"
         .checked=${this.confirmed}
-        @change=${(/** @type {Event} */ event) => {
-          if (event.target instanceof HTMLInputElement) this.confirmed = event.target.checked;
+        @change=${({ target }: Event) => {
+          if (target instanceof HTMLInputElement) this.confirmed = target.checked;
         }}
       />
       The day limit is less than the minute limit, so the minute limit is never reached. I mean that.</label
     >`;
   }
 
-  /** @param {Plan} plan */
-  overtakenView(plan) {
-    if (!this.isOvertaken) return nothing;
+  overtakenView(seen: Plan, plan: Plan) {
+    if (seen.minute === plan.minute && seen.day === plan.day) return nothing;
     return html`<p class="warnings">
       Meanwhile somebody has changed the limits: now they are ${limitsText(plan)}.
-      <button type="button" @click=${this.forget}>Show these</button>
+      <button type="button" @click=${this.reset}>Show these</button>
     </p>`;
-  }
-
-  /** @param {Plan} plan */
-  actions(plan) {
-    const isUnconfirmed =
-      this.wanted !== undefined && this.wanted.day < this.wanted.minute && !this.confirmed;
-    const isIdle = !this.isChanged || this.busy;
-    return html`<div class="actions">
-      <button class="wa-brand" ?disabled=${isIdle || isUnconfirmed}>
-        ${this.busy ? 'Working…' : 'Save'}
-      </button>
-      <button
-        type="button"
-        ?disabled=${isIdle || plan.minute === null || plan.day === null}
-        title="Counts what these limits would refuse, and refuses nothing"
-        @click=${this.try_}
-      >
-        Try without refusing
-      </button>
-      <button type="button" class="wa-plain" ?disabled=${this.typed === undefined} @click=${this.forget}>
-        Discard
-      </button>
-    </div>`;
   }
 }
 
-/**
- * @param {string} name
- * @param {string} label
- * @param {string} value
- */
-const limitInput = (name, label, value) =>
+const limitInput = (name: string, label: string, value: string) =>
   html`<label
     >${label}
     <input name=${name} type="number" inputmode="numeric" min="1" max="1000000000" required .value=${value} />
   </label>`;
 
-/** @param {string} text */
-function toLimit(text) {
+const isComplete = ({ minute, day }: SomeLimits): boolean => minute !== null && day !== null;
+
+function toLimit(text: string) {
   return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 1e9 ? Number(text) : undefined;
 }
 

@@ -4,72 +4,46 @@ import { api } from '../api.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
 import { countedText, limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { Changed, Plan, PlanTrialReport, PlanTrial as Trial } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-import { ConfirmDialog } from './confirm-dialog.ts';
+import { showDialog } from './dialog-element.ts';
 import { LightElement } from './light-element.ts';
 import { notify } from './notice.ts';
-import { inlineFailure, loading } from './page-state.ts';
+import { inlineFailure } from './page-state.ts';
 import { refusedText } from './plan-effect-text.ts';
 import { numeric, table } from './table.ts';
 
-/** @typedef {import('../plan-text.ts').Plan} Plan */
-
-/** @typedef {import('./plan-effect-text.ts').ReportedTrial} ReportedTrial */
-
 /** The trial of a plan that runs, what it has found, and its end. Fires `changed` when it was ended. */
 class PlanTrial extends LightElement {
-  static properties = {
+  static override properties = {
     plan: { attribute: false },
     trial: { state: true },
-    failure: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Plan | undefined} */
-    this.plan = undefined;
-    /** @type {ReportedTrial | null | undefined} */
-    this.trial = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.trial?.counting ? 1000 : 5000),
-    );
-  }
+  plan: Plan | undefined;
+  trial: Trial | null | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.trial?.counting ? 1000 : 5000),
+  );
 
   async load() {
     if (this.plan === undefined) return;
-    try {
-      this.trial = (await api.get(url`/api/plans/${this.plan.name}/trial`)).trial;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    this.trial = (await api.get<{ trial: Trial | null }>(url`/api/plans/${this.plan.name}/trial`)).trial;
   }
 
-  /** @param {string} name */
-  ask(name) {
-    const dialog = this.querySelector(`confirm-dialog.${name}`);
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
-  /**
-   * @param {() => Promise<{ warnings: string[] }>} change
-   * @param {string} done
-   */
-  async end(change, done) {
+  async end(change: () => Promise<Changed>, done: string) {
     const { warnings } = await change();
     notify(done, warnings);
     this.dispatchEvent(new CustomEvent('changed'));
   }
 
-  render() {
+  override render() {
     const { plan, trial } = this;
     if (plan === undefined) return nothing;
-    if (trial === undefined || trial === null) return this.failure ? inlineFailure(this.failure) : loading();
+    if (trial === undefined || trial === null) return this.refresher.placeholder();
     const path = url`/api/plans/${plan.name}/trial`;
     const expected = { since: trial.since };
     const limits = {
@@ -81,14 +55,14 @@ class PlanTrial extends LightElement {
         <strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is
         refused for it.
       </p>
-      ${this.reportView(trial)} ${inlineFailure(this.failure)}
+      ${this.reportView(trial)} ${inlineFailure(this.refresher.failure)}
       ${
         session.isOperator
           ? html`<div class="actions">
-              <button type="button" class="wa-brand" @click=${() => this.ask('apply')}>
+              <button type="button" class="wa-brand" @click=${() => showDialog(this, '.apply')}>
                 Make these the limits
               </button>
-              <button type="button" @click=${() => this.ask('stop')}>End the trial</button>
+              <button type="button" @click=${() => showDialog(this, '.stop')}>End the trial</button>
             </div>`
           : nothing
       }
@@ -117,8 +91,7 @@ class PlanTrial extends LightElement {
     </div>`;
   }
 
-  /** @param {ReportedTrial} trial */
-  reportView({ report, asOf, counting }) {
+  reportView({ report, asOf, counting }: Trial) {
     if (report === null) return html`<p class="quiet">${countedText(asOf, counting)}</p>`;
     return html`<p>
         ${plural(report.keys, 'key')} on trial, ${formatNumber(report.activeKeys)} with requests:
@@ -129,8 +102,7 @@ class PlanTrial extends LightElement {
   }
 }
 
-/** @param {import('./plan-effect-text.ts').HitKey[]} keys */
-const hitTable = (keys) =>
+const hitTable = (keys: PlanTrialReport['hardestHit']) =>
   table({
     label: 'Keys that would be hit hardest',
     headings: [

@@ -1,14 +1,12 @@
 import { html } from 'lit';
 import { formatTime } from '../format.ts';
-
-/** @typedef {{ page: string, text: string } | { document: string, heading: string }} ProblemLink */
-/** @typedef {{ id: string, severity: 'critical' | 'warning' | 'notice', title: string, detail: string, advice: string, link: ProblemLink }} Problem */
+import type { Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
 const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
-/** What is wrong, in words, most severe first. @param {readonly Problem[]} problems */
-export function problemList(problems) {
+/** What is wrong, in words, most severe first. */
+export function problemList(problems: readonly Problem[]) {
   if (problems.length === 0) {
     return html`<p class="panel well"><span class="tag good">✓</span> All is well.</p>`;
   }
@@ -24,12 +22,11 @@ export function problemList(problems) {
   </ul>`;
 }
 
-/** @param {ProblemLink} link */
-function linkTo(link) {
+function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;
   return html`<span class="quiet">See “${link.heading}” in <code>${link.document}</code>.</span>`;
 }
 
-/** Shows times in a text in the viewer's zone. @param {string} text */
-const withTimes = (text) =>
+/** Shows times in a text in the viewer's zone. */
+const withTimes = (text: string) =>
   text.split(isoTime).map((part, index) => (index % 2 === 1 ? formatTime(part) : part));

@@ -1,14 +1,14 @@
 import { html } from 'lit';
 import { formatDuration, formatMegabytes, formatNumber, formatTime } from '../format.ts';
+import type { LiveState } from '../responses.ts';
 
-/** @param {any} state live state */
-export function redisFacts({ redis }) {
+export function redisFacts({ redis }: LiveState) {
   if (!redis.available) {
     return html`<p><span class="tag bad">unavailable</span> since ${formatTime(redis.since)}</p>`;
   }
   if (redis.servers.length === 0) return html`<p class="quiet">Reading…</p>`;
   return redis.servers.map(
-    (/** @type {any} */ server) =>
+    (server) =>
       html`<dl class="facts">
         ${fact('Server', server.address)} ${fact('Version', server.version)} ${fact('Role', server.role)}
         ${fact('Up for', server.uptimeSeconds, formatDuration)}
@@ -22,12 +22,8 @@ export function redisFacts({ redis }) {
   );
 }
 
-/**
- * @param {string} name
- * @param {any} value null if Redis does not tell
- * @param {(value: any) => string} [format]
- */
-const fact = (name, value, format = String) =>
+/** @param value null if Redis does not tell */
+const fact = <T>(name: string, value: T | null, format: (value: T) => string = String) =>
   html`<div>
     <dt>${name}</dt>
     <dd>${value === null ? html`<span class="quiet">not told</span>` : format(value)}</dd>

@@ -1,11 +1,11 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { keyTitle } from '../key.ts';
+import type { IssuedKey } from '../responses.ts';
 import { url } from '../url.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
-/** @type {[seconds: number, label: string][]} */
-const graces = [
+const graces: [seconds: number, label: string][] = [
   [0, 'Ends now'],
   [3600, 'Works for another hour'],
   [86_400, 'Works for another day'],
@@ -16,28 +16,25 @@ const defaultGrace = 86_400;
 
 /** Issues a key that replaces another one. */
 export class RotateDialog extends NewKeyDialog {
-  static properties = { ...NewKeyDialog.properties, of: { attribute: false } };
+  static override properties = { of: { attribute: false } };
 
-  constructor() {
-    super();
-    /** @type {{ id: string, name: string } | undefined} */
-    this.of = undefined;
-  }
+  of: { id: string; name: string } | undefined;
 
-  get heading() {
+  override get heading() {
     return this.of === undefined ? '' : `Rotate the key of ${keyTitle(this.of)}`;
   }
 
-  get action() {
+  override get action() {
     return 'Rotate the key';
   }
 
-  /** @param {FormData} form */
-  create(form) {
-    return api.post(url`/api/keys/${this.of?.id ?? ''}/rotate`, { graceSeconds: Number(form.get('grace')) });
+  override create(form: FormData) {
+    return api.post<IssuedKey>(url`/api/keys/${this.of?.id ?? ''}/rotate`, {
+      graceSeconds: Number(form.get('grace')),
+    });
   }
 
-  fields() {
+  override fields() {
     return html`<p>A new key takes over the name, plan, limits and expiry. Its counts start at 0.</p>
       <label
         >The old key

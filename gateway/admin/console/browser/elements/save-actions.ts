@@ -3,13 +3,26 @@ import { session } from '../session.ts';
 
 /**
  * The buttons below the form of a setting; none for a viewer.
- * @param {{ busy: boolean, canSave: boolean, canDiscard: boolean, discard: () => void, more?: unknown }} options
- *   more: further buttons
+ * @param options more: further buttons
  */
-export const saveActions = ({ busy, canSave, canDiscard, discard, more = nothing }) =>
+export const saveActions = ({
+  busy,
+  label = 'Save',
+  canSave,
+  canDiscard,
+  discard,
+  more = nothing,
+}: {
+  busy: boolean;
+  label?: string;
+  canSave: boolean;
+  canDiscard: boolean;
+  discard: () => void;
+  more?: unknown;
+}) =>
   session.isOperator
     ? html`<div class="actions">
-        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : 'Save'}</button>
+        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : label}</button>
         <button type="button" class="wa-plain" ?disabled=${!canDiscard} @click=${discard}>Discard</button>
         ${more}
       </div>`

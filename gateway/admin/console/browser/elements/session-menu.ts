@@ -1,47 +1,27 @@
 import { html, nothing } from 'lit';
 import { formatTime } from '../format.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
 /** Who is signed in, until when, and the way out. */
-class SessionMenu extends LightElement {
-  static properties = { failure: { state: true } };
-
+class SessionMenu extends ActingElement {
   constructor() {
     super();
-    /** @type {unknown} */
-    this.failure = undefined;
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = session.subscribe(() => this.requestUpdate());
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
+    this.whileConnected(() => session.subscribe(() => this.requestUpdate()));
   }
 
   async signOut() {
-    this.failure = undefined;
-    try {
-      await session.signOut();
-    } catch (error) {
-      this.failure = error;
-    }
+    await this.act(() => session.signOut());
   }
 
-  /** @param {KeyboardEvent} event */
-  closeOnEscape(event) {
+  closeOnEscape(event: KeyboardEvent) {
     if (event.key !== 'Escape') return;
     this.close();
     this.querySelector('summary')?.focus();
   }
 
-  /** @param {FocusEvent} event */
-  closeOnLeave({ relatedTarget }) {
+  closeOnLeave({ relatedTarget }: FocusEvent) {
     if (!(relatedTarget instanceof Node) || !this.contains(relatedTarget)) this.close();
   }
 
@@ -49,7 +29,7 @@ class SessionMenu extends LightElement {
     this.querySelector('details')?.removeAttribute('open');
   }
 
-  render() {
+  override render() {
     const { current } = session;
     if (current === undefined) return nothing;
     return html`<details class="menu" @keydown=${this.closeOnEscape} @focusout=${this.closeOnLeave}>

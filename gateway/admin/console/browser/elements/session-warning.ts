@@ -8,25 +8,21 @@ const warnMs = 15 * minuteMs;
 
 /** Says that the session ends within 15 minutes, and asks to sign in again when it does. */
 class SessionWarning extends LightElement {
-  static properties = { leftMs: { state: true } };
+  static override properties = { leftMs: { state: true } };
+
+  leftMs = Number.POSITIVE_INFINITY;
+  timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor() {
     super();
-    this.leftMs = Number.POSITIVE_INFINITY;
-    /** @type {number | undefined} */
-    this.timer = undefined;
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = session.subscribe(() => this.update_());
-    this.update_();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    clearTimeout(this.timer);
+    this.whileConnected(() => {
+      const unsubscribe = session.subscribe(() => this.update_());
+      this.update_();
+      return () => {
+        unsubscribe();
+        clearTimeout(this.timer);
+      };
+    });
   }
 
   update_() {
@@ -39,7 +35,7 @@ class SessionWarning extends LightElement {
     } else if (!session.hasGivenUp && !session.isAsking) void session.signInAgain();
   }
 
-  render() {
+  override render() {
     if (this.leftMs > warnMs && !session.hasGivenUp) return nothing;
     const minutes = Math.ceil(this.leftMs / minuteMs);
     const text =

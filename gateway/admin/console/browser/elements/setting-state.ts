@@ -1,20 +1,13 @@
 import { html } from 'lit';
 import { formatNumber } from '../format.ts';
 import { issueList } from '../plan-text.ts';
+import type { SettingState } from '../responses.ts';
 
-/**
- * A setting as the API gives it.
- * @template T
- * @typedef {{ stored: T | null, issues: string[], gateways: number, enforced: { value: T, gateways: number }[] }} SettingState
- */
-
-/**
- * What is wrong with a setting, and what gateways enforce if it is not what is stored.
- * @template T
- * @param {SettingState<T>} state
- * @param {(value: T) => string} describe
- */
-export const settingState = ({ issues, enforced, gateways }, describe) =>
+/** What is wrong with a setting, and what gateways enforce if it is not what is stored. */
+export const settingState = <T>(
+  { issues, enforced, gateways }: SettingState<T>,
+  describe: (value: T) => string,
+) =>
   html`${issueList(issues)}
   ${
     enforced.length === 0

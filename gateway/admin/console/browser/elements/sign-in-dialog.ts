@@ -5,7 +5,9 @@ import { SignInForm } from './sign-in-form.ts';
 
 /** Asks to sign in again, over a page that stays as it is. */
 class SignInDialog extends LightElement {
-  firstUpdated() {
+  focused: Element | null = null;
+
+  override firstUpdated() {
     this.focused = document.activeElement;
     void this.show();
   }
@@ -17,20 +19,17 @@ class SignInDialog extends LightElement {
     this.querySelector('dialog')?.showModal();
   }
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     if (this.focused instanceof HTMLElement) this.focused.focus();
   }
 
-  /**
-   * A dialog below, which this one was opened over, must not close as well.
-   * @param {KeyboardEvent} event
-   */
-  keepEscape(event) {
+  /** A dialog below, which this one was opened over, must not close as well. */
+  keepEscape(event: KeyboardEvent) {
     if (event.key === 'Escape') event.stopPropagation();
   }
 
-  render() {
+  override render() {
     return html`<dialog
       class="sign-in-again"
       aria-labelledby="sign-in-again"

@@ -1,47 +1,39 @@
 import { html, nothing } from 'lit';
+import { ApiFailure } from '../api-failure.ts';
 import { codeIn } from '../link-code.ts';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { failureText } from './page-state.ts';
 
-const notACode = 'This is no link of ops console: it ends with #code= and 22 characters. Paste all of it.';
+const notACode = new ApiFailure({
+  code: 'invalid_code',
+  message: 'This is no link of ops console: it ends with #code= and 22 characters. Paste all of it.',
+  status: 0,
+});
 
 /** How to get a link, and a field for it. */
-export class SignInForm extends LightElement {
-  static properties = { failure: {}, cancel: { attribute: false }, busy: { state: true } };
+export class SignInForm extends ActingElement {
+  static override properties = { cancel: { attribute: false } };
 
-  constructor() {
-    super();
-    /** Why the last attempt failed. */
-    this.failure = '';
-    /** Called instead of signing in. @type {(() => void) | undefined} */
-    this.cancel = undefined;
-    this.busy = false;
-  }
+  /** Called instead of signing in. */
+  cancel: (() => void) | undefined;
 
-  /** @param {string} pasted link or code */
-  async signIn(pasted) {
+  /** @param pasted link or code */
+  async signIn(pasted: string) {
     const code = codeIn(pasted);
-    this.failure = code === undefined ? notACode : '';
-    if (code === undefined) return;
-    this.busy = true;
-    try {
+    await this.act(async () => {
+      if (code === undefined) throw notACode;
       await session.signIn(code);
-    } catch (error) {
-      this.failure = failureText(error);
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
+  submit(event: SubmitEvent) {
     event.preventDefault();
     const field = this.querySelector('input');
-    if (field !== null && !this.busy) void this.signIn(field.value).then(() => field.select());
+    if (field !== null) void this.signIn(field.value).then(() => field.select());
   }
 
-  render() {
+  override render() {
     return html`
       <p>Get a link that works once, within five minutes, where the gateway is installed:</p>
       <pre class="command"><code>npm run --silent ops -- console</code></pre>
@@ -59,7 +51,9 @@ export class SignInForm extends LightElement {
             aria-describedby="sign-in-failure"
           />
         </label>
-        <p class="failure-text" id="sign-in-failure" role="alert">${this.failure}</p>
+        <p class="failure-text" id="sign-in-failure" role="alert">
+          ${this.failure === undefined ? nothing : failureText(this.failure)}
+        </p>
         <div class="dialog-actions">
           ${
             this.cancel === undefined

@@ -1,39 +1,31 @@
 import './sign-in-form.ts';
 import { html } from 'lit';
 import { session } from '../session.ts';
-import { LightElement } from './light-element.ts';
+import { ActingElement } from './acting-element.ts';
 import { notify } from './notice.ts';
-import { failureText } from './page-state.ts';
 
 /** The page without a session. Exchanges the code of a link at once. */
-class SignIn extends LightElement {
-  static properties = { code: {}, failure: { state: true }, busy: { state: true } };
+class SignIn extends ActingElement {
+  static override properties = { code: {} };
 
-  constructor() {
-    super();
-    /** Code of the link that this page was opened with. @type {string | undefined} */
-    this.code = undefined;
-    this.failure = '';
-    this.busy = false;
-  }
+  /** Code of the link that this page was opened with. */
+  code: string | undefined;
 
-  connectedCallback() {
+  override connectedCallback() {
     super.connectedCallback();
     document.title = 'Sign in – Animal store gateway';
     if (this.code !== undefined) void this.signIn(this.code);
   }
 
-  /** @param {string} code */
-  async signIn(code) {
-    this.busy = true;
-    try {
-      await session.signIn(code);
-    } catch (error) {
-      this.failure = failureText(error);
-      await this.goOn();
-    } finally {
-      this.busy = false;
-    }
+  async signIn(code: string) {
+    await this.act(async () => {
+      try {
+        await session.signIn(code);
+      } catch (error) {
+        await this.goOn();
+        throw error;
+      }
+    });
   }
 
   /** A link that was opened once more, as from a bookmark, does not end the session that there is. */
@@ -42,7 +34,7 @@ class SignIn extends LightElement {
     if (isSignedIn) notify('The link was not used: you are signed in already.');
   }
 
-  render() {
+  override render() {
     if (this.busy) return html`<p class="quiet" role="status">Signing in…</p>`;
     return html`<h1>Sign in</h1>
       <sign-in-form .failure=${this.failure}></sign-in-form>`;

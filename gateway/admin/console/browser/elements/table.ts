@@ -2,15 +2,21 @@ import { html, nothing } from 'lit';
 
 /**
  * A table in a region that scrolls sideways by itself, also with the keyboard.
- * @param {{
- *   label: string,
- *   headings: readonly unknown[],
- *   rows: unknown,
- *   region?: string,
- *   className?: string,
- * }} options headings: texts, or a whole `<th>` each. region, className: classes of the region and of the table
+ * @param options headings: texts, or a whole `<th>` each. region, className: classes of the region and of the table
  */
-export const table = ({ label, headings, rows, region = '', className }) =>
+export const table = ({
+  label,
+  headings,
+  rows,
+  region = '',
+  className,
+}: {
+  label: string;
+  headings: readonly unknown[];
+  rows: unknown;
+  region?: string;
+  className?: string;
+}) =>
   html`<div class="table-scroll ${region}" tabindex="0" role="region" aria-label=${label}>
     <table class=${className ?? nothing}>
       <thead>
@@ -24,5 +30,5 @@ export const table = ({ label, headings, rows, region = '', className }) =>
     </table>
   </div>`;
 
-/** The heading of a column of numbers. @param {string} text */
-export const numeric = (text) => html`<th scope="col" class="number">${text}</th>`;
+/** The heading of a column of numbers. */
+export const numeric = (text: string) => html`<th scope="col" class="number">${text}</th>`;

@@ -1,12 +1,9 @@
 import { html, nothing } from 'lit';
 import uPlot from 'uplot';
 import { formatNumber, utc } from '../format.ts';
-import { chartData, chartOptions } from './chart-options.ts';
+import { chartData, chartOptions, type ChartKind, type ChartSeries } from './chart-options.ts';
 import { LightElement } from './light-element.ts';
 import { numeric, table } from './table.ts';
-
-/** @typedef {import('./chart-options.ts').ChartKind} ChartKind */
-/** @typedef {import('./chart-options.ts').ChartSeries} ChartSeries */
 
 const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const utcDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
@@ -22,7 +19,7 @@ let lastId = 0;
  * Tones: good, quiet, caution, bad, brand, other. `utc-days`: the points are UTC days, such as those of a record of use.
  */
 export class TimeChart extends LightElement {
-  static properties = {
+  static override properties = {
     heading: {},
     kind: {},
     times: { attribute: false },
@@ -38,52 +35,44 @@ export class TimeChart extends LightElement {
     width: { state: true },
   };
 
-  constructor() {
-    super();
-    this.heading = '';
-    /** @type {ChartKind} */
-    this.kind = 'lines';
-    /** Unix seconds. @type {readonly number[]} */
-    this.times = [];
-    /** @type {readonly ChartSeries[]} */
-    this.series = [];
-    /** @type {(value: number) => string} */
-    this.format = formatNumber;
-    this.utcDays = false;
-    /** Less high, for a chart beside others. */
-    this.compact = false;
-    /** Time that is shown, up to the newest point; 0 for all points. */
-    this.spanSeconds = 0;
-    this.asTable = false;
-    /** Labels of series that are not drawn. @type {ReadonlySet<string>} */
-    this.turnedOff = new Set();
-    /** Point under the cursor. @type {number | undefined} */
-    this.index = undefined;
-    this.width = 0;
-    lastId += 1;
-    this.id_ = `time-chart-${lastId}`;
-    this.scheme = matchMedia('(prefers-color-scheme: dark)');
-    this.dark = this.scheme.matches;
-    this.onScheme = () => (this.dark = this.scheme.matches);
-    this.sizes = new ResizeObserver(([entry]) => {
-      const width = Math.floor(entry?.contentRect.width ?? 0);
-      if (width > 0) this.width = width;
-    });
-    /** @type {uPlot | undefined} */
-    this.plot = undefined;
-    /** What the plot was made for. */
-    this.shape = '';
-    /** What it shows. */
-    this.drawnText = '';
-  }
+  heading = '';
+  kind: ChartKind = 'lines';
+  /** Unix seconds. */
+  times: readonly number[] = [];
+  series: readonly ChartSeries[] = [];
+  format: (value: number) => string = formatNumber;
+  utcDays = false;
+  /** Less high, for a chart beside others. */
+  compact = false;
+  /** Time that is shown, up to the newest point; 0 for all points. */
+  spanSeconds = 0;
+  asTable = false;
+  /** Labels of series that are not drawn. */
+  turnedOff: ReadonlySet<string> = new Set();
+  /** Point under the cursor. */
+  index: number | undefined;
+  width = 0;
+  id_ = `time-chart-${(lastId += 1)}`;
+  scheme = matchMedia('(prefers-color-scheme: dark)');
+  dark = this.scheme.matches;
+  onScheme = () => (this.dark = this.scheme.matches);
+  sizes = new ResizeObserver(([entry]) => {
+    const width = Math.floor(entry?.contentRect.width ?? 0);
+    if (width > 0) this.width = width;
+  });
+  plot: uPlot | undefined;
+  /** What the plot was made for. */
+  shape = '';
+  /** What it shows. */
+  drawnText = '';
 
-  connectedCallback() {
+  override connectedCallback() {
     super.connectedCallback();
     this.scheme.addEventListener('change', this.onScheme);
     this.sizes.observe(this);
   }
 
-  disconnectedCallback() {
+  override disconnectedCallback() {
     super.disconnectedCallback();
     this.scheme.removeEventListener('change', this.onScheme);
     this.sizes.disconnect();
@@ -94,14 +83,13 @@ export class TimeChart extends LightElement {
     return this.series.filter(({ label }) => !this.turnedOff.has(label));
   }
 
-  /** @param {string} label */
-  toggle(label) {
+  toggle(label: string) {
     const turnedOff = new Set(this.turnedOff);
     if (!turnedOff.delete(label)) turnedOff.add(label);
     this.turnedOff = turnedOff;
   }
 
-  updated() {
+  override updated() {
     const target = this.querySelector('.plot');
     if (!(target instanceof HTMLElement) || this.width === 0) return this.removePlot();
     const { kind, utcDays, visible: series, width } = this;
@@ -133,8 +121,8 @@ export class TimeChart extends LightElement {
     return this.compact ? height * 0.6 : height;
   }
 
-  /** Moving the cursor must not draw everything again. @param {uPlot.AlignedData} data */
-  drawIfChanged(data) {
+  /** Moving the cursor must not draw everything again. */
+  drawIfChanged(data: uPlot.AlignedData) {
     const text = JSON.stringify(data);
     if (text === this.drawnText) return;
     this.drawnText = text;
@@ -146,7 +134,7 @@ export class TimeChart extends LightElement {
     this.plot = undefined;
   }
 
-  render() {
+  override render() {
     return html`<figure class="time-chart" aria-labelledby=${this.id_}>
       <figcaption>
         <h3 id=${this.id_}>${this.heading}</h3>
@@ -200,14 +188,12 @@ export class TimeChart extends LightElement {
     return html`<strong>${this.timeText(seconds)}</strong> · ${values.join(' · ')}`;
   }
 
-  /** @param {number} seconds */
-  timeText(seconds) {
+  timeText(seconds: number) {
     const date = new Date(seconds * 1000);
     return this.utcDays ? `${utcDate.format(date)} (UTC day)` : `${exactTime.format(date)} · ${utc(date)}`;
   }
 
-  /** @param {number | null | undefined} value */
-  formatOrNone(value) {
+  formatOrNone(value: number | null | undefined) {
     return value === null || value === undefined ? '–' : this.format(value);
   }
 
@@ -220,11 +206,7 @@ export class TimeChart extends LightElement {
     });
   }
 
-  /**
-   * @param {number} seconds
-   * @param {number} index
-   */
-  row(seconds, index) {
+  row(seconds: number, index: number) {
     const date = new Date(seconds * 1000);
     return html`<tr>
       <th scope="row">
@@ -237,12 +219,8 @@ export class TimeChart extends LightElement {
   }
 }
 
-/**
- * The colour of a tone as a canvas needs it, of the scheme in use.
- * @param {HTMLElement} parent
- * @param {string} tone
- */
-function colorOf(parent, tone) {
+/** The colour of a tone as a canvas needs it, of the scheme in use. */
+function colorOf(parent: HTMLElement, tone: string) {
   const probe = document.createElement('span');
   probe.className = `tone-${tone}`;
   parent.append(probe);

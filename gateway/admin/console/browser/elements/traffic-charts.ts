@@ -2,6 +2,7 @@ import './time-chart.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formatRate } from '../format.ts';
+import type { Traffic, TrafficPoint } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
@@ -9,51 +10,50 @@ import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
 import { perSecond, requestSeries, secondsOf } from './traffic-series.ts';
 
-const ranges = [
-  ['1h', 'Last hour', 10_000],
+type Range = readonly [last: string, label: string, refreshMs: number];
+const defaultRange: Range = ['1h', 'Last hour', 10_000];
+const ranges: readonly Range[] = [
+  defaultRange,
   ['6h', '6 hours', 60_000],
   ['24h', '24 hours', 60_000],
   ['7d', '7 days', 300_000],
 ];
-const defaultRange = '1h';
 
 /** Charts of the record of traffic. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
-  static properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+  static override properties = { traffic: { state: true }, failure: { state: true }, query: { state: true } };
+
+  traffic: Traffic | undefined;
+  failure: unknown;
+  query = router.location.query;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  request: AbortController | undefined;
 
   constructor() {
     super();
-    /** @type {any} */
-    this.traffic = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.query = router.location.query;
-    this.visibility = () => {
-      if (!document.hidden) void this.load();
-    };
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(({ query }) => {
-      this.query = query;
+    this.whileConnected(() =>
+      router.subscribe(({ query }) => {
+        this.query = query;
+        void this.load();
+      }),
+    );
+    this.whileConnected(() => {
+      const onVisibility = () => {
+        if (!document.hidden) void this.load();
+      };
+      document.addEventListener('visibilitychange', onVisibility);
       void this.load();
+      return () => {
+        document.removeEventListener('visibilitychange', onVisibility);
+        clearTimeout(this.timer);
+        this.request?.abort();
+      };
     });
-    document.addEventListener('visibilitychange', this.visibility);
-    void this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    document.removeEventListener('visibilitychange', this.visibility);
-    clearTimeout(this.timer);
-    this.request?.abort();
   }
 
   get range() {
     const asked = this.query.get('last');
-    return ranges.find(([last]) => last === asked) ?? ranges.find(([last]) => last === defaultRange) ?? [];
+    return ranges.find(([last]) => last === asked) ?? defaultRange;
   }
 
   get plan() {
@@ -68,7 +68,7 @@ class TrafficCharts extends LightElement {
     const [last] = this.range;
     const plan = this.plan === '' ? '' : url`&plan=${this.plan}`;
     try {
-      this.traffic = await api.get(`/api/traffic?last=${last}${plan}`, request.signal);
+      this.traffic = await api.get<Traffic>(`/api/traffic?last=${last}${plan}`, request.signal);
       this.failure = undefined;
     } catch (error) {
       if (request.signal.aborted) return;
@@ -80,13 +80,10 @@ class TrafficCharts extends LightElement {
   /** Reads again after a while, but not for a person who does not want to sign in again. */
   schedule() {
     const [, , refreshMs] = this.range;
-    this.timer = setTimeout(
-      () => (session.hasGivenUp ? this.schedule() : void this.load()),
-      Number(refreshMs),
-    );
+    this.timer = setTimeout(() => (session.hasGivenUp ? this.schedule() : void this.load()), refreshMs);
   }
 
-  render() {
+  override render() {
     return html`<section aria-labelledby="traffic-heading">
       <div class="section-head">
         <h2 id="traffic-heading">Traffic</h2>
@@ -97,7 +94,7 @@ class TrafficCharts extends LightElement {
                 type="button"
                 class="choice"
                 aria-pressed=${last === this.range[0]}
-                @click=${() => router.setQuery({ last: last === defaultRange ? '' : String(last) })}
+                @click=${() => router.setQuery({ last: last === defaultRange[0] ? '' : last })}
               >
                 ${label}
               </button>`,
@@ -107,7 +104,7 @@ class TrafficCharts extends LightElement {
           >Plan
           <select
             .value=${this.plan}
-            @change=${(/** @type {Event} */ event) => {
+            @change=${(event: Event) => {
               if (event.target instanceof HTMLSelectElement) router.setQuery({ plan: event.target.value });
             }}
           >
@@ -122,29 +119,23 @@ class TrafficCharts extends LightElement {
         </label>
       </div>
       ${inlineFailure(this.failure)}
-      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts()}
+      ${this.traffic === undefined ? (this.failure === undefined ? loading() : nothing) : this.charts(this.traffic)}
     </section>`;
   }
 
   /** The plan of a shared address may have no traffic. */
   get planNames() {
-    /** @type {string[]} */
     const plans = this.traffic?.plans ?? [];
     return this.plan === '' || plans.includes(this.plan) ? plans : [...plans, this.plan];
   }
 
-  charts() {
-    const { points, total, issues } = this.traffic;
+  charts({ points, total, issues }: Traffic) {
     const times = points.map(secondsOf);
-    const rate = (/** @type {(point: any) => number} */ count) =>
-      points.map((/** @type {any} */ point) => perSecond(count(point), point.seconds));
-    const quantile = (/** @type {string} */ name) =>
-      points.map((/** @type {any} */ { latencyMs }) => latencyMs.served?.[name] ?? null);
+    const rate = (count: (point: TrafficPoint) => number) =>
+      points.map((point) => perSecond(count(point), point.seconds));
+    const quantile = (name: 'p50' | 'p99') => points.map(({ latencyMs }) => latencyMs.served?.[name] ?? null);
     return html`${total.requests === 0 ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
-      ${issues.map(
-        (/** @type {{ key: string, issue: string }} */ { key, issue }) =>
-          html`<p class="failure-text">${key}: ${issue}</p>`,
-      )}
+      ${issues.map(({ key, issue }) => html`<p class="failure-text">${key}: ${issue}</p>`)}
       <div class="charts">
         <time-chart
           class="panel wide"
@@ -180,7 +171,7 @@ class TrafficCharts extends LightElement {
               ></time-chart>`
             : html`<p class="panel quiet">
                 Durations are recorded for all plans together:
-                <a href="/console?last=${String(this.range[0])}">show all plans</a>
+                <a href="/console?last=${this.range[0]}">show all plans</a>
               </p>`
         }
       </div>`;

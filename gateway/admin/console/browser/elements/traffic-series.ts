@@ -1,4 +1,4 @@
-/** @typedef {import('./chart-options.ts').ChartSeries} ChartSeries */
+import type { ChartSeries } from './chart-options.ts';
 
 /** Classes of status from the bottom of a stack to its top, and their tones. */
 const classes = [
@@ -10,12 +10,10 @@ const classes = [
   ['cut_off', 'cut off', 'other'],
 ];
 
-/**
- * Requests a second by class of status. Classes that do not occur are left out, except for 2xx.
- * @param {readonly { byStatus: Record<string, number>, seconds: number }[]} points
- * @returns {ChartSeries[]}
- */
-export function requestSeries(points) {
+/** Requests a second by class of status. Classes that do not occur are left out, except for 2xx. */
+export function requestSeries(
+  points: readonly { byStatus: Record<string, number>; seconds: number }[],
+): ChartSeries[] {
   return classes
     .map(([status = '', label = '', tone = '']) => ({
       status,
@@ -26,11 +24,8 @@ export function requestSeries(points) {
     .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
 }
 
-/**
- * @param {number | undefined} count
- * @param {number} seconds
- */
-export const perSecond = (count, seconds) => (seconds > 0 ? (count ?? 0) / seconds : 0);
+export const perSecond = (count: number | undefined, seconds: number) =>
+  seconds > 0 ? (count ?? 0) / seconds : 0;
 
-/** @param {{ at: string }} point @returns {number} Unix seconds */
-export const secondsOf = ({ at }) => Date.parse(at) / 1000;
+/** @returns Unix seconds */
+export const secondsOf = ({ at }: { at: string }): number => Date.parse(at) / 1000;

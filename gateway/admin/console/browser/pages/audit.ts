@@ -1,16 +1,15 @@
 import '../elements/audit-filter.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { ActingElement } from '../elements/acting-element.ts';
 import { changeList } from '../elements/change-list.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { table } from '../elements/table.ts';
 import { formatTime, plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, Page } from '../responses.ts';
 import { router } from '../router.ts';
 import { url } from '../url.ts';
-
-/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
 
 const pollMs = 2000;
 /** Entries of an open page; older ones are read again if they are asked for. */
@@ -18,52 +17,41 @@ const maxShown = 2000;
 const filterNames = ['action', 'who', 'target', 'since', 'until'];
 
 /** The audit log, newest first. New entries appear by themselves, or wait behind a button while one reads further below. */
-class PageAudit extends LightElement {
-  static properties = {
+class PageAudit extends ActingElement {
+  static override properties = {
     entries: { state: true },
     waiting: { state: true },
     next: { state: true },
-    failure: { state: true },
-    busy: { state: true },
   };
+
+  entries: AuditEntry[] | undefined;
+  /** Newer ones, which are not shown yet. */
+  waiting: AuditEntry[] = [];
+  next: string | null = null;
+  /** Id of the newest entry that was looked at. */
+  latest: string | undefined;
+  /** Filter of what is shown. */
+  filter = '';
+  refresher = new Refresher(
+    this,
+    () => this.follow(),
+    () => pollMs,
+  );
 
   constructor() {
     super();
-    /** @type {AuditEntry[] | undefined} */
-    this.entries = undefined;
-    /** Newer ones, which are not shown yet. @type {AuditEntry[]} */
-    this.waiting = [];
-    /** @type {string | null} */
-    this.next = null;
-    /** Id of the newest entry that was looked at. @type {string | undefined} */
-    this.latest = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.busy = false;
-    /** Filter of what is shown. */
-    this.filter = '';
-    this.refresher = new Refresher(
-      this,
-      () => this.follow(),
-      () => pollMs,
+    this.whileConnected(() =>
+      router.subscribe(() => {
+        if (filterText() !== this.filter) void this.begin();
+      }),
     );
-    this.onScroll = () => {
-      if (isAtTop()) this.showWaiting();
-    };
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(() => {
-      if (filterText() !== this.filter) void this.begin();
+    this.whileConnected(() => {
+      const onScroll = () => {
+        if (isAtTop()) this.showWaiting();
+      };
+      addEventListener('scroll', onScroll, { passive: true });
+      return () => removeEventListener('scroll', onScroll);
     });
-    addEventListener('scroll', this.onScroll, { passive: true });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    removeEventListener('scroll', this.onScroll);
   }
 
   /** Reads the first page of the filter in the address. */
@@ -79,23 +67,18 @@ class PageAudit extends LightElement {
   async follow() {
     const filter = filterText();
     this.filter = filter;
-    try {
-      if (this.latest === undefined) {
-        const { items, next, latest } = await read(filter, '');
-        if (filter !== this.filter) return;
-        this.entries = items;
-        this.next = next;
-        this.latest = latest;
-      } else {
-        const { items, latest } = await read(filter, `newerThan=${this.latest}`);
-        if (filter !== this.filter) return;
-        this.latest = latest;
-        this.waiting = [...items, ...this.waiting].slice(0, maxShown);
-        if (isAtTop()) this.showWaiting();
-      }
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
+    if (this.latest === undefined) {
+      const { items, next, latest } = await read(filter, '');
+      if (filter !== this.filter) return;
+      this.entries = items;
+      this.next = next;
+      this.latest = latest;
+    } else {
+      const { items, latest } = await read(filter, `newerThan=${this.latest}`);
+      if (filter !== this.filter) return;
+      this.latest = latest;
+      this.waiting = [...items, ...this.waiting].slice(0, maxShown);
+      if (isAtTop()) this.showWaiting();
     }
   }
 
@@ -113,23 +96,16 @@ class PageAudit extends LightElement {
   }
 
   async more() {
-    if (this.next === null || this.busy) return;
     const { filter } = this;
-    this.busy = true;
-    try {
+    await this.act(async () => {
       const { items, next } = await read(filter, `after=${this.next}`);
       if (filter !== this.filter) return;
       this.entries = [...(this.entries ?? []), ...items];
       this.next = next;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    } finally {
-      this.busy = false;
-    }
+    });
   }
 
-  render() {
+  override render() {
     return html`<h1>Audit</h1>
       <audit-filter></audit-filter>
       ${
@@ -145,12 +121,10 @@ class PageAudit extends LightElement {
   }
 
   list() {
-    const { entries, failure } = this;
-    if (entries === undefined) {
-      return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
-    }
-    return html`${inlineFailure(failure)} ${entries.length === 0 ? this.none() : entryTable(entries)}
-    ${this.moreView()}`;
+    const { entries } = this;
+    if (entries === undefined) return this.refresher.placeholder();
+    return html`${inlineFailure(this.refresher.failure ?? this.failure)}
+    ${entries.length === 0 ? this.none() : entryTable(entries)} ${this.moreView()}`;
   }
 
   none() {
@@ -175,13 +149,11 @@ class PageAudit extends LightElement {
   }
 }
 
-/**
- * @param {string} filter
- * @param {string} rest further parameters
- * @returns {Promise<{ items: AuditEntry[], next: string | null, latest: string }>}
- */
-const read = (filter, rest) =>
-  api.get(`/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`);
+/** @param rest further parameters */
+const read = (filter: string, rest: string) =>
+  api.get<Page<AuditEntry> & { latest: string }>(
+    `/api/audit?${[filter, rest].filter((part) => part !== '').join('&')}`,
+  );
 
 /** The filter in the address, as the API understands it. */
 function filterText() {
@@ -196,8 +168,7 @@ function filterText() {
 
 const isAtTop = () => scrollY < 40;
 
-/** @param {AuditEntry[]} entries */
-const entryTable = (entries) =>
+const entryTable = (entries: AuditEntry[]) =>
   table({
     label: 'Audit log',
     region: 'wide',
@@ -214,11 +185,7 @@ const entryTable = (entries) =>
     ),
   });
 
-/**
- * @param {string} action
- * @param {string} target
- */
-function targetLink(action, target) {
+function targetLink(action: string, target: string) {
   if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;

@@ -4,68 +4,52 @@ import '../elements/ban-key-form.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { banTable } from '../elements/ban-table.ts';
-import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { notify } from '../elements/notice.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
+import type { Ban, Changed, Page } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-
-/** @typedef {import('../elements/ban-table.ts').Ban} Ban */
 
 const pageSize = 100;
 
 /** Active bans, soonest to expire first, and those that were set by hand if they are looked for. */
 class PageBans extends LightElement {
-  static properties = {
+  static override properties = {
     bans: { state: true },
     next: { state: true },
     pages: { state: true },
-    failure: { state: true },
     chosen: { state: true },
   };
 
-  constructor() {
-    super();
-    /** @type {Ban[] | undefined} */
-    this.bans = undefined;
-    /** @type {string | null} */
-    this.next = null;
-    this.pages = 1;
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** The ban that is to be lifted. @type {Ban | undefined} */
-    this.chosen = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => 5000,
-    );
-  }
+  bans: Ban[] | undefined;
+  next: string | null = null;
+  pages = 1;
+  /** The ban that is to be lifted. */
+  chosen: Ban | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => 5000,
+  );
 
   /** Reads all pages that are shown. */
   async load() {
-    try {
-      /** @type {Ban[]} */
-      const bans = [];
-      /** @type {string | null} */
-      let next = null;
-      for (let page = 0; page < this.pages; page += 1) {
-        const after = next === null ? '' : url`&after=${next}`;
-        const read = await api.get(`/api/bans?limit=${pageSize}${after}`);
-        bans.push(...read.items);
-        next = read.next;
-        if (next === null) break;
-      }
-      this.bans = bans;
-      this.next = next;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
+    const bans: Ban[] = [];
+    let next: string | null = null;
+    for (let page = 0; page < this.pages; page += 1) {
+      const after: string = next === null ? '' : url`&after=${next}`;
+      const read = await api.get<Page<Ban>>(`/api/bans?limit=${pageSize}${after}`);
+      bans.push(...read.items);
+      next = read.next;
+      if (next === null) break;
     }
+    this.bans = bans;
+    this.next = next;
   }
 
   more() {
@@ -73,25 +57,22 @@ class PageBans extends LightElement {
     void this.refresher.now();
   }
 
-  /** @param {Ban} ban */
-  async askToLift(ban) {
+  async askToLift(ban: Ban) {
     this.chosen = ban;
     await this.updateComplete;
-    const dialog = this.querySelector('confirm-dialog');
-    if (dialog instanceof ConfirmDialog) dialog.show();
+    showDialog(this, 'confirm-dialog');
   }
 
-  /** @param {Ban} ban */
-  async lift({ id, name }) {
-    const { warnings } = await api.delete(url`/api/keys/${id}/ban`);
+  async lift({ id, name }: Ban) {
+    const { warnings } = await api.delete<Changed>(url`/api/keys/${id}/ban`);
     notify(`The ban of ${name} was lifted. Its next request is served within a second.`, warnings);
     this.querySelector('ban-scan')?.dispatchEvent(new CustomEvent('lifted', { detail: id }));
     await this.refresher.now();
   }
 
-  render() {
+  override render() {
     const { chosen } = this;
-    const lift = session.isOperator ? (/** @type {Ban} */ ban) => void this.askToLift(ban) : undefined;
+    const lift = session.isOperator ? (ban: Ban) => void this.askToLift(ban) : undefined;
     return html`<h1>Bans</h1>
       ${viewerNote()} ${this.list(lift)}
       <h2>Bans set by hand</h2>
@@ -110,12 +91,10 @@ class PageBans extends LightElement {
       }`;
   }
 
-  /** @param {((ban: Ban) => void) | undefined} lift */
-  list(lift) {
-    const { bans, failure } = this;
-    if (bans === undefined) {
-      return failure === undefined ? loading() : loadFailure(failure, () => void this.refresher.now());
-    }
+  list(lift: ((ban: Ban) => void) | undefined) {
+    const { bans } = this;
+    const { failure } = this.refresher;
+    if (bans === undefined) return this.refresher.placeholder();
     if (bans.length === 0) {
       return html`${inlineFailure(failure)}
       ${emptyState(

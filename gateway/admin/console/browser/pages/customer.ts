@@ -5,152 +5,112 @@ import '../elements/key-history.ts';
 import '../elements/key-status.ts';
 import '../elements/key-trial.ts';
 import '../elements/limit-meter.ts';
-import '../elements/limits-form.ts';
+import '../elements/key-limits-form.ts';
 import '../elements/rotate-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { BanDialog } from '../elements/ban-dialog.ts';
-import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { ActingElement } from '../elements/acting-element.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { KeyFactsForm } from '../elements/key-facts-form.ts';
 import { KeyHistory } from '../elements/key-history.ts';
-import { LightElement } from '../elements/light-element.ts';
-import { LimitsForm } from '../elements/limits-form.ts';
+import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { notify } from '../elements/notice.ts';
-import { failureText, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
-import { RotateDialog } from '../elements/rotate-dialog.ts';
+import { failureText, inlineFailure } from '../elements/page-state.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
+import { readPlanNames } from '../key-search.ts';
 import { keyPath, keyTitle } from '../key.ts';
 import { Refresher } from '../refresher.ts';
+import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-
-/** @typedef {import('../key.ts').Key} Key */
 
 /** While the page is visible, the key is read again this long after the last time. */
 const refreshMs = 2000;
 const failedMs = 5000;
 
 /** One API key: its state, what it uses, and everything that can be done about it. */
-class PageCustomer extends LightElement {
-  static properties = {
+class PageCustomer extends ActingElement {
+  static override properties = {
     item: {},
     key: { state: true },
     plans: { state: true },
-    failure: { state: true },
-    actionFailure: { state: true },
   };
+
+  /** Id of the key. */
+  item = '';
+  key: KeyDetail | undefined;
+  plans: string[] = [];
+  /** Changes made on this page. */
+  changes = 0;
+  refresher = new Refresher(
+    this,
+    () => this.read(),
+    () => (this.refresher.failure === undefined ? refreshMs : failedMs),
+  );
 
   constructor() {
     super();
-    /** Id of the key. */
-    this.item = '';
-    /** @type {Key | undefined} */
-    this.key = undefined;
-    /** @type {string[]} */
-    this.plans = [];
-    /** @type {unknown} */
-    this.failure = undefined;
-    /** @type {unknown} */
-    this.actionFailure = undefined;
-    /** Changes made on this page. */
-    this.changes = 0;
-    this.refresher = new Refresher(
-      this,
-      () => this.read(),
-      () => (this.failure === undefined ? refreshMs : failedMs),
-    );
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    void this.loadPlans();
+    void readPlanNames().then((plans) => (this.plans = plans));
   }
 
   get path() {
     return url`/api/keys/${this.item}`;
   }
 
-  async loadPlans() {
-    /** @type {{ items: { name: string }[] }} */
-    const { items } = await api.get('/api/key-plans').catch(() => ({ items: [] }));
-    this.plans = items.map(({ name }) => name);
-  }
-
   /** Reads the key. What a change has overtaken is dropped. */
   async read() {
     const { changes } = this;
-    try {
-      const key = await api.get(this.path);
-      if (changes !== this.changes) return;
-      this.key = key;
-      this.failure = undefined;
-      document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
-    } catch (error) {
-      // What was read last stays, and so does a form.
-      if (changes === this.changes) this.failure = error;
-    }
+    const key = await api.get<KeyDetail>(this.path);
+    if (changes !== this.changes) return;
+    this.key = key;
+    document.title = document.title.replace(/^.*? – /, `${keyTitle(key)} – `);
   }
 
-  /** @param {Key} key after a change */
-  changed(key) {
+  /** @param key after a change */
+  changed(key: KeyDetail) {
     this.changes += 1;
     this.key = key;
-    this.actionFailure = undefined;
+    this.failure = undefined;
     const history = this.querySelector('key-history');
     if (history instanceof KeyHistory) void history.load();
   }
 
-  /** @param {string} action of key-status */
-  help(action) {
+  /** @param action of key-status */
+  help(action: string) {
     const limits = this.querySelector('limits-form');
     const facts = this.querySelector('key-facts-form');
     if (action === 'lift') void this.lift();
-    else if (action === 'revoke') this.confirmRevocation();
+    else if (action === 'revoke') showDialog(this, 'confirm-dialog');
     else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
-    else if ((action === 'minute' || action === 'day' || action === 'plan') && limits instanceof LimitsForm) {
+    else if (
+      (action === 'minute' || action === 'day' || action === 'plan') &&
+      limits instanceof KeyLimitsForm
+    ) {
       void limits.edit(action);
     }
   }
 
   async lift() {
-    this.actionFailure = undefined;
-    try {
-      const key = await api.delete(`${this.path}/ban`);
+    await this.act(async () => {
+      const key = await api.delete<ChangedKey>(`${this.path}/ban`);
       this.changed(key);
       notify(`The ban of ${keyTitle(key)} is lifted`, key.warnings);
-    } catch (error) {
-      this.actionFailure = error;
-    }
+    });
   }
 
   async revoke() {
-    const key = await api.post(`${this.path}/revoke`);
+    const key = await api.post<ChangedKey>(`${this.path}/revoke`);
     this.changed(key);
     notify('The key is revoked: its requests are refused from now on', key.warnings);
   }
 
-  confirmRevocation() {
-    const dialog = this.querySelector('confirm-dialog');
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
-  ban() {
-    const dialog = this.querySelector('ban-dialog');
-    if (dialog instanceof BanDialog) dialog.show();
-  }
-
-  rotate() {
-    const dialog = this.querySelector('rotate-dialog');
-    if (dialog instanceof RotateDialog) dialog.show();
-  }
-
-  render() {
+  override render() {
     const { key } = this;
     if (key === undefined) {
-      if (this.failure === undefined) return loading();
+      if (this.refresher.failure === undefined) return this.refresher.placeholder();
       return html`<h1>Customer</h1>
-        ${loadFailure(this.failure, () => void this.refresher.now())}
+        ${this.refresher.placeholder()}
         <p><a href="/console/customers">All customers</a></p>`;
     }
     const hasRecord = key.windows !== null;
@@ -158,18 +118,15 @@ class PageCustomer extends LightElement {
     return html`
       <p><a href="/console/customers">Customers</a></p>
       <h1>${keyTitle(key)}</h1>
-      ${this.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.failure)}</p>`}
+      ${this.refresher.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.refresher.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
-      <key-status
-        .key=${key}
-        @help=${(/** @type {CustomEvent<string>} */ { detail }) => this.help(detail)}
-      ></key-status>
-      ${inlineFailure(this.actionFailure)} ${renderFacts(key)} ${renderMeters(key)}
+      <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
+      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderMeters(key)}
       <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
-              <limits-form .key=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
+              <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
               <h2>Name and expiry</h2>
               <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
           : nothing
@@ -180,41 +137,42 @@ class PageCustomer extends LightElement {
     `;
   }
 
-  /** @param {CustomEvent<Key>} event */
-  onChanged({ detail }) {
+  onChanged({ detail }: CustomEvent<KeyDetail>) {
     this.changed(detail);
   }
 
-  /**
-   * @param {Key} key
-   * @param {boolean} canChange
-   */
-  renderActions(key, canChange) {
+  renderActions(key: KeyDetail, canChange: boolean) {
     const canRevoke = session.isOperator && (canChange || key.state === 'unusable');
     if (!canRevoke) return nothing;
     return html`<h2>Actions</h2>
       <div class="actions">
         ${
           canChange && key.state !== 'expired'
-            ? html`<button type="button" @click=${this.rotate}>Rotate the key…</button> ${
+            ? html`<button type="button" @click=${() => showDialog(this, 'rotate-dialog')}>
+                  Rotate the key…
+                </button>
+                ${
                   key.ban === null
-                    ? html`<button type="button" @click=${this.ban}>Ban…</button>`
+                    ? html`<button type="button" @click=${() => showDialog(this, 'ban-dialog')}>Ban…</button>`
                     : html`<button type="button" @click=${this.lift}>Lift the ban</button>
-                        <button type="button" @click=${this.ban}>Ban for another time…</button>`
+                        <button type="button" @click=${() => showDialog(this, 'ban-dialog')}>
+                          Ban for another time…
+                        </button>`
                 }`
             : nothing
         }
-        <button type="button" class="wa-danger" @click=${this.confirmRevocation}>Revoke…</button>
+        <button type="button" class="wa-danger" @click=${() => showDialog(this, 'confirm-dialog')}>
+          Revoke…
+        </button>
       </div>`;
   }
 
-  /** @param {Key} key */
-  renderDialogs(key) {
+  renderDialogs(key: KeyDetail) {
     if (!session.isOperator) return nothing;
     return html`<ban-dialog .key=${key} @changed=${this.onChanged}></ban-dialog>
       <rotate-dialog
         .of=${key}
-        @issued=${(/** @type {CustomEvent<{ id: string }>} */ { detail }) => router.navigate(keyPath(detail.id))}
+        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></rotate-dialog>
       <confirm-dialog
         heading=${`Revoke the key of ${keyTitle(key)}?`}
@@ -229,11 +187,9 @@ class PageCustomer extends LightElement {
   }
 }
 
-/** @param {Key} key */
-function renderFacts(key) {
+function renderFacts(key: KeyDetail) {
   const { id, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } = key;
-  /** @type {[string, unknown][]} */
-  const facts = [
+  const facts: [string, unknown][] = [
     ['Id', html`<code>${id}</code>`],
     ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
     ['Plan', plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
@@ -260,8 +216,7 @@ function renderFacts(key) {
   </dl>`;
 }
 
-/** @param {Key} key */
-function renderMeters({ windows, limits, plan, now }) {
+function renderMeters({ windows, limits, plan, now }: KeyDetail) {
   if (windows === null || limits === null) return nothing;
   return html`<h2>Use now</h2>
     <div class="panels">

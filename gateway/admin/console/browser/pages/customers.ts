@@ -1,50 +1,40 @@
 import '../elements/issue-dialog.ts';
 import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
-import { IssueDialog } from '../elements/issue-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
-import { emptyState, loadFailure } from '../elements/page-state.ts';
+import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
 import { formatNumber, formatRelative } from '../format.ts';
 import { searchKeys } from '../key-search.ts';
 import { keyPath, keyTitle, stateTag } from '../key.ts';
+import type { KeyList, KeyRow } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
-/** @typedef {import('../key-search.ts').Found} Found */
-/** @typedef {import('../key-search.ts').KeyRow} KeyRow */
-
 /** All API keys, newest first, and a search that takes anything. */
 class PageCustomers extends LightElement {
-  static properties = {
+  static override properties = {
     found: { state: true },
     isComplete: { state: true },
     failure: { state: true },
   };
 
+  found: KeyList | undefined;
+  isComplete = false;
+  failure: unknown;
+  request = new AbortController();
+
   constructor() {
     super();
-    /** @type {Found | undefined} */
-    this.found = undefined;
-    this.isComplete = false;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.request = new AbortController();
-  }
-
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = router.subscribe(({ path }) => {
-      if (path === '/console/customers') void this.load();
+    this.whileConnected(() => {
+      void this.load();
+      return router.subscribe(({ path }) => {
+        if (path === '/console/customers') void this.load();
+      });
     });
-    void this.load();
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-    this.request.abort();
+    this.whileConnected(() => () => this.request.abort());
   }
 
   async load() {
@@ -69,32 +59,29 @@ class PageCustomers extends LightElement {
     }
   }
 
-  issue() {
-    const dialog = this.querySelector('issue-dialog');
-    if (dialog instanceof IssueDialog) dialog.show();
-  }
-
-  render() {
+  override render() {
     return html`
       <div class="page-head">
         <h1>Customers</h1>
         ${
           session.isOperator
-            ? html`<button type="button" class="wa-brand" @click=${this.issue}>Issue a key</button>`
+            ? html`<button type="button" class="wa-brand" @click=${() => showDialog(this, 'issue-dialog')}>
+                Issue a key
+              </button>`
             : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`
         }
       </div>
       <key-search-box></key-search-box>
       ${this.failure === undefined ? this.renderFound() : loadFailure(this.failure, () => void this.load())}
       <issue-dialog
-        @issued=${(/** @type {CustomEvent<{ id: string }>} */ { detail }) => router.navigate(keyPath(detail.id))}
+        @issued=${({ detail }: CustomEvent<{ id: string }>) => router.navigate(keyPath(detail.id))}
       ></issue-dialog>
     `;
   }
 
   renderFound() {
     const { found } = this;
-    if (found === undefined) return html`<p class="quiet" role="status">Loading…</p>`;
+    if (found === undefined) return loading();
     return html`
       <p class="quiet" role="status">${this.describeProgress(found)}</p>
       ${found.items.length === 0 ? (this.isComplete ? this.renderEmpty(found) : nothing) : renderTable(found.items)}
@@ -102,8 +89,7 @@ class PageCustomers extends LightElement {
     `;
   }
 
-  /** @param {Found} found */
-  describeProgress({ items, next, read, total }) {
+  describeProgress({ items, next, read, total }: KeyList) {
     const all = formatNumber(total);
     if (!this.isComplete) return `Searching: ${formatNumber(read)} of ${all} keys read…`;
     const isFiltered = Array.from(router.location.query.keys()).some((name) => name !== 'after');
@@ -112,8 +98,7 @@ class PageCustomers extends LightElement {
     return `${formatNumber(items.length)}${more} of ${all} keys match`;
   }
 
-  /** @param {Found} found */
-  renderEmpty({ total }) {
+  renderEmpty({ total }: KeyList) {
     if (total === 0) {
       return emptyState(
         'There are no API keys yet',
@@ -127,8 +112,7 @@ class PageCustomers extends LightElement {
   }
 }
 
-/** @param {KeyRow[]} items */
-function renderTable(items) {
+function renderTable(items: KeyRow[]) {
   return table({
     label: 'Keys',
     region: 'wide',
@@ -137,8 +121,7 @@ function renderTable(items) {
   });
 }
 
-/** @param {KeyRow} key */
-function renderRow(key) {
+function renderRow(key: KeyRow) {
   const { id, plan, hint, state, minute, day, usedToday, dayLimit, createdAt, expiresAt } = key;
   const ownLimits = minute !== null || day !== null;
   return html`<tr>
@@ -157,12 +140,11 @@ function renderRow(key) {
   </tr>`;
 }
 
-/** @param {string | null} next */
-function renderPaging(next) {
+function renderPaging(next: string | null) {
   const { path, query } = router.location;
   const isFirst = !query.has('after');
   if (isFirst && next === null) return nothing;
-  const address = (/** @type {string | null} */ after) => {
+  const address = (after: string | null) => {
     const changed = new URLSearchParams(query);
     if (after === null) changed.delete('after');
     else changed.set('after', after);

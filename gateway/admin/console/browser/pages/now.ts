@@ -10,36 +10,29 @@ import { redisFacts } from '../elements/redis-facts.ts';
 import { requestSeries, secondsOf } from '../elements/traffic-series.ts';
 import { formatRate, formatTime } from '../format.ts';
 import { live } from '../live.ts';
+import type { LivePoint, LiveState } from '../responses.ts';
 
 const keptPoints = 300;
 
 /** What happens now: what is wrong, figures of this second, charts, and the state of everything. */
 class PageNow extends LightElement {
-  static properties = { state: { state: true }, points: { state: true } };
+  static override properties = { state: { state: true }, points: { state: true } };
+
+  state: LiveState | undefined;
+  /** Seconds of the last minutes. */
+  points: Pick<LivePoint, 'at' | 'seconds' | 'byStatus'>[] = [];
 
   constructor() {
     super();
-    /** @type {any} */
-    this.state = undefined;
-    /** Seconds of the last minutes. @type {any[]} */
-    this.points = [];
+    this.whileConnected(() =>
+      live.subscribe(({ name, content }) => {
+        if (name === 'history') this.points = content;
+        else this.showState(content);
+      }),
+    );
   }
 
-  connectedCallback() {
-    super.connectedCallback();
-    this.unsubscribe = live.subscribe(({ name, content }) => {
-      if (name === 'history') this.points = content;
-      if (name === 'state') this.showState(content);
-    });
-  }
-
-  disconnectedCallback() {
-    super.disconnectedCallback();
-    this.unsubscribe?.();
-  }
-
-  /** @param {any} state */
-  showState(state) {
+  showState(state: LiveState) {
     this.state = state;
     const { traffic } = state;
     // The history has the points up to the newest state.
@@ -48,13 +41,12 @@ class PageNow extends LightElement {
     this.points = [...this.points.slice(1 - keptPoints), { at, seconds, byStatus: counted.byStatus }];
   }
 
-  render() {
+  override render() {
     return html`<h1>Now</h1>
       ${this.state === undefined ? loading() : this.content(this.state)}`;
   }
 
-  /** @param {any} state */
-  content(state) {
+  content(state: LiveState) {
     return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
       <h2>Requests now</h2>
       ${liveFigures(state)}

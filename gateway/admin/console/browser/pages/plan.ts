@@ -5,117 +5,82 @@ import { html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import { api } from '../api.ts';
 import { changeList } from '../elements/change-list.ts';
-import { ConfirmDialog } from '../elements/confirm-dialog.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { notify } from '../elements/notice.ts';
-import { emptyState, inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { emptyState, inlineFailure } from '../elements/page-state.ts';
 import { table } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatRelative, plural } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { AuditEntry, Changed, Page, PlanDetail } from '../responses.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
-
-/** @typedef {import('../elements/change-list.ts').AuditEntry} AuditEntry */
-
-/** @typedef {import('../plan-text.ts').SomeLimits} SomeLimits */
-
-/**
- * @typedef {import('../plan-text.ts').Plan & {
- *   running: number,
- *   keysAsOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- *   lastChange: {
- *     id: string,
- *     at: string,
- *     who: string,
- *     before: SomeLimits,
- *     after: SomeLimits,
- *     obstacle: string | null,
- *   } | null,
- * }} PlanDetail
- */
 
 const builtIn = new Set(['free', 'pro', 'business']);
 
 /** One plan: its limits, the effect of other ones, its trial, and its last changes. */
 class PagePlan extends LightElement {
-  static properties = {
+  static override properties = {
     item: {},
     plan: { state: true },
     entries: { state: true },
-    failure: { state: true },
   };
 
-  constructor() {
-    super();
-    this.item = '';
-    /** @type {PlanDetail | undefined} */
-    this.plan = undefined;
-    /** @type {AuditEntry[] | undefined} */
-    this.entries = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.plan?.counting ? 1000 : 5000),
-    );
-  }
+  item = '';
+  plan: PlanDetail | undefined;
+  entries: AuditEntry[] | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.plan?.counting ? 1000 : 5000),
+  );
 
   async load() {
     const name = this.item;
-    try {
-      const [plan, { items }] = await Promise.all([
-        api.get(url`/api/plans/${name}`),
-        api.get(url`/api/audit?action=plans&limit=10&target=${name}`),
-      ]);
-      this.plan = plan;
-      this.entries = items;
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    const [plan, { items }] = await Promise.all([
+      api.get<PlanDetail>(url`/api/plans/${name}`),
+      api.get<Page<AuditEntry>>(url`/api/audit?action=plans&limit=10&target=${name}`),
+    ]);
+    this.plan = plan;
+    this.entries = items;
   }
 
   reload() {
     void this.refresher.now();
   }
 
-  /** @param {string} name */
-  ask(name) {
-    const dialog = this.querySelector(`confirm-dialog.${name}`);
-    if (dialog instanceof ConfirmDialog) dialog.show();
-  }
-
-  /** @param {NonNullable<PlanDetail['lastChange']>} change */
-  async undo({ id, before }) {
-    const { warnings } = await api.post(url`/api/plans/${this.item}/undo`, { entry: id });
+  async undo({ id, before }: NonNullable<PlanDetail['lastChange']>) {
+    const { warnings } = await api.post<Changed>(url`/api/plans/${this.item}/undo`, { entry: id });
     notify(`The limits of ${this.item} are ${limitsText(before)} again, within a second.`, warnings);
     await this.refresher.now();
   }
 
   async remove_() {
-    const { warnings } = await api.delete(url`/api/plans/${this.item}`);
+    const { warnings } = await api.delete<Changed>(url`/api/plans/${this.item}`);
     notify(`The plan ${this.item} was removed.`, warnings);
     router.navigate('/console/plans');
   }
 
-  render() {
+  override render() {
     const { plan } = this;
     if (plan === undefined) {
       return html`<h1>${this.item}</h1>
-        ${this.failure === undefined ? loading() : loadFailure(this.failure, () => this.reload())}`;
+        ${this.refresher.placeholder()}`;
     }
     return html`<p><a href="/console/plans">All plans</a></p>
       <h1>${plan.name}</h1>
-      ${viewerNote()} ${inlineFailure(this.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
+      ${viewerNote()} ${inlineFailure(this.refresher.failure)} ${issueList(plan.issues)} ${this.summary(plan)}
       ${
         plan.kind === 'plan'
           ? html`<h2>Limits of each key</h2>
-              <plan-limits-form .plan=${plan} @changed=${this.reload}></plan-limits-form>
+              <plan-limits-form
+                .subject=${plan}
+                @changed=${this.reload}
+                @conflict=${this.reload}
+              ></plan-limits-form>
               ${plan.trial === null ? nothing : this.trial(plan, plan.trial)} ${this.lastChanges(plan)}
               ${this.removal(plan)}`
           : html`<p>
@@ -125,8 +90,7 @@ class PagePlan extends LightElement {
       }`;
   }
 
-  /** @param {PlanDetail} plan */
-  summary(plan) {
+  summary(plan: PlanDetail) {
     return html`<dl class="plan-facts">
         <div>
           <dt>Limits</dt>
@@ -156,25 +120,19 @@ class PagePlan extends LightElement {
       <p class="quiet">${countedText(plan.keysAsOf, plan.counting)}</p>`;
   }
 
-  /**
-   * Shows each trial in an element of its own, or the next one would begin with the limits of the one before.
-   *
-   * @param {PlanDetail} plan
-   * @param {import('../plan-text.ts').Trial} trial
-   */
-  trial(plan, { since }) {
+  /** Shows each trial in an element of its own, or the next one would begin with the limits of the one before. */
+  trial(plan: PlanDetail, { since }: NonNullable<PlanDetail['trial']>) {
     return html`<h2>On trial</h2>
       ${keyed(since, html`<plan-trial .plan=${plan} @changed=${this.reload}></plan-trial>`)}`;
   }
 
-  /** @param {PlanDetail} plan */
-  lastChanges({ lastChange }) {
+  lastChanges({ lastChange }: PlanDetail) {
     const canUndo = lastChange !== null && lastChange.obstacle === null;
     return html`<h2>Last changes</h2>
       ${
         canUndo && session.isOperator
           ? html`<div class="actions">
-              <button type="button" @click=${() => this.ask('undo')}>Undo</button>
+              <button type="button" @click=${() => showDialog(this, '.undo')}>Undo</button>
               <span class="quiet">Back to ${limitsText(lastChange.before)}</span>
             </div>`
           : nothing
@@ -224,15 +182,14 @@ class PagePlan extends LightElement {
       </p>`;
   }
 
-  /** @param {PlanDetail} plan */
-  removal({ name, keys }) {
+  removal({ name, keys }: PlanDetail) {
     if (builtIn.has(name) || !session.isOperator) return nothing;
     return html`<div class="danger-zone">
       <button
         type="button"
         class="wa-danger wa-outlined"
         ?disabled=${keys !== null && keys > 0}
-        @click=${() => this.ask('remove')}
+        @click=${() => showDialog(this, '.remove')}
       >
         Remove this plan
       </button>

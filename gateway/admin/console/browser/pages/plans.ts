@@ -1,77 +1,48 @@
 import '../elements/new-plan-dialog.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
+import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
-import { NewPlanDialog } from '../elements/new-plan-dialog.ts';
-import { inlineFailure, loadFailure, loading } from '../elements/page-state.ts';
+import { inlineFailure } from '../elements/page-state.ts';
 import { numeric, table } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatNumber } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
+import type { Plan, Plans } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
 
-/** @typedef {import('../plan-text.ts').Plan} Plan */
-
-/**
- * @typedef {{
- *   items: Plan[],
- *   gateways: number,
- *   keysAsOf: string | null,
- *   counting: import('../plan-text.ts').Counting | null,
- * }} Plans
- */
-
 /** All plans: what they allow, who is on them, and whose limits are too low. */
 class PagePlans extends LightElement {
-  static properties = { plans: { state: true }, failure: { state: true } };
+  static override properties = { plans: { state: true } };
 
-  constructor() {
-    super();
-    /** @type {Plans | undefined} */
-    this.plans = undefined;
-    /** @type {unknown} */
-    this.failure = undefined;
-    this.refresher = new Refresher(
-      this,
-      () => this.load(),
-      () => (this.plans?.counting ? 1000 : 5000),
-    );
-  }
+  plans: Plans | undefined;
+  refresher = new Refresher(
+    this,
+    () => this.load(),
+    () => (this.plans?.counting ? 1000 : 5000),
+  );
 
   async load() {
-    try {
-      this.plans = await api.get('/api/plans');
-      this.failure = undefined;
-    } catch (error) {
-      this.failure = error;
-    }
+    this.plans = await api.get<Plans>('/api/plans');
   }
 
-  create() {
-    const dialog = this.querySelector('new-plan-dialog');
-    if (dialog instanceof NewPlanDialog) dialog.show();
-  }
-
-  render() {
+  override render() {
     return html`<div class="page-head">
         <h1>Plans</h1>
-        ${session.isOperator ? html`<button type="button" @click=${this.create}>New plan</button>` : nothing}
+        ${session.isOperator ? html`<button type="button" @click=${() => showDialog(this, 'new-plan-dialog')}>New plan</button>` : nothing}
       </div>
       ${viewerNote()}
       ${
         this.plans === undefined
-          ? this.failure === undefined
-            ? loading()
-            : loadFailure(this.failure, () => void this.refresher.now())
-          : html`${inlineFailure(this.failure)}${this.table(this.plans)}`
+          ? this.refresher.placeholder()
+          : html`${inlineFailure(this.refresher.failure)}${this.table(this.plans)}`
       }
       <new-plan-dialog></new-plan-dialog>`;
   }
 
-  /** @param {Plans} plans */
-  table({ items, gateways, keysAsOf, counting }) {
+  table({ items, gateways, keysAsOf, counting }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
     const headings = [
       'Plan',
@@ -88,11 +59,7 @@ class PagePlans extends LightElement {
   }
 }
 
-/**
- * @param {Plan} plan
- * @param {number} gateways
- */
-function row(plan, gateways) {
+function row(plan: Plan, gateways: number) {
   return html`<tr>
     <th scope="row">${nameLink(plan)}</th>
     ${plan.kind === 'own_limits' ? html`<td colspan="3" class="quiet">each key has its own limits</td>` : limitCells(plan, gateways)}
@@ -104,27 +71,20 @@ function row(plan, gateways) {
   </tr>`;
 }
 
-/**
- * @param {Plan} plan
- * @param {number} gateways
- */
-const limitCells = (plan, gateways) =>
+const limitCells = (plan: Plan, gateways: number) =>
   html`<td class="number">${limitCell(plan.minute)}</td>
     <td class="number">${plan.kind === 'address' ? '–' : limitCell(plan.day)}</td>
     <td>${enforcedText(plan, gateways)}</td>`;
 
-/** @param {number | null} limit */
-const limitCell = (limit) =>
+const limitCell = (limit: number | null) =>
   limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
 
-/** @param {Plan} plan */
-function nameLink({ name, kind }) {
+function nameLink({ name, kind }: Plan) {
   if (kind === 'plan') return html`<a href=${url`/console/plans/${name}`}>${name}</a>`;
   return kind === 'address' ? html`<a href="/console/settings">${name}</a>, each address` : name;
 }
 
-/** @param {Plan} plan */
-function keysCell({ name, kind, keys }) {
+function keysCell({ name, kind, keys }: Plan) {
   if (kind === 'address') return '–';
   if (keys === null) return html`<span class="quiet">…</span>`;
   return html`<a

@@ -10,7 +10,7 @@ const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone:
 
 /** Settings of the whole fleet. Each is saved on its own. */
 class PageSettings extends LightElement {
-  render() {
+  override render() {
     return html`<h1>Settings</h1>
       ${viewerNote()}
       <h2>Bans</h2>
@@ -34,12 +34,10 @@ class PageSettings extends LightElement {
   }
 }
 
-/** @param {number} minute */
-const anonymousEffect = (minute) =>
+const anonymousEffect = (minute: number) =>
   `Each address may send ${plural(minute, 'request')} a minute without a valid key, such as with a mistyped one; further ones get 429. Requests with a valid key are not concerned.`;
 
-/** @param {number} retentionDays */
-function retentionEffect(retentionDays) {
+function retentionEffect(retentionDays: number) {
   const first = new Date(Date.now() - retentionDays * dayMs);
   return `The use of each key is kept for ${formatNumber(retentionDays)} days: today from ${days.format(first)} on. What is older is deleted, and cannot be brought back.`;
 }
