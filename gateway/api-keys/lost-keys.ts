@@ -57,13 +57,14 @@ export function createLostKeys({ redis, log, onCount, now }: LostKeysDependencie
 
   async function look(keyHash: string, readAtMs: number): Promise<'found' | 'lost' | 'deleted'> {
     const isFound = async () => (await redis.exists(redisKeys.apiKey(keyHash))) === 1;
-    if (!(await isFound()) && (await lacks(keyHash, readAtMs))) {
+    const isThere = await isFound();
+    if (!isThere && (await lacks(keyHash, readAtMs))) {
       remember(keyHash, readAtMs);
       return 'lost';
     }
     forget(keyHash);
     // It may have come back in between, and have been used.
-    return (await isFound()) ? 'found' : 'deleted';
+    return isThere || (await isFound()) ? 'found' : 'deleted';
   }
 
   /** Whether Redis also lacks the use that a served key has left, and an operator's later word. */

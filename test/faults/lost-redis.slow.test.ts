@@ -14,7 +14,7 @@ import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
 describe(
   'a Redis that came back empty under running gateways',
-  { tags: ['redis-server'], timeout: 60_000 },
+  { tags: ['redis-server'], timeout: 120_000 },
   () => {
     let stack: AsyncDisposableStack;
     let old: RedisServer;
@@ -56,7 +56,7 @@ describe(
       const keys: IssuedKey[] = [];
       while (keys.length < count) keys.push(await issue({ plan: 'pro', ...limits }));
       redis.disconnect();
-      for (const { key } of keys) expect((await pets(key)).status).toBe(200);
+      for (const { key } of keys) await expect.poll(async () => (await pets(key)).status).toBe(200);
       return keys;
     }
 

@@ -1,18 +1,11 @@
+import type { usageBody } from '../../journey/answer-usage.ts';
 import { element } from './elements.ts';
 import { localTime } from './local-time.ts';
 
-type Refusals = { from: string; to: string; refused: number; reason: string };
-
-type UsageFacts = {
-  key: { id: string; name: string; expiresAt: string | null; replacedBy: string | null };
-  banReason: string | null;
-  strikes: number;
-  strikesToBan: number | null;
-  refusals: Refusals[];
-};
+export type Usage = ReturnType<typeof usageBody>;
 
 /** Which key it is, until when it works, what leads or has led to a ban, and its last refused requests. */
-export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: UsageFacts): Element[] {
+export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: Usage): Element[] {
   const end = key.expiresAt === null ? 'never' : localTime(key.expiresAt);
   const facts: [name: string, value: string][] = [
     ['Key', `${key.name} (${key.id})`],
@@ -33,7 +26,7 @@ export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: 
   ];
 }
 
-function refusalTable(refusals: Refusals[]): Element {
+function refusalTable(refusals: Usage['refusals']): Element {
   const columns = ['from', 'to', 'refused', 'reason'];
   const rows = refusals.map(({ from, to, refused, reason }) =>
     element(

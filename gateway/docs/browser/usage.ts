@@ -1,12 +1,9 @@
-import type { usageBody } from '../../journey/answer-usage.ts';
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
 import { localTime } from './local-time.ts';
 import { usageChart } from './usage-chart.ts';
-import { usageFacts } from './usage-facts.ts';
-
-type Usage = ReturnType<typeof usageBody>;
+import { usageFacts, type Usage } from './usage-facts.ts';
 
 const output = document.querySelector('[data-usage]');
 
@@ -22,8 +19,9 @@ async function refresh() {
     return;
   }
   const text = await response.text();
-  if (response.ok) output.replaceChildren(...show(JSON.parse(text)), ...usageFacts(JSON.parse(text)));
-  else output.replaceChildren(problem(response.status, text));
+  if (!response.ok) return output.replaceChildren(problem(response.status, text));
+  const usage: Usage = JSON.parse(text);
+  return output.replaceChildren(...show(usage), ...usageFacts(usage));
 }
 
 function show({ plan, minute, day, bannedUntil, days }: Usage) {
