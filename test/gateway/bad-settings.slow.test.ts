@@ -291,23 +291,6 @@ describe('invalid values in Redis', () => {
     await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
   });
 
-  test('a ban policy of a version before 1.0.0 is not converted: the log names what it lacks', async () => {
-    const valid = await redis.hgetall(redisKeys.banPolicy);
-    const first = { enabled: 'true', violations: '20', windowSeconds: '120' };
-    const lengths = { banSeconds: '30', maxBanSeconds: '7200', resetSeconds: '3600' };
-    await redis.del(redisKeys.banPolicy);
-    await redis.hset(redisKeys.banPolicy, { ...first, ...lengths });
-    await expect
-      .poll(gateway.output)
-      .toMatch(
-        /"level":50,.*"issues":\["graceSeconds is missing","strikes is missing","strikesPerLimit is missing"\]/,
-      );
-    expect(await redis.hgetall(redisKeys.banPolicy)).toEqual({ ...first, ...lengths });
-    await redis.del(redisKeys.banPolicy);
-    await redis.hset(redisKeys.banPolicy, valid);
-    await expect.poll(() => metric('gw:ban-policy'), { timeout: 2000 }).toBe('0');
-  });
-
   test('each invalid value is logged once, not on every read', async () => {
     await redis.hset(redisKeys.plan('free'), 'minute', 'once');
     await sleep(2000);

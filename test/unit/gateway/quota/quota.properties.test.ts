@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { describeIssues } from '../../../../gateway/config/describe-issues.ts';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
 import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
@@ -55,6 +56,17 @@ describe('a ban policy', () => {
     },
     { requiredKeys: [] },
   );
+
+  test('of a version before 1.0.0 is not converted: it is invalid for want of the present fields', () => {
+    const first = { enabled: 'true', violations: '20', windowSeconds: '120' };
+    const lengths = { banSeconds: '30', maxBanSeconds: '7200', resetSeconds: '3600' };
+    const { error } = banPolicySchema.safeParse({ ...first, ...lengths });
+    expect(error === undefined ? [] : describeIssues(error)).toEqual([
+      'graceSeconds is missing',
+      'strikes is missing',
+      'strikesPerLimit is missing',
+    ]);
+  });
 
   test('that is accepted can be enforced, for any fields in Redis', () => {
     fc.assert(
