@@ -48,7 +48,9 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
   async function publish(isLost: boolean): Promise<void> {
     const settings = enforced();
     const record = JSON.stringify(settings);
-    if (!isLost && record === published && performance.now() - publishedAtMs < renewMs) return;
+    // Kept until a write has succeeded.
+    if (isLost) published = '';
+    if (record === published && performance.now() - publishedAtMs < renewMs) return;
     const known = Object.keys(settings.known);
     await Promise.all([
       redis.set(redisKeys.instance(id), record, 'EX', keptSeconds),
@@ -65,7 +67,7 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
       const status = await readStatus?.();
       const [[added, live]] = await Promise.all([
         redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
-        // In the same turn. Only consoles need it.
+        // Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);

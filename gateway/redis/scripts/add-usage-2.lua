@@ -35,7 +35,6 @@ if served ~= 0 then
     -- It is summed up again.
     redis.call('DEL', monthCounter(keyTag, today))
   end
-  local isOver = dayNumber < today and redis.call('EXISTS', dayCounter(keyTag, utcDate(today))) == 1
   if redis.call('EXISTS', counter) == 1 then
     redis.call('INCRBY', counter, served)
   elseif isOver or redis.call('EXISTS', 'gw:key:' .. keyTag) == 0 then
