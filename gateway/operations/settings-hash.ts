@@ -28,14 +28,8 @@ export async function changeSettings(
     const { fields, entry } = await decide(before);
     const expected = Object.entries(before);
     const args = [expected.length, ...expected.flat(), ...Object.entries(fields).flat()];
-    if (
-      (await audit.make(entry === undefined ? [] : [entry], {
-        script: 'setFieldsAudited',
-        keys: [key],
-        args,
-      })) === 1
-    )
-      return;
+    const entries = entry === undefined ? [] : [entry];
+    if ((await audit.make(entries, { script: 'setFieldsAudited', keys: [key], args })) === 1) return;
   }
   throw new Error(`${key} keeps being changed by others; try again`);
 }
