@@ -172,6 +172,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 60_000 }, () => {
     // As if it had been killed between adding the files and deleting them.
     for (const [file, text] of copies) await writeFile(file, text);
     await kit.server.kill();
+    await expect.poll(() => next.output()).toContain('Redis is unavailable');
     await kit.server.restart();
     await expect.poll(files, { timeout: 10_000 }).toHaveLength(1);
     await expect.poll(() => dayUsage(kit.redis, keyHash)).toBe(served);

@@ -179,7 +179,9 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
         ['EVAL', "return redis.call('DEL', 'gw:audit')", '0'],
       ]) {
         const [name = '', ...args] = command;
-        await expect(limited.call(name, ...args)).rejects.toThrow(/NOPERM|ACL failure|permissions|The user executing the script/i);
+        await expect(limited.call(name, ...args)).rejects.toThrow(
+          /NOPERM|ACL failure|permissions|The user executing the script/i,
+        );
       }
       expect((await limited.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1))[0]?.[0]).toBe(id);
       limited.disconnect();
