@@ -10,7 +10,7 @@ interface SessionDependencies {
   verifier: SessionVerifier;
 }
 
-/** Finds the valid sessions of a browser. A cookie that is no session's, whoever has set it, hides no other. */
+/** Finds the valid sessions of a browser. A cookie that is no session's, no matter who has set it, hides no other. */
 export function createSessionFinder({ cookie, verifier }: SessionDependencies) {
   return async function findSessions(req: Request): Promise<RequestSession[]> {
     const use = isReading(req) ? 'read' : 'change';

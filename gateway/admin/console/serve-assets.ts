@@ -8,7 +8,7 @@ const assetPath = /^\/((?:[\w-][\w.-]*\/)+[\w-][\w.-]*\.(?:css|js|svg|ts))$/;
 /**
  * Serves files that never change under their address. Each is read and compressed once: a page of the console loads a
  * hundred, and anybody who can connect to the admin port may ask for them.
- * @param read finds the text of a file; undefined if there is none
+ * @param read finds the text of a file; undefined for an unknown name
  */
 export function serveAssets(read: (name: string) => Promise<string | undefined>): RequestHandler {
   const loaded = new Map<string, EncodedText>();

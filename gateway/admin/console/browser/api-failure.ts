@@ -11,7 +11,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** What the page says if there is no response. */
+/** Message for a page whose request got no response. */
 export const unreachable = {
   code: 'unreachable',
   message: 'The gateway does not respond. It may be restarting: try again in a moment.',
