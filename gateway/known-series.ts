@@ -1,3 +1,4 @@
+import { accessErrorCodes } from './admin/api/api-error.ts';
 import type { ApiDescription } from './api-description.ts';
 import { errorCodes } from './errors.ts';
 import type { SomeLimits } from './limits/limits.ts';
@@ -14,6 +15,7 @@ const noPlan = 'none';
  */
 export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of errorCodes) metrics.errors.inc({ code }, 0);
+  for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
   metrics.requests.expect({ operations: api.operations, plans: [noPlan] });
   showKnownPlan(metrics, enterprisePlan);

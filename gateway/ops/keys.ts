@@ -11,7 +11,14 @@ import { keysListCommand } from './keys-list.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { keysTrialCommand } from './keys-trial.ts';
-import { addLimitOptions, givenLimits, hasLimits, limitOptionNames, limitOr } from './limit-options.ts';
+import {
+  addLimitOptions,
+  givenLimits,
+  hasLimits,
+  limitOptionNames,
+  limitOr,
+  type NoLimit,
+} from './limit-options.ts';
 import {
   asOption,
   graceArgument,
@@ -41,7 +48,7 @@ export function keysCommand(): Command {
     .addCommand(reindexCommand());
 }
 
-interface SetOptions extends ChangeOptions, ByWindow<number | null> {
+interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   expires?: Date | 'never';

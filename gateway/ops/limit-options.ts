@@ -2,6 +2,9 @@ import { InvalidArgumentError, type Command } from 'commander';
 import { maxLimit, parseLimit } from '../limits/limits.ts';
 import { byWindow, eachExactly, windowNames, windowOf, type ByWindow } from '../limits/windows.ts';
 
+/** The limit of the plan, or none. */
+export type NoLimit = 'plan' | 'none';
+
 /** As in "--minute, --hour, --day or --month". */
 export const limitOptionNames = `${windowNames
   .slice(0, -1)
@@ -15,15 +18,17 @@ export const limitOptionNames = `${windowNames
 export function addLimitOptions(
   command: Command,
   describe: (each: string) => string,
-  parse: (text: string) => number | null,
+  parse: (text: string) => number | NoLimit,
 ): Command {
   for (const name of windowNames) command.option(`--${name} <n>`, describe(eachExactly(name)), parse);
   return command;
 }
 
-/** The limits that were given. */
-export function givenLimits<Value>(options: ByWindow<Value>): ByWindow<Value> {
-  return byWindow((name) => options[name]);
+/** The limits that were given; null for one that a word takes away. */
+export function givenLimits(options: ByWindow<number>): ByWindow<number>;
+export function givenLimits(options: ByWindow<number | NoLimit>): ByWindow<number | null>;
+export function givenLimits(options: ByWindow<number | NoLimit>): ByWindow<number | null> {
+  return byWindow((name) => (typeof options[name] === 'string' ? null : options[name]));
 }
 
 export function hasLimits(options: ByWindow<unknown>): boolean {
@@ -36,9 +41,9 @@ export function limitArgument(text: string): number {
   return limit;
 }
 
-/** A limit, or a word that stands for no limit of its own: null. */
-export function limitOr(word: 'plan' | 'none'): (text: string) => number | null {
-  return (text) => (text === word ? null : limitArgument(text));
+/** A limit, or a word that stands for no limit of its own. Not null, which the parser of options takes for an empty text. */
+export function limitOr<Word extends NoLimit>(word: Word): (text: string) => number | Word {
+  return (text) => (text === word ? word : limitArgument(text));
 }
 
 /** Words for the windows that a plan need not have. */

@@ -3,7 +3,7 @@ import { doubtInWords, knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
 import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
 import { confirm } from './confirm.ts';
-import { addLimitOptions, givenLimits, limitOr, optionalWindows } from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitOr, optionalWindows, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printWarning } from './output.ts';
 import { impactOf, printPlanChange } from './plan-change.ts';
@@ -27,7 +27,7 @@ export function plansCommand(): Command {
     .addCommand(plansApplyCommand());
 }
 
-interface SetOptions extends ChangeOptions, ByWindow<number | null> {
+interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   create?: boolean;
   dryRun?: true;
   yes?: true;

@@ -148,6 +148,7 @@ describe('the documentation in a browser', { tags: ['chromium'] }, () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await page.getByRole('button', { name: 'Copy this code' }).first().click();
     await page.getByRole('status').filter({ hasText: 'Copied' }).waitFor();
+    expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/\S/);
   });
 
   /** A key with 0, 10, 20, … and 280 served requests on the 29 days before today. */

@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { windowNames } from '../../gateway/limits/windows.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
@@ -132,12 +133,12 @@ describe('what operators search', { timeout: 60_000 }, () => {
       });
     });
 
-    test('prints CSV without formulas, under the names of the JSON fields', async () => {
+    test('prints CSV without formulas, under the names of the JSON fields and all windows', async () => {
       const { stdout } = await kit.run('keys', 'list', '--output', 'csv');
       const rows = parse<Record<string, string>>(stdout, { columns: true });
       expect(stdout).toContain("'=1+1");
       const [shown = {}] = await kit.json<object[]>('keys', 'list');
-      expect(Object.keys(rows[0] ?? {}).toSorted()).toEqual(Object.keys(shown).toSorted());
+      expect(new Set(Object.keys(rows[0] ?? {}))).toEqual(new Set([...Object.keys(shown), ...windowNames]));
       expect(rows.map(({ id }) => id)).toEqual(await idsOf('keys', 'list', '--output', 'json'));
     });
   });
@@ -192,7 +193,7 @@ describe('what operators search', { timeout: 60_000 }, () => {
       expect(await entries('--who', 'rare')).toHaveLength(3);
       const { stdout } = await kit.run('audit', '--action', 'plans.set', '--output', 'csv');
       const [header, line = ''] = stdout.split('\n');
-      expect(header).toBe('id,at,who,action,target,before,after');
+      expect(header).toBe('id,at,who,action,target,before,after,notMade');
       expect(line).toMatch(/,Bob,plans\.set,silver,,"\{""name"":""silver""/);
     });
   });

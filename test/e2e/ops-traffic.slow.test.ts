@@ -52,7 +52,7 @@ describe('ops traffic', () => {
     const csv = await kit.run('traffic', '--last', '10m', '--step', '1m', '--output', 'csv');
     const [names = '', ...points] = csv.stdout.trimEnd().split('\n');
     expect(names).toBe(
-      'at,seconds,requests,2xx,3xx,4xx,5xx,aborted,cutOff,p50Ms,p99Ms,refusedMinute,refusedDay,bans,bannedRequests,localDecisions',
+      'at,seconds,requests,2xx,3xx,4xx,5xx,aborted,cutOff,p50Ms,p99Ms,refusedMinute,refusedHour,refusedDay,refusedMonth,bans,bannedRequests,localDecisions',
     );
     const columns = names.split(',');
     const sumOf = (name: string) =>

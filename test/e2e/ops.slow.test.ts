@@ -172,7 +172,7 @@ describe('the ops command', () => {
 
   test(
     'invalid input prints one line to standard error, exits with 2, and changes nothing',
-    { timeout: 120_000 },
+    { timeout: 400_000 },
     async () => {
       const { id } = await json('keys', 'issue', '--plan', 'free', '--name', 'x');
       const revoked = await json('keys', 'issue', '--plan', 'free', '--name', 'x');

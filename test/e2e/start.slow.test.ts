@@ -86,7 +86,7 @@ async function npmStart(env: Record<string, string>): Promise<Started> {
     signal('SIGTERM');
     await exited;
   });
-  await expect.poll(() => output, { timeout: 25_000, interval: 50 }).toContain('Ctrl-C stops everything.');
+  await expect.poll(() => output, { timeout: 80_000, interval: 50 }).toContain('Ctrl-C stops everything.');
   return {
     env,
     pid: child.pid ?? 0,
@@ -112,7 +112,7 @@ async function expectLinkToConsole({ env, output }: Started): Promise<void> {
 describe('npm start', { tags: ['curl'] }, () => {
   test(
     'with only Node and npm installed: serves pets, prints a working key, and stops on Ctrl-C',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const env = {
@@ -144,7 +144,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test(
     'with redis-server on PATH: keys and counters survive a restart',
-    { tags: ['redis-server'], timeout: 90_000 },
+    { tags: ['redis-server'], timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
@@ -170,7 +170,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test(
     'with REDIS_URL and DATABASE_URL: nothing embedded starts',
-    { tags: ['redis-server', 'postgresql'], timeout: 60_000 },
+    { tags: ['redis-server', 'postgresql'], timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       await using redis = await startRedisServer();
@@ -188,7 +188,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     },
   );
 
-  test('only the owner can read the secrets in the data directory', { timeout: 60_000 }, async () => {
+  test('only the owner can read the secrets in the data directory', { timeout: 120_000 }, async () => {
     await using directory = await temporaryDirectory();
     await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
     for (const file of [
@@ -206,7 +206,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test(
     'a second start on the same data is refused, and the first keeps serving',
-    { timeout: 60_000 },
+    { timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const first = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
@@ -243,14 +243,14 @@ describe('npm start', { tags: ['curl'] }, () => {
         `npm start: DATA_DIR: ${directory.path} is in use by another process; stop that one or set DATA_DIR to another directory\n`,
       );
       const winner = starts.find((start) => start !== loser);
-      await expect.poll(() => winner?.stdout, { timeout: 90_000 }).toContain('Ctrl-C stops everything.');
+      await expect.poll(() => winner?.stdout, { timeout: 120_000 }).toContain('Ctrl-C stops everything.');
       winner?.child.kill('SIGINT');
       expect(await winner?.exited).toEqual([0, null]);
       expect(winner?.stdout).not.toContain('"level":50');
     }
   }, 200_000);
 
-  test('the next start works after the services were killed', { timeout: 90_000 }, async () => {
+  test('the next start works after the services were killed', { timeout: 120_000 }, async () => {
     await using directory = await temporaryDirectory();
     const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };
     const first = await npmStart(env);
@@ -264,7 +264,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test(
     'the next start works if DATA_DIR was a link',
-    { tags: ['redis-server'], timeout: 90_000 },
+    { tags: ['redis-server'], timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const link = join(directory.path, 'link');
@@ -285,7 +285,7 @@ describe('npm start', { tags: ['curl'] }, () => {
     ['its script', ({ env }: Started) => pidsOf(env['DATA_DIR'] ?? '', '^[^ ]*node .*start-all.ts')[0] ?? 0],
   ])(
     'killed with SIGKILL leaves no process behind: %s',
-    { tags: ['linux'], timeout: 60_000 },
+    { tags: ['linux'], timeout: 120_000 },
     async (_name, pidOf) => {
       await using directory = await temporaryDirectory();
       const started = await npmStart({ DATA_DIR: directory.path, ...(await portSettings()) });
@@ -300,7 +300,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test(
     'killed while the services begin leaves no process behind, and they end in order',
-    { tags: ['linux'], timeout: 60_000 },
+    { tags: ['linux'], timeout: 120_000 },
     async () => {
       await using directory = await temporaryDirectory();
       const { HOME = '', PATH = '' } = process.env;
@@ -321,6 +321,7 @@ describe('npm start', { tags: ['curl'] }, () => {
 
   test.each(['GATEWAY_PORT', 'GATEWAY_ADMIN_PORT', 'PETS_SERVICE_PORT'])(
     'a %s that is in use is reported, and no process is left running',
+    { timeout: 120_000 },
     async (setting) => {
       await using directory = await temporaryDirectory();
       const env: Record<string, string> = { DATA_DIR: directory.path, ...(await portSettings()) };

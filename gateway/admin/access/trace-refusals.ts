@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { ApiError } from '../api/api-error.ts';
+import { isAboutAccess, type ApiError } from '../api/api-error.ts';
 import { isReading } from './is-reading.ts';
 import type { SessionCookie } from './session-cookie.ts';
 
@@ -22,7 +22,7 @@ const [maxAddresses, everyMs] = [1000, 60_000];
 export function createRefusalTrace({ cookie, clientAddress, log, count }: RefusalTraceDependencies) {
   const logged = new LRUCache<string, true>({ max: maxAddresses, ttl: everyMs });
   return function traceRefusal(req: Request, { code, status }: ApiError): void {
-    if (![401, 403, 429].includes(status)) return;
+    if (!isAboutAccess(status)) return;
     count(code);
     // The page asks so whether somebody is signed in.
     if (req.path === '/session' && isReading(req) && cookie.read(req).length === 0) return;

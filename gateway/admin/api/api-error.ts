@@ -20,6 +20,17 @@ export type ApiErrorCode = keyof typeof catalogue;
 
 export const apiErrorCodes: readonly string[] = Object.keys(catalogue);
 
+/** Statuses of refusals that are about access: who asks, from where, and how often. */
+const accessStatuses: ReadonlySet<number> = new Set([401, 403, 429]);
+
+export function isAboutAccess(status: number): boolean {
+  return accessStatuses.has(status);
+}
+
+export const accessErrorCodes: readonly string[] = Object.entries(catalogue).flatMap(([code, [status]]) =>
+  isAboutAccess(status) ? [code] : [],
+);
+
 interface ApiErrorOptions {
   /** Replaces the catalogue's message. */
   message?: string;

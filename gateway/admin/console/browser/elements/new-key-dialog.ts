@@ -17,15 +17,19 @@ export class NewKeyDialog extends DialogElement {
   static override properties: PropertyDeclarations = {
     issued: { state: true },
     reminded: { state: true },
+    mayExist: { state: true },
   };
 
   issued: IssuedKey | undefined;
   /** Whether somebody tried to close the dialog without having confirmed. */
   reminded = false;
+  /** Whether the last request had no response, so that nobody knows whether it made a key. */
+  mayExist = false;
 
   override show() {
     this.issued = undefined;
     this.reminded = false;
+    this.mayExist = false;
     super.show();
   }
 
@@ -55,13 +59,15 @@ export class NewKeyDialog extends DialogElement {
     event.preventDefault();
     const form = event.target;
     if (!(form instanceof HTMLFormElement)) return;
-    await this.act(async () => {
+    const isMade = await this.act(async () => {
       this.issued = await this.create(new FormData(form));
       addEventListener('beforeunload', keepTab);
       await this.updateComplete;
       const field = this.querySelector('copy-field');
       if (field instanceof CopyField) await field.focusButton();
     });
+    const { failure } = this;
+    this.mayExist = !isMade && failure instanceof ApiFailure && failure.code === 'unreachable';
   }
 
   /** The key is stored elsewhere now. */
@@ -98,7 +104,7 @@ export class NewKeyDialog extends DialogElement {
     return html`<form class="stack" @submit=${this.submit}>
       ${this.fields()} ${inlineFailure(this.failure)}
       ${
-        this.failure instanceof ApiFailure && this.failure.code === 'unreachable'
+        this.mayExist
           ? html`<p>
               A key may have been made all the same, which nobody has: look under Changes or Customers.
             </p>`
