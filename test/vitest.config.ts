@@ -12,7 +12,8 @@ const shared: TestProjectInlineConfiguration['test'] = {
   maxWorkers: 2,
   // Set in CI, where a machine that stalls for a moment must not fail the run. The last lines name what was retried.
   retry: Number(process.env['TEST_RETRY'] ?? 0),
-  testTimeout: 30_000,
+  // A program of its own takes seconds to start on a machine that does other things.
+  testTimeout: 120_000,
   hookTimeout: 60_000,
   // A test without an expectation shows nothing.
   expect: { requireAssertions: true, poll: { timeout: 10_000, interval: 20 } },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import {
   byRequiredWindow,
   byWindow,
+  doubtfulWindows,
   hasRequired,
   windowOf,
   windows,
@@ -91,22 +92,10 @@ export function doubtInWords(owner: string, limits: SomeLimits): string | undefi
   return doubtfulPairs(owner, limits).join(', and ') || undefined;
 }
 
-/**
- * Detects limits of which a longer window allows fewer requests than a shorter one, which is valid and usually a mistake: the
- * limit of the shorter one is never reached.
- * @returns a description of each pair
- */
+/** @returns a description of each pair of doubtful windows */
 export function doubtfulPairs(owner: string, limits: SomeLimits): string[] {
-  return windows.flatMap(({ name: longer }, index) => {
-    const limit = limits[longer];
-    // Of several shorter windows with more, the nearest: the others follow from it.
-    const shorter = windows
-      .slice(0, index)
-      .map(({ name }): WindowName => name)
-      .findLast((name) => (limits[name] ?? 0) > (limit ?? Infinity));
-    if (shorter === undefined) return [];
-    return [
-      `the ${longer} limit of ${owner}, ${limit}, is less than its ${shorter} limit, ${limits[shorter]}`,
-    ];
-  });
+  return doubtfulWindows(limits).map(
+    ({ longer, shorter }) =>
+      `the ${longer} limit of ${owner}, ${limits[longer]}, is less than its ${shorter} limit, ${limits[shorter]}`,
+  );
 }

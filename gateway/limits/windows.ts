@@ -59,6 +59,33 @@ export type ByWindow<Value> = { [Name in WindowName]?: Value | undefined };
 /** A value for each required window, and for some of the others. */
 export type ByRequiredWindow<Value> = Record<RequiredWindow, Value> & Partial<Record<WindowName, Value>>;
 
+/** Such as "This minute" and "Today (UTC)". */
+export function currentTitle(name: WindowName): string {
+  const { current, calendar } = byName[name];
+  return `${current.charAt(0).toUpperCase()}${current.slice(1)}${calendar === undefined ? '' : ' (UTC)'}`;
+}
+
+/** The fields of a value that are not limits or uses of windows. */
+export function withoutWindows<T extends object>(value: T): Omit<T, WindowName> {
+  const rest = { ...value };
+  for (const name of windowNames) Reflect.deleteProperty(rest, name);
+  return rest;
+}
+
+/**
+ * Finds windows of which a longer one allows fewer requests than a shorter one, which is valid and usually a mistake: the
+ * limit of the shorter one is never reached. Of several shorter ones, the longest: the others follow from it.
+ */
+export function doubtfulWindows(
+  limits: ByWindow<number | null>,
+): { longer: WindowName; shorter: WindowName }[] {
+  return windowNames.flatMap((longer, index) => {
+    const limit = limits[longer] ?? Infinity;
+    const shorter = windowNames.slice(0, index).findLast((name) => (limits[name] ?? 0) > limit);
+    return shorter === undefined ? [] : [{ longer, shorter }];
+  });
+}
+
 /** Name of a field about a window, such as `trialMinute`. */
 export function fieldOf<Prefix extends string>(prefix: Prefix, name: WindowName) {
   return `${prefix}${definitions[name].title}` as const;

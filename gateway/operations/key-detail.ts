@@ -1,4 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { withLimits, type Limits } from '../limits/limits.ts';
+import { withoutWindows, type WindowName } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
@@ -8,7 +10,7 @@ import { createBanPolicyStore } from './ban-policy-store.ts';
 import { createBanStore } from './ban-store.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { createKeyTrials, type KeyOnTrial } from './key-trial.ts';
-import { keyView } from './key-view.ts';
+import { keyView, limitsView } from './key-view.ts';
 import { readKeyWindows, type KeyWindows, type WindowViews } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn, type LimitsInForce } from './limits-in-force.ts';
 import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
@@ -27,21 +29,20 @@ export interface BanView extends BanOrigin {
 }
 
 /** Limits on trial, with what they would have refused. */
-export interface KeyTrialView extends TrialCounts {
-  from: 'key' | 'plan';
-  minute: number;
-  day: number;
-  /** ISO 8601 in UTC. */
-  since: string;
-}
+export type KeyTrialView = TrialCounts &
+  Limits & {
+    from: 'key' | 'plan';
+    /** ISO 8601 in UTC. */
+    since: string;
+  };
 
 /** All that operators see of one key. */
-export interface KeyDetail extends Omit<KeyView, 'state' | 'minute' | 'day'> {
+export interface KeyDetail extends Omit<KeyView, 'state' | WindowName> {
   state: KeyView['state'] | 'banned' | 'gone' | 'lost';
   /** What is wrong with its record, or with the fields of a trial. */
   issues: string[];
   /** Limits of its own; null for those of its plan. */
-  own: Pick<KeyView, 'minute' | 'day'>;
+  own: ReturnType<typeof limitsView>;
   /** Null without a valid record, as all that follows but `next`. */
   limits: LimitsInForce | null;
   windows: WindowViews | null;
@@ -86,13 +87,12 @@ function withoutRecord(
 ): KeyDetail {
   const { state, issues, nowMs } = options;
   const view = keyView({ outcome: 'invalid', id, issues, revoked: state === 'revoked' }, nowMs);
-  const { minute, day, ...rest } = view;
   return {
-    ...rest,
+    ...withoutWindows(view),
     name: '',
     state,
     issues,
-    own: { minute, day },
+    own: limitsView({}),
     limits: null,
     windows: null,
     strikes: null,
@@ -116,12 +116,12 @@ async function describeRecord(
   ]);
   const use = await readKeyWindows(redis, keyHash, knownLimitsIn(limits), policy);
   const ban = await readBan(session, { keyHash, record });
-  const { minute, day, ...view } = keyView({ outcome: 'record', record }, use.nowMs);
+  const view = keyView({ outcome: 'record', record }, use.nowMs);
   return {
-    ...view,
+    ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
     issues: trial?.issues ?? [],
-    own: { minute, day },
+    own: limitsView(record),
     limits,
     windows: use.windows,
     strikes: use.strikes,
@@ -162,7 +162,6 @@ function banAfter(policy: BanPolicy | undefined, { minute }: LimitsInForce): num
 async function describeTrial({ redis }: Session, key: KeyOnTrial | undefined): Promise<KeyTrialView | null> {
   if (key?.trial === undefined) return null;
   const { from, limits } = key.trial;
-  const { minute, day, since } = limits;
-  const counts = await readTrialCounts(redis, key.keyHash, since);
-  return { from, minute, day, since: new Date(since).toISOString(), ...counts };
+  const counts = await readTrialCounts(redis, key.keyHash, limits.since);
+  return { from, ...withLimits(limits), since: new Date(limits.since).toISOString(), ...counts };
 }

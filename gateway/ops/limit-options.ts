@@ -17,10 +17,13 @@ export const limitOptionNames = `${windowNames
  */
 export function addLimitOptions(
   command: Command,
-  describe: (each: string) => string,
+  describe: (each: string, required: boolean) => string,
   parse: (text: string) => number | NoLimit,
 ): Command {
-  for (const name of windowNames) command.option(`--${name} <n>`, describe(eachExactly(name)), parse);
+  for (const name of windowNames) {
+    const description = describe(eachExactly(name), windowOf(name).required);
+    command.option(`--${name} <n>`, description, parse);
+  }
   return command;
 }
 
@@ -45,6 +48,3 @@ export function limitArgument(text: string): number {
 export function limitOr<Word extends NoLimit>(word: Word): (text: string) => number | Word {
   return (text) => (text === word ? word : limitArgument(text));
 }
-
-/** Words for the windows that a plan need not have. */
-export const optionalWindows = windowNames.filter((name) => !windowOf(name).required).join(' or ');

@@ -3,7 +3,7 @@ import { doubtInWords, knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
 import { createPlanStore, type PlanChange } from '../operations/plan-store.ts';
 import { confirm } from './confirm.ts';
-import { addLimitOptions, givenLimits, limitOr, optionalWindows, type NoLimit } from './limit-options.ts';
+import { addLimitOptions, givenLimits, limitOr, type NoLimit } from './limit-options.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { printWarning } from './output.ts';
 import { impactOf, printPlanChange } from './plan-change.ts';
@@ -39,7 +39,7 @@ function setCommand(): Command {
     .argument('<name>');
   return addLimitOptions(
     command,
-    (each) => `limit of requests ${each}; "none" for no limit of a ${optionalWindows}`,
+    (each, required) => `limit of requests ${each}${required ? '' : ', or "none"'}`,
     limitOr('none'),
   )
     .option('--create', 'make the plan if it does not exist; needs a minute and a day limit')

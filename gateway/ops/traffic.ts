@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
 import { chooseStep } from '../operations/traffic-steps.ts';
@@ -38,7 +38,11 @@ export function trafficCommand(): Command {
     .description(
       'requests a second by status, latency, refusals and bans of all gateways: a chart on a terminal',
     )
-    .option('--last <duration>', 'how far back, up to 7d', durationArgument, 3_600_000)
+    .addOption(
+      new Option('--last <duration>', 'how far back, up to 7d')
+        .argParser(durationArgument)
+        .default(3_600_000, '1h'),
+    )
     .option('--step <duration>', 'time of a point: 10s, 20s, 30s or whole minutes', durationArgument)
     .option('--plan <name>', 'one plan; none for requests without a valid key')
     .option('--watch', 'refresh until Ctrl-C')

@@ -23,7 +23,7 @@ interface UsageOptions extends ListOptions {
 
 export function usageCommand(): Command {
   return new Command('usage')
-    .description('requests of a key in both windows, its strikes and its ban')
+    .description('requests of a key in each window, its strikes and its ban')
     .argument('<id>', '', idArgument)
     .addOption(
       new Option('--days <n>', 'use of each of the last UTC days, today included, instead')

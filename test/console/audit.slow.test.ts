@@ -5,7 +5,7 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { expectAccessible } from '../support/checks/console-page.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-describe('the page of the audit log', { tags: ['chromium'], timeout: 90_000 }, () => {
+describe('the page of the audit log', { tags: ['chromium'], timeout: 120_000 }, () => {
   let started: ConsoleKit;
 
   beforeAll(async () => {

@@ -11,7 +11,7 @@ async function pressButton(page: Page, text: string): Promise<void> {
   await page.keyboard.press('Enter');
 }
 
-describe('with the keyboard alone', { tags: ['chromium'], timeout: 90_000 }, () => {
+describe('with the keyboard alone', { tags: ['chromium'], timeout: 120_000 }, () => {
   let kit: ConsoleKit;
 
   beforeAll(async () => {

@@ -6,7 +6,7 @@ import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
 
-describe('the page Now', { tags: ['chromium'], timeout: 60_000 }, () => {
+describe('the page Now', { tags: ['chromium'], timeout: 120_000 }, () => {
   let kit: ConsoleKit;
   let key: string;
   let id: string;

@@ -8,7 +8,7 @@ import { send } from '../support/http/http.ts';
 import { expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-describe('the pages of plans', { tags: ['chromium'], timeout: 90_000 }, () => {
+describe('the pages of plans', { tags: ['chromium'], timeout: 120_000 }, () => {
   let started: ConsoleKit;
   let ada: ConsoleApi;
 
@@ -60,7 +60,9 @@ describe('the pages of plans', { tags: ['chromium'], timeout: 90_000 }, () => {
     await page.keyboard.press('Tab');
     await page.keyboard.type('30');
     await page.keyboard.press('Tab');
+    await page.keyboard.press('Tab');
     await page.keyboard.type('20');
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.press('Space');
     await page.keyboard.press('Enter');

@@ -7,7 +7,7 @@ import { expectAccessible } from '../support/checks/console-page.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleApi, type ConsoleKit } from '../support/kits/console-kit.ts';
 
-describe('the page of settings', { tags: ['chromium'], timeout: 90_000 }, () => {
+describe('the page of settings', { tags: ['chromium'], timeout: 120_000 }, () => {
   let started: ConsoleKit;
   let ada: ConsoleApi;
 

@@ -43,7 +43,7 @@ const advisory = {
   vulnerable_versions: '*',
 };
 
-describe('.ci/audit', { timeout: 60_000 }, () => {
+describe('.ci/audit', { timeout: 120_000 }, () => {
   test('says that nothing was checked if the registry gives no report', async () => {
     const { code, stdout } = await audit({ status: 405, body: {} });
     expect(code).toBe(0);

@@ -85,7 +85,7 @@ describe.each([
 
 describe(
   'the services of docker-compose.yml',
-  { tags: ['mount-namespaces', 'redis-server', 'postgresql', 'openssl', 'chromium'], timeout: 60_000 },
+  { tags: ['mount-namespaces', 'redis-server', 'postgresql', 'openssl', 'chromium'], timeout: 120_000 },
   () => {
     let postgres: PostgresServer;
     let secrets: string;

@@ -110,7 +110,7 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
       await expect(assertSchema(manifest), manifest.kind).resolves.toBeUndefined();
   });
 
-  test('have no field that their kinds do not have', { timeout: 60_000 }, async () => {
+  test('have no field that their kinds do not have', { timeout: 120_000 }, async () => {
     expect(await findUnknownFields(overlays.flatMap(objectsOf))).toEqual([]);
     const misspelt = structuredClone(workloadOf('gateway/kubernetes/one-zone'));
     Object.assign(misspelt.spec.template.spec, { terminationGracePeriod: 50 });
@@ -253,7 +253,7 @@ describe.each(perService)('$overlay', { tags: ['kubectl'] }, ({ name, loadConfig
   });
 });
 
-describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 60_000 }, ({ name }) => {
+describe.each(services)('$name', { tags: ['kubectl', 'postgresql'], timeout: 120_000 }, ({ name }) => {
   const overlay = `${name}/kubernetes/one-zone`;
 
   test('has probes and metrics where the service has them', async () => {

@@ -10,7 +10,7 @@ import { monitorRedis } from '../support/stores/redis-monitor.ts';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const program = [process.execPath, '--disable-warning=ExperimentalWarning', 'gateway/ops/main.ts'];
 
-describe('ops keys find', { timeout: 60_000 }, () => {
+describe('ops keys find', { timeout: 120_000 }, () => {
   let kit: OpsKit;
   beforeAll(async () => {
     kit = await startOpsKit();

@@ -304,7 +304,7 @@ describe('the life cycle of keys', () => {
       }
     });
 
-    test('reports an invalid line and creates no key', { timeout: 60_000 }, async () => {
+    test('reports an invalid line and creates no key', { timeout: 120_000 }, async () => {
       const invalidFiles: [string | Buffer, RegExp][] = [
         ['', /the file has no lines with keys|must be a header/],
         ['name,plan\n', /the file has no lines with keys/],

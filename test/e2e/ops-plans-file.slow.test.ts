@@ -13,7 +13,7 @@ import { answerOnTerminal } from '../support/kits/terminal.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-describe('a file of plans', { timeout: 30_000 }, () => {
+describe('a file of plans', { timeout: 120_000 }, () => {
   let stack: AsyncDisposableStack;
   let kit: OpsKit;
   let file: string;

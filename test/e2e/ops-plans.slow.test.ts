@@ -4,7 +4,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { answerOnTerminal } from '../support/kits/terminal.ts';
 
-describe('the commands for plans', { timeout: 30_000 }, () => {
+describe('the commands for plans', { timeout: 120_000 }, () => {
   let kit: OpsKit;
 
   beforeAll(async () => {

@@ -42,7 +42,7 @@ const readingCommands = (id: string) => [
   ['audit'],
 ];
 
-describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('read commands', { tags: ['redis-server'], timeout: 120_000 }, () => {
   test.each([
     { name: 'full', set: ['maxmemory', '1'] },
     { name: 'with fewer replicas than min-replicas-to-write', set: ['min-replicas-to-write', '1'] },
@@ -219,7 +219,7 @@ describe('read commands', { tags: ['redis-server'], timeout: 60_000 }, () => {
   });
 });
 
-describe('key indexes that were edited by hand', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('key indexes that were edited by hand', { tags: ['redis-server'], timeout: 120_000 }, () => {
   interface ListedKey {
     id: string;
     state: string;

@@ -131,7 +131,7 @@ describe('ops redis-acl', () => {
   });
 });
 
-describe('a Redis whose settings may lose data', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('a Redis whose settings may lose data', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let kit: OpsKit;
   beforeAll(async () => {
     kit = await startOpsKit();

@@ -11,7 +11,7 @@ import { startRedisServer } from '../support/stores/redis-server.ts';
 /** Limit of requests without a valid key in the backup. */
 const addressLimit = 65_000;
 
-describe('the documented backup', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, () => {
   async function issueKeys(kit: OpsKit): Promise<Map<string, string>> {
     await kit.json('plans', 'set', 'gold', '--create', '--minute', '2000', '--day', '500000');
     const plans = { free: '60', pro: '300', business: '1000', gold: '2000', enterprise: '5' };

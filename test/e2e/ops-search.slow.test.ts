@@ -22,7 +22,7 @@ interface Entry {
   after: Record<string, unknown> | null;
 }
 
-describe('what operators search', { timeout: 60_000 }, () => {
+describe('what operators search', { timeout: 120_000 }, () => {
   let kit: OpsKit;
   let keys: Record<'mueller' | 'acme' | 'acmeTwo' | 'formula' | 'expiring' | 'expired', IssuedKey>;
 

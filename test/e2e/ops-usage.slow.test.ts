@@ -8,7 +8,7 @@ import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
-describe('ops usage', { timeout: 60_000 }, () => {
+describe('ops usage', { timeout: 120_000 }, () => {
   let kit: OpsKit;
   let acme: IssuedKey;
   let gone: IssuedKey;

@@ -80,7 +80,7 @@ describe('a production installation', () => {
 
   test(
     'migrates the database, issues a key and serves requests',
-    { tags: ['redis-server', 'postgresql'], timeout: 60_000 },
+    { tags: ['redis-server', 'postgresql'], timeout: 120_000 },
     async () => {
       await using redis = await startRedisServer();
       const stores = env({ REDIS_URL: redis.url, DATABASE_URL: await createDatabase() });

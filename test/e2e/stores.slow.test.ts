@@ -85,7 +85,7 @@ for (const { name, start, tags } of storeKinds)
       );
     });
 
-    test('a client that goes on after 429 is banned', { timeout: 40_000 }, async () => {
+    test('a client that goes on after 429 is banned', { timeout: 120_000 }, async () => {
       await ops('policy', 'set', '--grace-seconds', '1', '--strikes', '10');
       const { key } = await ops('keys', 'issue', '--plan', 'free', '--name', 'x', '--minute', '1');
       await expect

@@ -77,7 +77,7 @@ describe('the embedded PostgreSQL', { tags: ['linux'] }, () => {
   });
 });
 
-describe('the embedded Redis', { tags: ['redis-server'], timeout: 20_000 }, () => {
+describe('the embedded Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
   const names = Array.from({ length: 200 }, (_, index) => `name-${index}`);
   const incremental = 'appendonlydir/appendonly.aof.1.incr.aof';
   let stack: AsyncDisposableStack;

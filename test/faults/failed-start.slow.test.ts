@@ -64,7 +64,7 @@ describe.each<[Name, string]>([
   test.each([
     { problem: 'a file', DATA_DIR: 'package.json', code: 'EEXIST' },
     { problem: 'a path below a file', DATA_DIR: 'package.json/a/b', code: 'EEXIST' },
-  ])('$problem', { timeout: 20_000 }, async ({ DATA_DIR, code }) => {
+  ])('$problem', { timeout: 120_000 }, async ({ DATA_DIR, code }) => {
     const line = await failedStart(name, { DATA_DIR });
     expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (${code}: `);
   });
@@ -72,7 +72,7 @@ describe.each<[Name, string]>([
   // Not even root can create entries there. In the first, Node's recursive mkdir would never return.
   test.each(['/proc/nowhere/data', '/proc/self/fdinfo'])(
     'a directory in which nothing can be created: %s',
-    { tags: ['linux'], timeout: 20_000 },
+    { tags: ['linux'], timeout: 120_000 },
     async (DATA_DIR) => {
       const line = await failedStart(name, { DATA_DIR });
       expect(line).toContain(`DATA_DIR: ${resolve(DATA_DIR)} can't be used (ENOENT: `);
@@ -117,7 +117,7 @@ describe.each<[Name, string]>([
 
 test(
   'a private Redis that does not start is reported with its log file, and its address is not written',
-  { tags: ['redis-server'], timeout: 30_000 },
+  { tags: ['redis-server'], timeout: 120_000 },
   async () => {
     await using directory = await temporaryDirectory();
     const redis = join(directory.path, 'redis');

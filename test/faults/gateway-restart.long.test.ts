@@ -7,7 +7,7 @@ import { startGateway } from '../support/kits/service.ts';
 
 test(
   'a rolling restart behind a balancer that polls readiness loses no request',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async () => {
     await using kit = await startGatewayKit();
     const { key } = await kit.issue({ plan: 'business', minute: 1_000_000, day: 10_000_000 });

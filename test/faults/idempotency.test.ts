@@ -26,7 +26,7 @@ const countBroken = ({ broken }: BreakingRelay) =>
 describe('connections that break at random', { tags: ['postgresql'] }, () => {
   test(
     '1,000 creates, each retried with its idempotency key until it gets 201, create exactly 1,000 pets',
-    { timeout: 80_000 },
+    { timeout: 120_000 },
     async () => {
       const seed = Number(process.env['TEST_SEED'] ?? Date.now() % 1_000_000_000);
       console.info(`connections break at random; repeat with TEST_SEED=${seed}`);

@@ -14,7 +14,7 @@ const documented = new Map(
   ),
 );
 
-describe('a leaked key while Redis refuses writes', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('a leaked key while Redis refuses writes', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let kit: OpsKit;
 
   beforeAll(async () => {

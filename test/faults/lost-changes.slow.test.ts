@@ -11,7 +11,7 @@ import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
 import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
 
-describe('changes that a replica has not received', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('changes that a replica has not received', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let stack: AsyncDisposableStack;
   let master: RedisServer;
   let replica: RedisProcess;

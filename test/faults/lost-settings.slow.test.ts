@@ -13,7 +13,7 @@ const tunedPolicy = '"minute";q=600;w=60, "day";q=20000;w=86400';
 const tunedGold = '"minute";q=2000;w=60, "day";q=500000;w=86400';
 const defaultPolicy = '"minute";q=300;w=60, "day";q=10000;w=86400';
 
-describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let stack: AsyncDisposableStack;
   let server: RedisServer;
   let redis: RedisClient;
@@ -265,7 +265,7 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 6
   });
 });
 
-describe('settings that were never set', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('settings that were never set', { tags: ['redis-server'], timeout: 120_000 }, () => {
   test('are written once and audited by gateways and an operator that start at once', async () => {
     await using server = await startRedisServer();
     await using upstream = await startUpstream();

@@ -4,7 +4,7 @@ import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts
 import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
 
-describe('a malformed reply of Redis', { tags: ['redis-server'], timeout: 30_000 }, () => {
+describe('a malformed reply of Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let kit: GatewayKit;
   let relay: RedisRelay;
   let gateway: Service;

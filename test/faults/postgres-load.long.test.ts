@@ -21,7 +21,7 @@ describe('PostgreSQL under a steady load of creates and lists', { tags: ['postgr
     { outage: 'paused', downMs: 12_000, begin: 'pause', end: 'resume' },
   ] as const)(
     '$outage: requests get 503, recovery needs no restart of a service, and every pet created with 201 is stored',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async ({ downMs, begin, end }) => {
       await using services = await startLoadedServices();
       const { postgres, load } = services;

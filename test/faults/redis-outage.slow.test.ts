@@ -12,7 +12,7 @@ import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startSlowRelay } from '../support/upstreams/slow-relay.ts';
 
-describe('a Redis outage', { tags: ['redis-server'], timeout: 60_000 }, () => {
+describe('a Redis outage', { tags: ['redis-server'], timeout: 120_000 }, () => {
   let kit: GatewayKit;
   beforeEach(async () => {
     kit = await startGatewayKit();
@@ -300,7 +300,7 @@ describe('a Redis outage', { tags: ['redis-server'], timeout: 60_000 }, () => {
 
 test(
   'a script cache that is emptied every millisecond does not affect a storm of requests',
-  { tags: ['redis-server'], timeout: 60_000 },
+  { tags: ['redis-server'], timeout: 120_000 },
   async () => {
     await using kit = await startGatewayKit();
     const { key, keyHash } = await kit.issue({ minute: 100 });

@@ -7,7 +7,7 @@ import { startRedisSentinels, type RedisSentinelServers } from '../support/store
 
 describe(
   'a Redis master with two replicas and three Sentinels',
-  { tags: ['redis-server'], timeout: 90_000 },
+  { tags: ['redis-server'], timeout: 120_000 },
   () => {
     let redis: RedisSentinelServers;
     let fleet: GatewayFleet;

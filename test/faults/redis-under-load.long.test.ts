@@ -56,7 +56,7 @@ describe('Redis under a steady load of known keys on two gateways', { tags: ['re
 
   test.each(faults)(
     '$fault: no request with a known key fails, and all are counted',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async ({ begin, wait, end }) => {
       const keys = await Promise.all(
         Array.from({ length: 6 }, () => fleet.issue({ minute: 5000, day: dayLimit })),

@@ -16,7 +16,7 @@ const insertion = `INSERT INTO pets (id, name, category_id, status)
  * Three releases on one database: the first (this checkout), a second whose pets have a note, and a third without it. The
  * third is this checkout as well, because it has to do without the column before the column is removed.
  */
-describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeout: 60_000 }, () => {
+describe('a rolling upgrade of the pets service', { tags: ['postgresql'], timeout: 120_000 }, () => {
   let stack: AsyncDisposableStack;
   let url: string;
   let env: Record<string, string>;

@@ -21,7 +21,7 @@ const pets = (key: string) => send(`${kit.gateway.url}/v1/pets`, { key });
 describe.concurrent('clients that respect 429', { tags: ['redis-server'] }, () => {
   test(
     'a client that backs off exponentially from 1 s is never banned',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async ({ expect }) => {
       const { key, keyHash } = await kit.issue({ day: 1 });
       await pets(key);
@@ -37,7 +37,7 @@ describe.concurrent('clients that respect 429', { tags: ['redis-server'] }, () =
 
   test(
     'a client that waits exactly Retry-After is served and never banned',
-    { timeout: 90_000 },
+    { timeout: 120_000 },
     async ({ expect }) => {
       const { key, keyHash } = await kit.issue({ minute: 1 });
       await pets(key);

@@ -6,7 +6,7 @@ import { createDatabase } from '../support/stores/stores.ts';
 
 test(
   'a migration that waits for another one for ten seconds names it as the reason',
-  { tags: ['postgresql'], timeout: 60_000 },
+  { tags: ['postgresql'], timeout: 120_000 },
   async () => {
     const url = await createDatabase();
     const client = new pg.Client(url);
@@ -24,7 +24,7 @@ test(
 
 test(
   'a migration that waits for the lock of a table fails after ten seconds, and can run again',
-  { tags: ['postgresql'], timeout: 60_000 },
+  { tags: ['postgresql'], timeout: 120_000 },
   async () => {
     const name = '20991231000000_add_note';
     const url = await createDatabase();

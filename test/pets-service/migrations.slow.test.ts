@@ -13,7 +13,7 @@ const name = '20991231000000_add_note';
 const addNote = 'ALTER TABLE "pets" ADD COLUMN "note" TEXT NOT NULL DEFAULT \'a;b\';\n';
 const wayOut = `see prisma/README.md, then npm run migrate -- --resolve ${name} --rolled-back, or --applied`;
 
-describe('migrations', { tags: ['postgresql'], timeout: 60_000 }, () => {
+describe('migrations', { tags: ['postgresql'], timeout: 120_000 }, () => {
   let stack: AsyncDisposableStack;
   let release: ReleaseCopy;
   let url: string;

@@ -117,7 +117,7 @@ for (const { name, PATH, tags } of kinds)
 
 test(
   'a data directory of a version without passwords is taken over, with a Redis that still runs there',
-  { tags: ['redis-server'], timeout: 30_000 },
+  { tags: ['redis-server'], timeout: 120_000 },
   async () => {
     await using directory = await temporaryDirectory();
     const dir = join(directory.path, 'redis');

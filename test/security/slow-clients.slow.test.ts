@@ -131,7 +131,7 @@ describe('slow request bodies', () => {
 
   test(
     'take no more memory if they are sent byte by byte',
-    { tags: ['linux'], timeout: 60_000 },
+    { tags: ['linux'], timeout: 120_000 },
     async () => {
       const size = 200_000;
       const residentMiB = () => residentBytes(kit.gateway.pid) / 1024 / 1024;

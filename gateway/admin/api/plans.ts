@@ -130,7 +130,7 @@ function questionLimits({ name, ...limits }: PlanRow, confirmed: boolean): void 
   const question = doubtInWords(name, knownIn(limits));
   if (question === undefined || confirmed) return;
   throw new ApiError('invalid_operation', {
-    message: `${question.charAt(0).toUpperCase()}${question.slice(1)}, so the minute limit is never reached. Nothing was changed: confirm it (confirmed: true) if it is meant.`,
+    message: `${question.charAt(0).toUpperCase()}${question.slice(1)}, so a limit is never reached. Nothing was changed: confirm it (confirmed: true) if it is meant.`,
   });
 }
 

@@ -11,6 +11,9 @@ import { renderShell } from './shell.ts';
 
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url));
 
+/** Modules of the server that the console's import as they are. The import map leads their addresses to the assets. */
+const sharedModules = ['limits/windows.ts', 'limits/utc-day.ts'];
+
 /**
  * Policy of every page: nothing from another host, nothing inline but the import map, which its hash permits. Icons of
  * Web Awesome are data URLs that it fetches, so connect-src permits those.
@@ -31,7 +34,10 @@ const pagePolicy = (importMapHash: string) =>
 export function consolePages(): Router {
   const sources = readSources();
   const base = `/console/assets/${hashOf(sources)}`;
-  const imports = Object.entries(browserImports).map(([name, file]) => [name, `${base}/${file}`]);
+  const imports = [
+    ...Object.entries(browserImports),
+    ...sharedModules.map((name) => [`/console/${name}`, name] as const),
+  ].map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
   const shell = renderShell({ base, importMap: map, styles });
@@ -39,13 +45,11 @@ export function consolePages(): Router {
 
   const packages = new Map(Object.entries(browserPackages));
   async function readAsset(name: string): Promise<string | undefined> {
+    const source = sources.get(name);
+    // Not at the start, which all scripts together would delay by a tenth of a second.
+    if (source !== undefined) return name.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
     const [folder = '', ...parts] = name.split('/');
     const file = parts.join('/');
-    if (folder === 'console') {
-      const source = sources.get(file);
-      // Not at the start, which all scripts together would delay by a tenth of a second.
-      return source !== undefined && file.endsWith('.ts') ? stripTypeScriptTypes(source) : source;
-    }
     const found = packages.get(folder);
     return found && readFile(join(found.files, file), 'utf8').catch(() => undefined);
   }
@@ -73,14 +77,17 @@ export function consolePages(): Router {
   return router;
 }
 
-/** The console's own files by their names. */
+/** The console's own files, and those that it shares, by their names. */
 function readSources(): Map<string, string> {
   const names = readdirSync(browserFolder, { recursive: true, encoding: 'utf8' }).toSorted();
-  return new Map(
-    names
+  return new Map([
+    ...names
       .filter((name) => /\.(?:ts|css|svg)$/.test(name))
-      .map((name) => [name, readFileSync(join(browserFolder, name), 'utf8')]),
-  );
+      .map((name) => [`console/${name}`, readFileSync(join(browserFolder, name), 'utf8')] as const),
+    ...sharedModules.map(
+      (name) => [name, readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')] as const,
+    ),
+  ]);
 }
 
 /** Changes with every file that the browser loads: own files, and versions of packages. */

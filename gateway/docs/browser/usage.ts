@@ -1,3 +1,4 @@
+import type { WindowName } from '../../limits/windows.ts';
 import { connectKeyForm, currentKey } from './api-key.ts';
 import { apiRequest, errorLink } from './api-request.ts';
 import { element } from './elements.ts';
@@ -21,16 +22,27 @@ async function refresh() {
   const text = await response.text();
   if (!response.ok) return output.replaceChildren(problem(response.status, text));
   const usage: Usage = JSON.parse(text);
-  return output.replaceChildren(...show(usage), ...usageFacts(usage));
+  return output.replaceChildren(
+    ...show(usage, JSON.parse(output.dataset['windows'] ?? '[]')),
+    ...usageFacts(usage),
+  );
 }
 
-function show({ plan, minute, day, bannedUntil, days }: Usage) {
+function show(usage: Usage, windows: [name: WindowName, title: string][]) {
+  const { plan, bannedUntil, days } = usage;
   return [
     element('p', {}, 'Plan: ', element('strong', {}, plan)),
     ...(bannedUntil === null
       ? []
       : [element('p', { class: 'problem' }, `This key is banned until ${localTime(bannedUntil)}.`)]),
-    element('div', { class: 'windows' }, windowCard('This minute', minute), windowCard('Today (UTC)', day)),
+    element(
+      'div',
+      { class: 'windows' },
+      ...windows.flatMap(([name, title]) => {
+        const window = usage[name];
+        return window === undefined ? [] : [windowCard(title, window)];
+      }),
+    ),
     ...(days === undefined || days.length === 0 ? [] : [usageChart(days)]),
   ];
 }

@@ -32,7 +32,8 @@ export async function startBrowser(): Promise<TestBrowser> {
       const page = await context.newPage();
       const complaints: string[] = [];
       const requests: string[] = [];
-      endings.push(await countCoverage(page));
+      // A debugger may not run scripts of such a page either.
+      if (options.javaScriptEnabled !== false) endings.push(await countCoverage(page));
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
       });

@@ -1,16 +1,15 @@
 import { html, nothing } from 'lit';
+import { windows, type ByWindow } from '../../../limits/windows.ts';
 import { formatNumber, formatShare, formatTime, plural } from './format.ts';
 import type { Plan, Plans } from './responses.ts';
 
-type SomeLimits = Pick<Plan, 'minute' | 'day'>;
-
 /** @param limits as in "60 a minute, 1,000 a day" */
-export function limitsText({ minute, day }: SomeLimits) {
-  const parts = [
-    minute === null ? [] : [`${formatNumber(minute)} a minute`],
-    day === null ? [] : [`${formatNumber(day)} a day`],
-  ];
-  return parts.flat().join(', ') || 'no valid limits';
+export function limitsText(limits: ByWindow<number | null>) {
+  const parts = windows.flatMap(({ name, each }) => {
+    const limit = limits[name] ?? null;
+    return limit === null ? [] : [`${formatNumber(limit)} ${each}`];
+  });
+  return parts.join(', ') || 'no valid limits';
 }
 
 export function refusedText({ requests, refused, refusedShare }: Plan['lastHour']) {

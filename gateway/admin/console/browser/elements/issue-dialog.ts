@@ -1,6 +1,7 @@
 import { html } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import { formLimits, limitFields } from '../limit-fields.ts';
 import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
@@ -37,8 +38,7 @@ export class IssueDialog extends NewKeyDialog {
       name: formText(form, 'name'),
       plan: formText(form, 'plan'),
       expiresAt: formText(form, 'expires') || null,
-      minute: ownLimit(form, 'minute'),
-      day: ownLimit(form, 'day'),
+      ...formLimits(form),
     });
   }
 
@@ -65,41 +65,21 @@ export class IssueDialog extends NewKeyDialog {
         </select></label
       >
       <div class="fields">
-        <label
-          >Own limit a minute
-          <input
-            name="minute"
-            type="number"
-            min="1"
-            max="1000000000"
-            placeholder=${likePlan(chosen?.minute)}
-            ?required=${needsLimits}
-        /></label>
-        <label
-          >Own limit a day
-          <input
-            name="day"
-            type="number"
-            min="1"
-            max="1000000000"
-            placeholder=${likePlan(chosen?.day)}
-            ?required=${needsLimits}
-        /></label>
+        ${limitFields({
+          label: 'Own limit',
+          required: needsLimits,
+          placeholder: (name) => likePlan(chosen?.[name]),
+        })}
         <label>Expires at the beginning of (UTC) <input name="expires" type="date" /></label>
       </div>
       <p class="quiet">
         ${
           needsLimits
-            ? `Keys on ${this.plan} need both limits of their own.`
+            ? `Keys on ${this.plan} need limits of their own.`
             : 'Empty limits are those of the plan. Without a date the key does not expire.'
         }
       </p>`;
   }
-}
-
-function ownLimit(form: FormData, name: string) {
-  const text = formText(form, name);
-  return text === '' ? null : Number(text);
 }
 
 /** @param limit of the plan */

@@ -1,12 +1,14 @@
 import { html, nothing } from 'lit';
+import { windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
 import { describeNext } from '../key.ts';
+import { limitFields, limitTexts, typedLimits, withoutNulls, type LimitTexts } from '../limit-fields.ts';
 import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../responses.ts';
 import { url } from '../url.ts';
 import { LimitsForm } from './limits-form.ts';
 
-type Values = { plan: string; minute: string; day: string };
+type Values = LimitTexts & { plan: string };
 
 /** Plan and own limits of a key. Dispatches `changed` with the key as it is then. */
 export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
@@ -15,7 +17,7 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   override readonly labels = { save: 'Save limits', try: 'Only try these limits' };
   plans: string[] = [];
 
-  async edit(field: 'plan' | 'minute' | 'day') {
+  async edit(field: 'plan' | WindowName) {
     await this.updateComplete;
     const input = this.querySelector(`[name="${field}"]`);
     if (input instanceof HTMLElement) input.focus();
@@ -23,7 +25,7 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   }
 
   valuesOf({ plan, own }: KeyDetail) {
-    return { plan, minute: String(own.minute ?? ''), day: String(own.day ?? '') };
+    return { plan, ...limitTexts(own) };
   }
 
   readEffect({ id }: KeyDetail, typed: Values) {
@@ -36,8 +38,7 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   }
 
   async try({ id }: KeyDetail, typed: Values) {
-    const { minute, day } = bodyOf(typed);
-    const limits = { ...(minute === null ? {} : { minute }), ...(day === null ? {} : { day }) };
+    const limits = withoutNulls(typedLimits(typed));
     const key = await api.put<ChangedKey>(url`/api/keys/${id}/trial`, limits);
     return ['The trial runs: requests are counted, and none is refused for it', key] as const;
   }
@@ -47,10 +48,11 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   }
 
   get canTry() {
-    return this.typed !== undefined && (this.typed.minute !== '' || this.typed.day !== '');
+    return this.typed !== undefined && Object.keys(withoutNulls(typedLimits(this.typed))).length > 0;
   }
 
-  fields(key: KeyDetail, { plan, minute, day }: Values) {
+  fields(key: KeyDetail, values: Values) {
+    const { plan } = values;
     return html`<label
         >Plan
         <select name="plan">
@@ -59,8 +61,12 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
           )}
         </select></label
       >
-      ${limitField(key, plan, ['minute', 'Own limit a minute', minute])}
-      ${limitField(key, plan, ['day', 'Own limit a day', day])}`;
+      ${limitFields({
+        label: 'Own limit',
+        required: false,
+        values,
+        placeholder: (name) => likePlan(key, plan, name),
+      })}`;
   }
 
   effectView() {
@@ -80,31 +86,12 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
 }
 
 /** @param plan that is chosen */
-function limitField(
-  key: KeyDetail,
-  plan: string,
-  [name, label, value]: [name: 'minute' | 'day', label: string, value: string],
-) {
-  const ofPlan = plan === key.plan ? (key.limits?.[name].plan ?? null) : null;
-  return html`<label
-    >${label}
-    <input
-      name=${name}
-      type="number"
-      min="1"
-      max="1000000000"
-      step="1"
-      inputmode="numeric"
-      placeholder=${ofPlan === null ? 'as its plan' : `${ofPlan}, as its plan`}
-      .value=${value}
-  /></label>`;
+function likePlan(key: KeyDetail, plan: string, name: WindowName) {
+  const ofPlan = plan === key.plan ? (key.limits?.[name]?.plan ?? null) : null;
+  return ofPlan === null ? 'as its plan' : `${ofPlan}, as its plan`;
 }
 
-const bodyOf = ({ plan, minute, day }: Values) => ({
-  plan,
-  minute: minute === '' ? null : Number(minute),
-  day: day === '' ? null : Number(day),
-});
+const bodyOf = (typed: Values) => ({ plan: typed.plan, ...typedLimits(typed) });
 
 /** @param plan of the key, which may have been removed */
 const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);
@@ -112,8 +99,12 @@ const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plan
 function renderEffect({ before, after, doubts }: KeyEffect) {
   return html`
     <p>
-      ${renderLimitChange('a minute', before.limits.minute, after.limits.minute)},
-      ${renderLimitChange('a day', before.limits.day, after.limits.day)}.
+      ${windows
+        .filter(({ name }) => before.limits[name] !== undefined || after.limits[name] !== undefined)
+        .map(
+          ({ name, each }, index) =>
+            html`${index === 0 ? '' : ', '}${renderLimitChange(each, before.limits[name], after.limits[name])}`,
+        )}.
     </p>
     <p>
       The next request is <strong>${describeNext(after.next)}</strong>${
@@ -124,11 +115,12 @@ function renderEffect({ before, after, doubts }: KeyEffect) {
   `;
 }
 
-function renderLimitChange(unit: string, before: LimitInForce, after: LimitInForce) {
-  if (before.limit === after.limit) return html`${limitText(after)} ${unit} as before`;
+function renderLimitChange(unit: string, before: LimitInForce | undefined, after: LimitInForce | undefined) {
+  if (before?.limit === after?.limit) return html`${limitText(after)} ${unit} as before`;
   return html`<strong>${limitText(before)} → ${limitText(after)}</strong> ${unit}`;
 }
 
-const limitText = ({ limit }: LimitInForce) => (limit === null ? 'no limit' : formatNumber(limit));
+const limitText = (limit: LimitInForce | undefined) =>
+  limit === undefined || limit.limit === null ? 'no limit' : formatNumber(limit.limit);
 
 customElements.define('limits-form', KeyLimitsForm);

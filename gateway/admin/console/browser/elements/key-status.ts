@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { windows as allWindows, isWindowName, windowOf } from '../../../../limits/windows.ts';
 import { formatDuration, formatRelative, formatTime } from '../format.ts';
 import { stateTag, usedOf } from '../key.ts';
 import type { BanView, KeyDetail } from '../responses.ts';
@@ -52,28 +53,34 @@ function describe(key: KeyDetail): {
       return {
         headline: 'Its requests are served',
         detail:
-          windows === null ? nothing : `${usedOf(windows.minute)} this minute, ${usedOf(windows.day)} today.`,
+          windows === null
+            ? nothing
+            : `${allWindows
+                .flatMap(({ name, current }) => {
+                  const window = windows[name];
+                  return window === undefined ? [] : [`${usedOf(window)} ${current}`];
+                })
+                .join(', ')}.`,
       };
     }
     const help = next.reason === 'unusable' ? { action: 'revoke', label: 'Revoke it' } : undefined;
     return { headline: 'Its requests are refused', detail: sentence(next.why), ...(help && { help }) };
   }
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
+  const window = isWindowName(next.reason) ? windows[next.reason] : undefined;
+  if (isWindowName(next.reason) && window !== undefined) {
+    const name = next.reason;
+    return {
+      headline: `Over its ${name} limit: ${usedOf(window)}, resets in ${left(window.resetsAt)}`,
+      detail:
+        windowOf(name).calendar === undefined
+          ? html`Requests are refused with 429 until ${formatTime(window.resetsAt, { dateStyle: 'time' })}.`
+          : html`Requests are refused with 429 until ${formatTime(window.resetsAt)}, when the UTC ${name}
+            ends.`,
+      help: { action: name, label: 'Raise its limit' },
+    };
+  }
   switch (next.reason) {
-    case 'minute':
-      return {
-        headline: `Over its minute limit: ${usedOf(windows.minute)}, resets in ${left(windows.minute.resetsAt)}`,
-        detail: html`Requests are refused with 429 until
-        ${formatTime(windows.minute.resetsAt, { dateStyle: 'time' })}.`,
-        help: { action: 'minute', label: 'Raise its limit' },
-      };
-    case 'day':
-      return {
-        headline: `Over its day limit: ${usedOf(windows.day)}, resets in ${left(windows.day.resetsAt)}`,
-        detail: html`Requests are refused with 429 until ${formatTime(windows.day.resetsAt)}, when the UTC day
-        ends.`,
-        help: { action: 'day', label: 'Raise its limit' },
-      };
     case 'ban':
       return {
         headline: ban === null || ban.until === '' ? 'Banned' : `Banned for another ${left(ban.until)}`,

@@ -1,6 +1,8 @@
 import { html, nothing } from 'lit';
+import { fieldOf, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatShare, formatTime, plural } from '../format.ts';
+import { limitsText } from '../plan-text.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { session } from '../session.ts';
 import { url } from '../url.ts';
@@ -21,16 +23,19 @@ class KeyTrialPanel extends ActingElement {
     const trial = this.key?.trial;
     if (this.key === undefined || trial === null || trial === undefined) return nothing;
     const { id, plan } = this.key;
-    const { from, minute, day, since, requests, refusedMinute, refusedDay } = trial;
-    const refused = refusedMinute + refusedDay;
+    const { from, since, requests } = trial;
+    const refusals = windowNames.flatMap((name) => {
+      const count = trial[fieldOf('refused', name)];
+      return count === undefined ? [] : [{ name, count }];
+    });
+    const refused = refusals.reduce((sum, { count }) => sum + count, 0);
     const share = requests === 0 ? nothing : html` (${formatShare(refused / requests)})`;
     return html`<h2>Limits on trial</h2>
       <div class="panel">
         <p>
-          ${formatNumber(minute)} a minute and ${formatNumber(day)} a day have been on trial since
-          ${formatTime(since)}. They would have refused ${formatNumber(refused)} of
-          ${plural(requests, 'request')}${share}: ${formatNumber(refusedMinute)} for the minute,
-          ${formatNumber(refusedDay)} for the day.
+          ${limitsText(trial)} have been on trial since ${formatTime(since)}. They would have refused
+          ${formatNumber(refused)} of ${plural(requests, 'request')}${share}:
+          ${refusals.map(({ name, count }) => `${formatNumber(count)} for the ${name}`).join(', ')}.
         </p>
         ${
           from === 'plan'

@@ -11,7 +11,7 @@ export function liveFigures({ traffic, activeBans }: LiveState) {
   const { p50, p99 } = latencyMs?.served ?? {};
   return html`<dl class="figures-now">
     ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', formatRate((refusals?.minute ?? 0) + (refusals?.day ?? 0)), `${formatRate(bannedRequests)} more during bans`)}
+    ${figure('Refusals a second', formatRate(Object.values(refusals ?? {}).reduce((sum, rate) => sum + rate, 0)), `${formatRate(bannedRequests)} more during bans`)}
     ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
     ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
     ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}

@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
+import { doubtText, formLimits, limitFields, withoutNulls } from '../limit-fields.ts';
 import type { Changed } from '../responses.ts';
 import { router } from '../router.ts';
 import { url } from '../url.ts';
@@ -11,29 +12,29 @@ import { inlineFailure } from './page-state.ts';
 /** Asks for the name and the limits of a new plan, makes it, and shows it. */
 export class NewPlanDialog extends DialogElement {
   static override properties = {
-    questioned: { state: true },
+    limits: { state: true },
   };
 
-  /** Whether the day limit is below the minute limit. */
-  questioned = false;
+  limits: ReturnType<typeof formLimits> | undefined;
 
   override show() {
-    this.questioned = false;
+    this.limits = undefined;
     super.show();
   }
 
   changed(event: Event) {
     if (!(event.currentTarget instanceof HTMLFormElement)) return;
-    const { minute, day } = valuesOf(event.currentTarget);
-    this.questioned = minute > 0 && day > 0 && day < minute;
+    this.limits = formLimits(new FormData(event.currentTarget));
   }
 
   async submit(event: SubmitEvent) {
     event.preventDefault();
     if (!(event.target instanceof HTMLFormElement)) return;
-    const { name, ...limits } = valuesOf(event.target);
+    const form = new FormData(event.target);
+    const name = formText(form, 'name');
+    const body = { ...withoutNulls(formLimits(form)), confirmed: form.get('confirmed') !== null };
     await this.act(async () => {
-      const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, limits);
+      const { warnings } = await api.put<Changed>(url`/api/plans/${name}`, body);
       this.open = false;
       notify(`The plan ${name} was made. Keys can be moved to it now.`, warnings);
       router.navigate(url`/console/plans/${name}`);
@@ -42,6 +43,7 @@ export class NewPlanDialog extends DialogElement {
 
   override render() {
     if (!this.open) return nothing;
+    const doubts = doubtText(this.limits ?? {});
     return html`<wa-dialog label="New plan" open @wa-after-hide=${this.closed}>
       <form @submit=${this.submit} @input=${this.changed}>
         <label
@@ -57,19 +59,13 @@ export class NewPlanDialog extends DialogElement {
           />
         </label>
         <p class="hint">Lower-case letters, digits and dashes. It cannot be changed later.</p>
-        <div class="fields">
-          <label
-            >Requests a minute <input name="minute" type="number" min="1" max="1000000000" required
-          /></label>
-          <label>Requests a day <input name="day" type="number" min="1" max="1000000000" required /></label>
-        </div>
+        <div class="fields">${limitFields({ label: 'Requests', required: true })}</div>
         ${
-          this.questioned
-            ? html`<label class="check"
-                ><input type="checkbox" name="confirmed" required /> The day limit is less than the minute
-                limit, so the minute limit is never reached. I mean that.</label
+          doubts === ''
+            ? nothing
+            : html`<label class="check"
+                ><input type="checkbox" name="confirmed" required /> ${doubts} I mean that.</label
               >`
-            : nothing
         }
         ${inlineFailure(this.failure)}
         <div class="dialog-actions">
@@ -79,16 +75,6 @@ export class NewPlanDialog extends DialogElement {
       </form>
     </wa-dialog>`;
   }
-}
-
-function valuesOf(form: HTMLFormElement) {
-  const data = new FormData(form);
-  return {
-    name: formText(data, 'name'),
-    minute: Number(data.get('minute')),
-    day: Number(data.get('day')),
-    confirmed: data.get('confirmed') !== null,
-  };
 }
 
 customElements.define('new-plan-dialog', NewPlanDialog);

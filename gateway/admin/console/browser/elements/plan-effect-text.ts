@@ -1,4 +1,5 @@
 import { html, nothing } from 'lit';
+import { fieldOf, windowNames } from '../../../../limits/windows.ts';
 import { formatNumber, formatRelative, formatShare, formatTime, plural } from '../format.ts';
 import type { PlanEffect, PlanTrial } from '../responses.ts';
 
@@ -17,7 +18,8 @@ export const effectText = ({ now, asOf, counting, trial }: PlanEffect) =>
   }
   ${trial === null ? nothing : html`<p>${trialText(trial)}</p>`}`;
 
-function nowText({ keys, overMinute, overDay, over }: NonNullable<PlanEffect['now']>) {
+function nowText(now: NonNullable<PlanEffect['now']>) {
+  const { keys, over } = now;
   if (keys === 0) return 'No key is on this plan, so nobody would notice.';
   const all =
     keys === 1 ? 'The only key on this plan' : `None of the ${formatNumber(keys)} keys on this plan`;
@@ -26,15 +28,15 @@ function nowText({ keys, overMinute, overDay, over }: NonNullable<PlanEffect['no
       ? `${all} has not used up these limits.`
       : `${all} has used up these limits: the next request of each would be served.`;
   }
-  const windows = [
-    overMinute === 0 ? [] : [`${formatNumber(overMinute)} by the minute limit`],
-    overDay === 0 ? [] : [`${formatNumber(overDay)} by the day limit`],
-  ];
+  const byLimits = windowNames.flatMap((name) => {
+    const count = now[fieldOf('over', name)] ?? 0;
+    return count === 0 ? [] : [`${formatNumber(count)} by the ${name} limit`];
+  });
   return html`<strong class="failure-text"
       >${keys === 1 ? 'The only key' : `${formatNumber(over)} of ${formatNumber(keys)} keys`} on this
       plan</strong
     >
-    would be refused at once: ${windows.flat().join(', ')}.`;
+    would be refused at once: ${byLimits.join(', ')}.`;
 }
 
 const asOfText = (asOf: string | null) =>

@@ -1,5 +1,17 @@
 import { html, nothing } from 'lit';
+import type { Limits } from '../../../../limits/limits.ts';
+import { byWindow, type ByWindow } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
+import {
+  doubtText,
+  isComplete,
+  isSameLimits,
+  limitFields,
+  limitTexts,
+  typedLimits,
+  withoutNulls,
+  type LimitTexts,
+} from '../limit-fields.ts';
 import { limitsText } from '../plan-text.ts';
 import type { Changed, Plan, PlanEffect } from '../responses.ts';
 import { session } from '../session.ts';
@@ -7,15 +19,12 @@ import { url } from '../url.ts';
 import { LimitsForm } from './limits-form.ts';
 import { effectText } from './plan-effect-text.ts';
 
-type SomeLimits = Pick<Plan, 'minute' | 'day'>;
-type Values = { minute: string; day: string };
-
 /** The limits of a plan. */
-class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
+class PlanLimitsForm extends LimitsForm<Plan, LimitTexts, PlanEffect> {
   static override properties = { confirmed: { state: true } };
 
   override readonly labels = { save: 'Save', try: 'Try without refusing' };
-  /** Whether a day limit below the minute limit is meant. */
+  /** Whether unusual limits are meant. */
   confirmed = false;
 
   constructor() {
@@ -23,8 +32,8 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
     this.addEventListener('focusin', this.prepare);
   }
 
-  valuesOf({ minute, day }: Plan) {
-    return { minute: String(minute ?? ''), day: String(day ?? '') };
+  valuesOf(plan: Plan) {
+    return limitTexts(plan);
   }
 
   override reset() {
@@ -35,9 +44,9 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
   /** Limits that were typed; undefined if they are none, or those that are stored. */
   get wanted() {
     const { typed, subject } = this;
-    const [minute, day] = [toLimit(typed?.minute ?? ''), toLimit(typed?.day ?? '')];
-    if (minute === undefined || day === undefined) return undefined;
-    return minute === subject?.minute && day === subject.day ? undefined : { minute, day };
+    if (typed === undefined || subject === undefined) return undefined;
+    const limits = typedLimits(typed);
+    return !isComplete(limits) || isSameLimits(limits, subject) ? undefined : limits;
   }
 
   /** The count of many keys takes seconds, so it begins when somebody is about to type. */
@@ -47,14 +56,15 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
     void this.readEffect(subject, this.valuesOf(subject)).catch(() => {});
   }
 
-  readEffect({ name }: Plan, { minute, day }: Values) {
-    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, { minute: Number(minute), day: Number(day) });
+  readEffect({ name }: Plan, typed: LimitTexts) {
+    return api.post<PlanEffect>(url`/api/plans/${name}/effect`, withoutNulls(typedLimits(typed)));
   }
 
-  async save({ name, minute, day }: Plan) {
+  async save(plan: Plan) {
+    const { name } = plan;
     const { wanted, confirmed } = this;
-    const body = { ...wanted, confirmed, expected: { minute, day } };
-    const changed = await api.patch<Changed<{ minute: number; day: number; before: SomeLimits }>>(
+    const body = { ...wanted, confirmed, expected: typedLimits(limitTexts(plan)) };
+    const changed = await api.patch<Changed<Limits & { before: ByWindow<number | null> }>>(
       url`/api/plans/${name}`,
       body,
     );
@@ -65,11 +75,11 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
   }
 
   async try(plan: Plan) {
-    const { name, minute, day, trial } = this.subject ?? plan;
-    const wanted = this.wanted ?? { minute, day };
+    const stored = this.subject ?? plan;
+    const { name, trial } = stored;
+    const wanted = withoutNulls(this.wanted ?? stored);
     const body = {
-      ...(wanted.minute === minute ? {} : { minute: wanted.minute }),
-      ...(wanted.day === day ? {} : { day: wanted.day }),
+      ...byWindow((window) => (wanted[window] === stored[window] ? undefined : wanted[window])),
       expected: { since: trial?.since ?? null },
     };
     const changed = await api.put<Changed>(url`/api/plans/${name}/trial`, body);
@@ -77,21 +87,22 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
   }
 
   get canSave() {
-    return this.wanted !== undefined && (!this.isUnusual || this.confirmed);
+    return this.wanted !== undefined && (this.doubts === '' || this.confirmed);
   }
 
   get canTry() {
     const { wanted, subject } = this;
-    return wanted !== undefined && subject !== undefined && isComplete(subject);
+    if (wanted === undefined || subject === undefined || !isComplete(subject)) return false;
+    // A trial cannot take a limit away.
+    return !isSameLimits({ ...subject, ...withoutNulls(wanted) }, subject);
   }
 
-  get isUnusual() {
-    return this.wanted !== undefined && this.wanted.day < this.wanted.minute;
+  get doubts() {
+    return doubtText(this.wanted ?? {});
   }
 
-  fields(_plan: Plan, { minute, day }: Values) {
-    return html`${limitInput('minute', 'Requests a minute', minute)}
-    ${limitInput('day', 'Requests a day', day)}`;
+  fields(_plan: Plan, values: LimitTexts) {
+    return limitFields({ label: 'Requests', required: true, values });
   }
 
   effectView() {
@@ -103,7 +114,8 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
   }
 
   override questionView() {
-    if (!this.isUnusual) return nothing;
+    const { doubts } = this;
+    if (doubts === '') return nothing;
     return html`<label class="check"
       ><input
         type="checkbox"
@@ -112,29 +124,17 @@ class PlanLimitsForm extends LimitsForm<Plan, Values, PlanEffect> {
           if (target instanceof HTMLInputElement) this.confirmed = target.checked;
         }}
       />
-      The day limit is less than the minute limit, so the minute limit is never reached. I mean that.</label
+      ${doubts} I mean that.</label
     >`;
   }
 
   overtakenView(seen: Plan, plan: Plan) {
-    if (seen.minute === plan.minute && seen.day === plan.day) return nothing;
+    if (isSameLimits(seen, plan)) return nothing;
     return html`<p class="warnings">
       Meanwhile somebody has changed the limits: now they are ${limitsText(plan)}.
       <button type="button" @click=${this.reset}>Show these</button>
     </p>`;
   }
-}
-
-const limitInput = (name: string, label: string, value: string) =>
-  html`<label
-    >${label}
-    <input name=${name} type="number" inputmode="numeric" min="1" max="1000000000" required .value=${value} />
-  </label>`;
-
-const isComplete = ({ minute, day }: SomeLimits): boolean => minute !== null && day !== null;
-
-function toLimit(text: string) {
-  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 1e9 ? Number(text) : undefined;
 }
 
 customElements.define('plan-limits-form', PlanLimitsForm);

@@ -1,5 +1,6 @@
 import './confirm-dialog.ts';
 import { html, nothing } from 'lit';
+import { byWindow, fieldOf, windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber, formatRelative, plural } from '../format.ts';
 import { countedText, limitsText } from '../plan-text.ts';
@@ -46,10 +47,7 @@ class PlanTrial extends LightElement {
     if (trial === undefined || trial === null) return this.refresher.placeholder();
     const path = url`/api/plans/${plan.name}/trial`;
     const expected = { since: trial.since };
-    const limits = {
-      minute: trial.minute ?? plan.minute,
-      day: trial.day ?? plan.day,
-    };
+    const limits = byWindow((name) => trial[name] ?? plan[name]);
     return html`<div class="panel">
       <p>
         <strong>${limitsText(trial)}</strong> on trial since ${formatRelative(trial.since)}. Nothing is
@@ -102,24 +100,28 @@ class PlanTrial extends LightElement {
   }
 }
 
-const hitTable = (keys: PlanTrialReport['hardestHit']) =>
-  table({
+function hitTable(keys: PlanTrialReport['hardestHit']) {
+  const shown = windows.filter(
+    ({ name, required }) => required || keys.some((key) => key[fieldOf('refused', name)] !== undefined),
+  );
+  return table({
     label: 'Keys that would be hit hardest',
     headings: [
       'Would be hit hardest',
       numeric('Requests'),
-      numeric('Refused by the minute'),
-      numeric('Refused by the day'),
+      ...shown.map(({ name }) => numeric(`Refused by the ${name}`)),
     ],
     rows: keys.map(
-      ({ id, name, requests, refusedMinute, refusedDay }) =>
+      (key) =>
         html`<tr>
-          <td><a href=${url`/console/customers/${id}`}>${name}</a></td>
-          <td class="number">${formatNumber(requests)}</td>
-          <td class="number">${formatNumber(refusedMinute)}</td>
-          <td class="number">${formatNumber(refusedDay)}</td>
+          <td><a href=${url`/console/customers/${key.id}`}>${key.name}</a></td>
+          <td class="number">${formatNumber(key.requests)}</td>
+          ${shown.map(
+            ({ name }) => html`<td class="number">${formatNumber(key[fieldOf('refused', name)] ?? 0)}</td>`,
+          )}
         </tr>`,
     ),
   });
+}
 
 customElements.define('plan-trial', PlanTrial);

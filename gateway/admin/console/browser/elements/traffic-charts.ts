@@ -8,7 +8,7 @@ import { session } from '../session.ts';
 import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
-import { perSecond, requestSeries, secondsOf } from './traffic-series.ts';
+import { perSecond, refusalSeries, requestSeries, secondsOf } from './traffic-series.ts';
 
 type Range = readonly [last: string, label: string, refreshMs: number];
 const defaultRange: Range = ['1h', 'Last hour', 10_000];
@@ -151,8 +151,7 @@ class TrafficCharts extends LightElement {
           kind="stacked"
           .times=${times}
           .series=${[
-            { label: 'minute limit', tone: 'caution', values: rate(({ refusals }) => refusals.minute) },
-            { label: 'day limit', tone: 'other', values: rate(({ refusals }) => refusals.day) },
+            ...refusalSeries(points),
             { label: 'during a ban', tone: 'bad', values: rate(({ bannedRequests }) => bannedRequests) },
           ]}
           .format=${formatRate}

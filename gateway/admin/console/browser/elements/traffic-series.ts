@@ -1,3 +1,4 @@
+import { windows, type ByWindow } from '../../../../limits/windows.ts';
 import type { ChartSeries } from './chart-options.ts';
 
 /** Classes of status from the bottom of a stack to its top, and their tones. */
@@ -22,6 +23,23 @@ export function requestSeries(
       values: points.map(({ byStatus, seconds }) => perSecond(byStatus[status], seconds)),
     }))
     .filter(({ status, values }) => status === '2xx' || values.some((value) => value > 0));
+}
+
+/** Tones of windows, in the order of their list. */
+const tones = ['caution', 'brand', 'other', 'quiet'];
+
+/** Refusals a second by window. Windows without any are left out, except for those that each plan has. */
+export function refusalSeries(
+  points: readonly { refusals: ByWindow<number>; seconds: number }[],
+): ChartSeries[] {
+  return windows
+    .map(({ name, required }, index) => ({
+      required,
+      label: `${name} limit`,
+      tone: tones[index % tones.length] ?? '',
+      values: points.map(({ refusals, seconds }) => perSecond(refusals[name], seconds)),
+    }))
+    .filter(({ required, values }) => required || values.some((value) => value > 0));
 }
 
 export const perSecond = (count: number | undefined, seconds: number) =>

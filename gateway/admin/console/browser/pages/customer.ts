@@ -8,6 +8,7 @@ import '../elements/limit-meter.ts';
 import '../elements/key-limits-form.ts';
 import '../elements/rotate-dialog.ts';
 import { html, nothing } from 'lit';
+import { currentTitle, isWindowName, windowNames } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { ActingElement } from '../elements/acting-element.ts';
 import { showDialog } from '../elements/dialog-element.ts';
@@ -83,10 +84,7 @@ class PageCustomer extends ActingElement {
     if (action === 'lift') void this.lift();
     else if (action === 'revoke') showDialog(this, 'confirm-dialog');
     else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
-    else if (
-      (action === 'minute' || action === 'day' || action === 'plan') &&
-      limits instanceof KeyLimitsForm
-    ) {
+    else if ((isWindowName(action) || action === 'plan') && limits instanceof KeyLimitsForm) {
       void limits.edit(action);
     }
   }
@@ -220,20 +218,17 @@ function renderMeters({ windows, limits, plan, now }: KeyDetail) {
   if (windows === null || limits === null) return nothing;
   return html`<h2>Use now</h2>
     <div class="panels">
-      <limit-meter
-        heading="This minute"
-        plan=${plan}
-        now=${now}
-        .window=${windows.minute}
-        .source=${limits.minute}
-      ></limit-meter>
-      <limit-meter
-        heading="Today (UTC)"
-        plan=${plan}
-        now=${now}
-        .window=${windows.day}
-        .source=${limits.day}
-      ></limit-meter>
+      ${windowNames.map((name) =>
+        windows[name] === undefined
+          ? nothing
+          : html`<limit-meter
+              heading=${currentTitle(name)}
+              plan=${plan}
+              now=${now}
+              .window=${windows[name]}
+              .source=${limits[name]}
+            ></limit-meter>`,
+      )}
     </div>`;
 }
 

@@ -1,6 +1,7 @@
 import '../elements/issue-dialog.ts';
 import '../elements/key-search-box.ts';
 import { html, nothing } from 'lit';
+import { windowNames } from '../../../../limits/windows.ts';
 import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { emptyState, loadFailure, loading } from '../elements/page-state.ts';
@@ -122,8 +123,8 @@ function renderTable(items: KeyRow[]) {
 }
 
 function renderRow(key: KeyRow) {
-  const { id, plan, hint, state, minute, day, usedToday, dayLimit, createdAt, expiresAt } = key;
-  const ownLimits = minute !== null || day !== null;
+  const { id, plan, hint, state, usedToday, dayLimit, createdAt, expiresAt } = key;
+  const ownLimits = windowNames.some((name) => (key[name] ?? null) !== null);
   return html`<tr>
     <th scope="row"><a href=${keyPath(id)}>${keyTitle(key)}</a></th>
     <td>${stateTag(state)}</td>

@@ -1,5 +1,6 @@
 import '../elements/new-plan-dialog.ts';
 import { html, nothing } from 'lit';
+import { windows } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { showDialog } from '../elements/dialog-element.ts';
 import { LightElement } from '../elements/light-element.ts';
@@ -44,25 +45,27 @@ class PagePlans extends LightElement {
 
   table({ items, gateways, keysAsOf, counting }: Plans) {
     const issues = items.flatMap(({ name, issues }) => issues.map((issue) => `${name}: ${issue}`));
+    const shown = windows.filter(
+      ({ name, required }) => required || items.some((plan) => (plan[name] ?? null) !== null),
+    );
     const headings = [
       'Plan',
-      numeric('A minute'),
-      numeric('A day'),
+      ...shown.map(({ each }) => numeric(`${each.charAt(0).toUpperCase()}${each.slice(1)}`)),
       'In force',
       numeric('Keys'),
       numeric('Refused, last hour'),
       'On trial',
     ];
-    const rows = items.map((plan) => row(plan, gateways));
+    const rows = items.map((plan) => row(plan, shown, gateways));
     return html`${issueList(issues)} ${table({ label: 'Plans', headings, rows })}
       <p class="quiet">${countedText(keysAsOf, counting)}</p>`;
   }
 }
 
-function row(plan: Plan, gateways: number) {
+function row(plan: Plan, shown: typeof windows, gateways: number) {
   return html`<tr>
     <th scope="row">${nameLink(plan)}</th>
-    ${plan.kind === 'own_limits' ? html`<td colspan="3" class="quiet">each key has its own limits</td>` : limitCells(plan, gateways)}
+    ${plan.kind === 'own_limits' ? html`<td colspan=${shown.length + 1} class="quiet">each key has its own limits</td>` : limitCells(plan, shown, gateways)}
     <td class="number">${keysCell(plan)}</td>
     <td class="number">${refusedText(plan.lastHour)}</td>
     <td>
@@ -71,13 +74,19 @@ function row(plan: Plan, gateways: number) {
   </tr>`;
 }
 
-const limitCells = (plan: Plan, gateways: number) =>
-  html`<td class="number">${limitCell(plan.minute)}</td>
-    <td class="number">${plan.kind === 'address' ? '–' : limitCell(plan.day)}</td>
+const limitCells = (plan: Plan, shown: typeof windows, gateways: number) =>
+  html`${shown.map(
+      ({ name, required }) =>
+        html`<td class="number">
+          ${limitCell(plan[name] ?? null, required && (plan.kind !== 'address' || name === 'minute'))}
+        </td>`,
+    )}
     <td>${enforcedText(plan, gateways)}</td>`;
 
-const limitCell = (limit: number | null) =>
-  limit === null ? html`<span class="failure-text">invalid</span>` : formatNumber(limit);
+function limitCell(limit: number | null, required: boolean) {
+  if (limit !== null) return formatNumber(limit);
+  return required ? html`<span class="failure-text">invalid</span>` : '–';
+}
 
 function nameLink({ name, kind }: Plan) {
   if (kind === 'plan') return html`<a href=${url`/console/plans/${name}`}>${name}</a>`;

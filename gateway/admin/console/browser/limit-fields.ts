@@ -1,0 +1,77 @@
+import { html } from 'lit';
+import {
+  byWindow,
+  doubtfulWindows,
+  forAll,
+  windowOf,
+  windows,
+  type ByWindow,
+  type WindowName,
+} from '../../../limits/windows.ts';
+import { formText } from './form-text.ts';
+
+/** What is in the field of each window; empty for no limit. */
+export type LimitTexts = Record<WindowName, string>;
+
+export const limitTexts = (limits: ByWindow<number | null>): LimitTexts =>
+  forAll((name) => String(limits[name] ?? ''));
+
+/** @returns null for an empty field, and for what is no limit, which a form does not send */
+export const typedLimits = (texts: LimitTexts): Record<WindowName, number | null> =>
+  forAll((name) => toLimit(texts[name]));
+
+export const formLimits = (form: FormData): Record<WindowName, number | null> =>
+  forAll((name) => toLimit(formText(form, name)));
+
+/** Limits without those of windows that have none. */
+export const withoutNulls = (limits: ByWindow<number | null>): Partial<Record<WindowName, number>> =>
+  byWindow((name) => limits[name] ?? undefined);
+
+/** Whether there is a limit for each window that needs one. */
+export const isComplete = (limits: ByWindow<number | null>): boolean =>
+  windows.every(({ name, required }) => !required || (limits[name] ?? null) !== null);
+
+export const isSameLimits = (one: ByWindow<number | null>, other: ByWindow<number | null>): boolean =>
+  windows.every(({ name }) => (one[name] ?? null) === (other[name] ?? null));
+
+/** What is unusual about limits; empty if nothing is. */
+export const doubtText = (limits: ByWindow<number | null>): string =>
+  doubtfulWindows(limits)
+    .map(
+      ({ longer, shorter }) =>
+        `The ${longer} limit is less than the ${shorter} limit, so the ${shorter} limit is never reached.`,
+    )
+    .join(' ');
+
+interface LimitFieldOptions {
+  /** Before words such as "a minute". */
+  label: string;
+  /** Whether windows that need a limit need it here. */
+  required: boolean;
+  values?: LimitTexts;
+  /** What an empty field stands for. */
+  placeholder?: (name: WindowName) => string;
+}
+
+/** A field for the limit of each window. */
+export const limitFields = ({ label, required, values, placeholder }: LimitFieldOptions) =>
+  windows.map(({ name, each }) => {
+    const isRequired = required && windowOf(name).required;
+    return html`<label
+      >${label} ${each}
+      <input
+        name=${name}
+        type="number"
+        inputmode="numeric"
+        min="1"
+        max="1000000000"
+        step="1"
+        ?required=${isRequired}
+        placeholder=${placeholder?.(name) ?? (isRequired || windowOf(name).required ? '' : 'no limit')}
+        .value=${values?.[name] ?? ''}
+    /></label>`;
+  });
+
+function toLimit(text: string) {
+  return /^[1-9]\d{0,9}$/.test(text) && Number(text) <= 1e9 ? Number(text) : null;
+}

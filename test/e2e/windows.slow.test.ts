@@ -1,0 +1,117 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import { currentTitle, fieldOf, windowNames, windowOf, windows } from '../../gateway/limits/windows.ts';
+import type { Traffic } from '../../gateway/operations/traffic.ts';
+import type { PlanTrialReport } from '../../gateway/operations/trial-report.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { send } from '../support/http/http.ts';
+import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
+import { runProgram } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+
+type Issued = { key: string; id: string };
+
+describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
+  let started: ConsoleKit;
+
+  beforeAll(async () => {
+    started = await startConsole();
+  });
+  afterAll(() => started[Symbol.asyncDispose]());
+
+  const run = async (...args: string[]) => {
+    const ended = await runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: started.kit.server.url });
+    expect(ended, args.join(' ')).toMatchObject({ code: 0 });
+    return ended;
+  };
+  const json = async <T>(...args: string[]) => JSON.parse((await run(...args, '--json')).stdout) as T;
+  const pets = (key: string) => send(`${started.kit.gateway.url}/v1/pets`, { key });
+  const usage = async (key: string) => (await send(`${started.kit.gateway.url}/v1/usage`, { key })).json;
+
+  test.each(windowNames)('%s is in all that operators and clients see of limits', async (name) => {
+    const { redis } = started.kit;
+    const plan = `by-${name}`;
+    const set = (limit: number, ...more: string[]) =>
+      run('plans', 'set', plan, `--${name}`, String(limit), '--yes', ...more);
+    const others = windows.flatMap((other) =>
+      other.required && other.name !== name ? [`--${other.name}`, '90000'] : [],
+    );
+
+    // The hash of the plan, and undo.
+    await set(5, '--create', ...others);
+    await set(6);
+    expect(await redis.hget(redisKeys.plan(plan), name)).toBe('6');
+    expect(await json('plans', 'undo', plan)).toMatchObject({ [name]: 5, before: { [name]: 6 } });
+
+    // Own limits, headers, refusals, usage.
+    const { key, id } = await json<Issued>('keys', 'issue', '--plan', plan, '--name', plan);
+    await expect.poll(async () => (await pets(key)).header('RateLimit-Policy')).toContain(`"${name}";q=5;`);
+    expect(await json('keys', 'set', id, `--${name}`, '4')).toMatchObject({ [name]: 4 });
+    await expect.poll(async () => (await pets(key)).status).toBe(429);
+    const refused = await pets(key);
+    expect(refused.header('RateLimit-Policy')).toContain(`"${name}";q=4;`);
+    expect(refused.json).toMatchObject({ code: 'rate_limit_exceeded' });
+    expect(refused.header('X-RateLimit-Window')).toBe(name);
+    // Refusals are reported every few seconds.
+    await expect
+      .poll(() => usage(key), { timeout: 20_000, interval: 500 })
+      .toMatchObject({ [name]: { limit: 4, remaining: 0 }, refusals: [{ reason: name }] });
+    expect(await json('usage', id)).toMatchObject({ [name]: { limit: 4 } });
+
+    // The console.
+    const { page } = await started.open(`/console/plans/${plan}`);
+    const label = `Requests ${windowOf(name).each}`;
+    await expect.poll(() => page.getByLabel(label, { exact: true }).inputValue()).toBe('5');
+    await page.goto(`${started.origin}/console/customers/${id}`);
+    await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
+    await expect
+      .poll(() => page.getByLabel(`Own limit ${windowOf(name).each}`, { exact: true }).inputValue())
+      .toBe('4');
+    await page.getByText(`Over its ${name} limit`).waitFor();
+
+    // The documentation.
+    await page.goto(`${started.kit.gateway.url}/docs/usage`);
+    await page.getByLabel('API key').fill(key);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: currentTitle(name) }).waitFor();
+
+    // Traffic.
+    await expect
+      .poll(async () => (await json<Traffic>('traffic', '--plan', plan)).total.refusals[name], {
+        timeout: 20_000,
+        interval: 1000,
+      })
+      .toBeGreaterThan(0);
+
+    // A new key for the same customer, and a copy of the record.
+    const rotated = await json<Issued & Record<string, unknown>>('keys', 'rotate', id);
+    expect(rotated).toMatchObject({ [name]: 4, replaces: id });
+    await using directory = await temporaryDirectory();
+    const file = join(directory.path, 'keys.jsonl');
+    await writeFile(file, (await run('keys', 'export')).stdout);
+    const record = redisKeys.apiKey(hashApiKey(rotated.key));
+    await redis.del(record);
+    await run('keys', 'import', file);
+    expect(await redis.hget(record, name)).toBe('4');
+
+    // Back to the plan, whose trial counts what it would refuse.
+    expect(await json('keys', 'set', rotated.id, `--${name}`, 'plan')).not.toMatchObject({ [name]: 4 });
+    await run('plans', 'trial', plan, `--${name}`, '1');
+    await expect
+      .poll(
+        async () => {
+          await pets(rotated.key);
+          return (await json<PlanTrialReport>('plans', 'trial', plan))[fieldOf('refused', name)];
+        },
+        { timeout: 20_000, interval: 500 },
+      )
+      .toBeGreaterThan(0);
+
+    // The file of the plans.
+    expect((await run('plans', 'export')).stdout).toMatch(
+      new RegExp(`by-${name}:[^:]*(\\w+: \\d+\\s+)*${name}: 5`),
+    );
+  });
+});

@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { fieldOf, windowNames, windows, type WindowName } from '../../../../gateway/limits/windows.ts';
+
+const families: ((name: WindowName) => string)[] = [
+  (name) => name,
+  (name) => fieldOf('refused', name),
+  (name) => fieldOf('over', name),
+];
+
+/** Adds the fields of each object in a document that has a field for each required window. */
+function collect(value: unknown, path: string, found: Map<string, string[]>): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, part] of Object.entries(value)) {
+    const inner = `${path}/${name}`;
+    if (name === 'properties' && typeof part === 'object' && part !== null) {
+      const fields = Object.keys(part);
+      const hasAll = families.some((family) =>
+        windows.every((window) => !window.required || fields.includes(family(window.name))),
+      );
+      if (hasAll) found.set(inner, fields);
+    }
+    collect(part, inner, found);
+  }
+}
+
+test.each([
+  ['gateway/openapi.yaml', 1],
+  ['gateway/admin/openapi.yaml', 15],
+])('%s has a field for each window wherever it has windows', (file, atLeast) => {
+  const found = new Map<string, string[]>();
+  collect(parse(readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8')), '', found);
+  expect(found.size).toBeGreaterThanOrEqual(atLeast);
+  const missing = Array.from(found).flatMap(([path, fields]) =>
+    families.flatMap((family) => {
+      const names = windowNames.map(family);
+      const isThere = names.some((name) => fields.includes(name));
+      return isThere ? names.filter((name) => !fields.includes(name)).map((name) => `${path}: ${name}`) : [];
+    }),
+  );
+  expect(missing).toEqual([]);
+});
+
+test.each(['gateway/openapi.yaml', 'gateway/admin/openapi.yaml'])(
+  '%s names each window among the reasons of a refusal',
+  (file) => {
+    const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
+    // A list of a schema, or one in a sentence.
+    const lists = text.match(/enum: \[[^\]]*\bminute\b[^\]]*\]|`minute`, `[^.]*/g) ?? [];
+    expect(lists.length).toBeGreaterThan(1);
+    for (const list of lists)
+      for (const name of windowNames) expect(list).toMatch(new RegExp(`\\b${name}\\b`));
+  },
+);
