@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { windows } from '../../../../gateway/limits/windows.ts';
 import { formatPlansFile } from '../../../../gateway/operations/format-plans-file.ts';
 import {
   banPolicyFileSchema,
@@ -38,10 +39,14 @@ test('a file is parsed as it was formatted, also with Windows line ends and a by
 
 test('the comments of a file name the unit of every field', () => {
   const lines = formatPlansFile(settings, 'x').split('\n');
-  expect(lines).toContain(
-    '# minute: requests a minute; day: requests a UTC day; hour: requests an hour, if they are limited; ' +
-      'month: requests a UTC month, if they are limited.',
+  const limits = lines.find((line) =>
+    line.startsWith('# minute: requests a minute; day: requests a UTC day; '),
   );
+  for (const { name, required } of windows) {
+    expect(limits).toMatch(
+      new RegExp(`\\b${name}: requests an? (UTC )?${name}${required ? '[;.]' : ', if they are limited[;.]'}`),
+    );
+  }
   const fields = lines.filter((line) => /^ {2}\w+: /.test(line));
   expect(fields).toHaveLength(1 + Object.keys(defaultBanPolicy).length + 1);
   expect(fields.filter((line) => !/ # [a-z]/.test(line))).toEqual([]);

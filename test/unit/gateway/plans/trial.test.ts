@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { fieldOf, windowNames } from '../../../../gateway/limits/windows.ts';
 import { formatTrial, parseTrial, trialLimitsOf } from '../../../../gateway/plans/trial.ts';
 
+const limitFields = windowNames.map((name) => fieldOf('trial', name));
 const since = 1_795_000_000_000;
 const texts = { trialMinute: '200', trialDay: '8000', trialSince: String(since) };
 const range = 'is not a whole number from 1 to 1000000000, so the trial is off';
@@ -16,13 +18,8 @@ describe('the fields of a trial', () => {
   });
 
   test('are all removed without a trial', () => {
-    expect(formatTrial(undefined)).toEqual({
-      trialMinute: '',
-      trialHour: '',
-      trialDay: '',
-      trialMonth: '',
-      trialSince: '',
-    });
+    const fields = [...limitFields, 'trialSince'];
+    expect(formatTrial(undefined)).toEqual(Object.fromEntries(fields.map((field) => [field, ''])));
   });
 
   test.each([{}, { trialMinute: null, trialDay: null, trialSince: null }])('may be absent: %j', (absent) => {
@@ -40,7 +37,7 @@ describe('the fields of a trial', () => {
     },
     {
       edited: { trialMinute: null, trialDay: null },
-      issues: ['trialMinute, trialHour, trialDay and trialMonth are missing, so the trial is off'],
+      issues: [`${limitFields.join(', ').replace(/, (\w+)$/, ' and $1')} are missing, so the trial is off`],
     },
   ])('switch the trial off if they are invalid: $edited', ({ edited, issues }) => {
     expect(parseTrial({ ...texts, ...edited })).toEqual({ trial: undefined, issues });
