@@ -1,5 +1,7 @@
 import type { EventEmitter } from 'node:events';
 
+/** ioredis' message for a connection that is ended, which is no failure. */
+export const connectionClosed = 'Connection is closed.';
 /** Begins ioredis' message at the end of its list of Sentinels. */
 const endOfList = 'All sentinels are unreachable.';
 
@@ -21,6 +23,7 @@ export function onConnectionFailure(client: EventEmitter, callback: (cause: stri
     sentinelError = message;
   });
   const onError = ({ message }: Error) => {
+    if (message === connectionClosed) return;
     if (!message.startsWith(endOfList)) return callback(message);
     if (wholeList) callback(`no Sentinel names the master: ${sentinelError}`);
     wholeList = true;

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
 import { createLogThrottle } from '../runtime/log-throttle.ts';
-import { onConnectionFailure } from './connection-causes.ts';
+import { connectionClosed, onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { auditedDefinitionsOf, definitionsOf } from './load-script.ts';
 import { endConnectionsOnMalformedReplies } from './malformed-replies.ts';
@@ -136,7 +136,7 @@ function connectionOptions({ username, password, tls }: RedisAddress) {
 
 function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redis {
   const [first] = address.hosts;
-  return new Redis({
+  const client = new Redis({
     ...connectionOptions(address),
     ...(address.kind === 'sentinel' ? sentinelOptions(address) : first),
     db: address.database,
@@ -145,6 +145,22 @@ function createSingle(address: Exclude<RedisAddress, { kind: 'cluster' }>): Redi
     autoPipeliningIgnoredCommands: ['time', 'evalsha', 'eval'],
     enableOfflineQueue: false,
     retryStrategy: retryDelayMs,
+  });
+  if (address.kind === 'sentinel') goOnAfterAnnouncement(client);
+  return client;
+}
+
+/**
+ * ioredis ends a connection for good if a Sentinel announces a new master while it still asks another one for the master:
+ * it reports the attempt as closed, as it does after disconnect(), but only then as an error.
+ */
+function goOnAfterAnnouncement(client: Redis): void {
+  client.on('error', ({ message }: Error) => {
+    if (message !== connectionClosed) return;
+    process.nextTick(() => {
+      // Its errors are events, too.
+      if (client.status === 'end') client.connect().catch(() => {});
+    });
   });
 }
 

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startSlowRelay } from '../upstreams/slow-relay.ts';
 import { startRedisProcess, type RedisProcess } from './redis-process.ts';
 
 export interface RedisSentinelServers extends AsyncDisposable {
@@ -13,6 +14,8 @@ export interface RedisSentinelServers extends AsyncDisposable {
 const masterName = 'animals';
 /** Time without a reply after which the master is replaced. */
 const downAfterMs = 1000;
+/** Makes it likely that a new master is announced while a client asks for it. */
+const sentinelDelayMs = 200;
 
 /** Starts a master with two replicas, and three Sentinels that watch them. */
 export async function startRedisSentinels(): Promise<RedisSentinelServers> {
@@ -54,6 +57,13 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
       ),
     );
   }
+  const relays = await Promise.all(sentinels.map(({ port }) => startSlowRelay(port)));
+  for (const [index, relay] of relays.entries()) {
+    stack.use(relay).delayMs = sentinelDelayMs;
+    // Clients hear of no other address.
+    await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-ip', '127.0.0.1');
+    await sentinels[index]?.redis.call('SENTINEL', 'CONFIG', 'SET', 'announce-port', relay.port);
+  }
   await waitUntil(async () => {
     const known = await Promise.all(
       sentinels.map(({ redis }) => redis.call('SENTINEL', 'SENTINELS', masterName)),
@@ -66,7 +76,7 @@ export async function startRedisSentinels(): Promise<RedisSentinelServers> {
 
   const disposables = stack.move();
   return {
-    url: `redis+sentinel://${sentinels.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`,
+    url: `redis+sentinel://${relays.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${masterName}`,
     servers,
     sentinels,
     async master() {
