@@ -98,10 +98,10 @@ describe('Redis under a steady load of known keys on two gateways', { tags: ['re
       for (const [index, gateway] of fleet.gateways.entries()) {
         const metrics = await metricsOf(index);
         const redisDurations = (suffix: string) =>
-          Number(new RegExp(`^gateway_redis_duration_seconds_${suffix} (\\d+)$`, 'm').exec(metrics)?.[1]);
+          Number(new RegExp(`^gateway_redis_duration_seconds_${suffix} ([\\d.]+)$`, 'm').exec(metrics)?.[1]);
         expect(redisDurations('count')).toBeGreaterThan(100);
-        // Nobody waited for the end of the fault, even if a busy machine was slow to give up.
-        expect(redisDurations('bucket\\{le="2.5"\\}')).toBe(redisDurations('count'));
+        // Nobody waited for the end of the fault: on average, less than the 100 ms after which a request gives up.
+        expect(redisDurations('sum')).toBeLessThan(redisDurations('count') * 0.1);
         const lines = gateway.output().split('\n');
         expect(lines.filter((line) => line.includes('Redis is unavailable; known keys'))).toHaveLength(1);
         expect(lines.filter((line) => line.includes('Redis is available again'))).toHaveLength(1);
