@@ -6,6 +6,13 @@ export type Cell = string | number | null | undefined;
 export type Row = readonly Cell[];
 
 let closedPipeFails = false;
+let warning: string | undefined;
+
+/** Forgets what an earlier command of this process has said. */
+export function resetOutput(): void {
+  closedPipeFails = false;
+  warning = undefined;
+}
 
 /** Makes it a failure if the reader closes the pipe early: the output may contain a key. */
 export function failOnClosedPipe(): void {
@@ -27,8 +34,6 @@ export function printError(message: string): void {
   const line = message.replaceAll(/\s*\n\s*/g, ' ').replaceAll(keyLike, '$1…');
   process.stderr.write(`ops: ${printable(line)}\n`);
 }
-
-let warning: string | undefined;
 
 /** Prints a warning, which is also the field `warning` of a JSON object that is printed afterwards. */
 export function printWarning(message: string): void {

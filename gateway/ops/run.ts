@@ -4,17 +4,24 @@ import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ConfigError } from '../runtime/environment.ts';
 import { errorMessage } from '../runtime/error-message.ts';
-import { printError } from './output.ts';
+import { printError, resetOutput } from './output.ts';
 import { program } from './program.ts';
 import { describeUsageError } from './usage-error.ts';
 
 // ioredis warns there if the Redis user may not run INFO. Commands that need it say so themselves.
 console.warn = () => {};
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = report(error);
+/**
+ * Runs one command, and sets the exit code of the process.
+ * @param args those after the name of the program
+ */
+export async function run(args: readonly string[]): Promise<void> {
+  resetOutput();
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    process.exitCode = report(error);
+  }
 }
 
 /** @returns the exit code */

@@ -5,7 +5,7 @@ import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { barriers } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 
 describe('signing in to the console', { tags: ['chromium'] }, () => {
   let kit: ConsoleKit;
@@ -174,7 +174,7 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
       .or(page.locator('copy-field'))
       .first()
       .waitFor();
-    const { stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'list', '--name', 'ACME', '--json'], {
+    const { stdout } = await runOps(['keys', 'list', '--name', 'ACME', '--json'], {
       REDIS_URL: kit.kit.server.url,
     });
     expect(JSON.parse(stdout)).toHaveLength(1);
@@ -239,7 +239,8 @@ describe('signing in to the console', { tags: ['chromium'] }, () => {
     expect(await barriers(page)).toEqual([]);
     const open = await kit.open('/console/plans', {}, options);
     await sessions().endAll();
-    await open.page.getByRole('link', { name: 'Bans' }).click();
+    // The page may have asked already, and its dialog is modal.
+    await open.page.getByRole('link', { name: 'Bans' }).dispatchEvent('click');
     await dialogOf(open.page).waitFor();
     expect(await barriers(open.page)).toEqual([]);
     expect(await open.page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

@@ -15,7 +15,7 @@ import { migrate } from '../../prisma/migrate.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { parseRaw, postJson, send, sendRaw, type ClientResponse } from '../support/http/http.ts';
 import { servePets } from '../support/kits/pets-kit.ts';
-import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { storeKinds, type StoreSetup } from '../support/stores/stores.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
@@ -51,7 +51,7 @@ for (const { name, start, tags } of storeKinds)
     let key: string;
 
     const ops = async (...args: string[]) => {
-      const { stdout, stderr, code } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
+      const { stdout, stderr, code } = await runOps([...args, '--json'], env);
       if (code !== 0) throw new Error(stderr);
       return JSON.parse(stdout) as { id: string; key: string };
     };

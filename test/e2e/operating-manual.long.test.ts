@@ -11,7 +11,7 @@ import { postJson, send } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { startOpsKit } from '../support/kits/ops-kit.ts';
 import { servePets, serviceToken } from '../support/kits/pets-kit.ts';
-import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { runOps, runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startPostgresServer } from '../support/stores/postgres-server.ts';
 
@@ -128,7 +128,7 @@ describe('the operating manual', { timeout: 120_000 }, () => {
       await using pets = await startPetsService(env);
       await using gateway = await startGateway({ ...env, PETS_SERVICE_URL: pets.url });
       const issue = ['keys', 'issue', '--plan', 'free', '--name', 'me', '--json'];
-      const { stdout } = await runProgram(['gateway/ops/main.ts', ...issue], env);
+      const { stdout } = await runOps(issue, env);
       ({ key } = JSON.parse(stdout) as { key: string });
       const created = await postJson(`${gateway.url}/v1/pets`, key, { name, categoryId: 1 });
       expect(created.status).toBe(201);

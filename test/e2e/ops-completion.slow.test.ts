@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -117,6 +117,7 @@ describe('ops completion', { timeout: 120_000 }, () => {
       [['keys', 'expo'], 'export\tall records as JSON lines, with hashes instead of keys\n'],
     ] as const) {
       const env = { REDIS_URL: 'redis://127.0.0.1:1' };
+      // It ends its process.
       const result = await runProgram(['gateway/ops/main.ts', '__complete', '--', ...words], env);
       expect(result).toEqual({ code: 0, stdout: printed, stderr: '' });
     }
@@ -124,7 +125,7 @@ describe('ops completion', { timeout: 120_000 }, () => {
 
   test('the script defines ops for any directory, with paths that may contain anything', async () => {
     const env = { DATA_DIR: `${directory.path}/a b'c"d$e` };
-    const { stdout } = await runProgram(['gateway/ops/main.ts', 'completion', 'bash'], env);
+    const { stdout } = await runOps(['completion', 'bash'], env);
     const file = join(directory.path, 'quoted.bash');
     await writeFile(file, `alias ops=false\n${stdout}`);
     const child = spawn('bash', ['-c', `shopt -s expand_aliases; . ${file}; cd /; ops keys list`], {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram, startGateway } from '../support/kits/service.ts';
+import { runOps, startGateway } from '../support/kits/service.ts';
 
 interface Link {
   link: string;
@@ -105,7 +105,7 @@ describe('ops console', () => {
 
   test('uses ADMIN_URL, of the gateway or its own', async () => {
     const env = { REDIS_URL: kit.server.url, ADMIN_URL: 'https://console.example.com' };
-    const { stdout } = await runProgram(['gateway/ops/main.ts', 'console', '--json'], env);
+    const { stdout } = await runOps(['console', '--json'], env);
     expect((JSON.parse(stdout) as Link).link).toMatch(/^https:\/\/console\.example\.com\/console#code=/);
     await using behind = await startGateway({ ...env, PETS_SERVICE_URL: kit.upstream.url });
     await consolesToBe(2);

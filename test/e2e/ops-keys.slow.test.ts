@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { keyIssuer } from '../support/kits/keys.ts';
 import { snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer, startAnyRedis } from '../support/stores/redis-server.ts';
 
@@ -121,8 +121,7 @@ describe('the life cycle of keys', () => {
   describe('keys export and keys import', () => {
     test('keep unusual but valid records, and skip invalid ones with a warning', async () => {
       await using other = await startAnyRedis();
-      const run = (...args: string[]) =>
-        runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
+      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
       const odd = { id: 'odd', plan: 'free', name: 'x'.repeat(150), createdAt: 'yesterday', replaces: '' };
       await other.redis.hset(redisKeys.apiKey('c'.repeat(64)), odd);
       await other.redis.hset(redisKeys.apiKeyIds, 'odd', 'c'.repeat(64), 'bad', 'd'.repeat(64));
@@ -171,8 +170,7 @@ describe('the life cycle of keys', () => {
 
       await using other = await startAnyRedis();
       const file = await writeInput(exported);
-      const run = (...args: string[]) =>
-        runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
+      const run = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
       const withoutPlan = await run('keys', 'import', file);
       expect(withoutPlan.code).toBe(2);
       expect(withoutPlan.stderr).toMatch(/^ops: line \d+: there is no plan named "gold"/);

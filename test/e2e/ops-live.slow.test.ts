@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { clockAhead } from '../support/kits/fake-time.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram, startGateway } from '../support/kits/service.ts';
+import { runOps, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { runOnTerminal } from '../support/kits/terminal.ts';
 
@@ -257,6 +257,8 @@ describe('operating a running gateway', () => {
   });
 
   test('policy set changes single fields, and applies within a second', async () => {
+    // The gateway enforces what an earlier test has set last.
+    await expect.poll(() => kit.json('policy', 'show')).not.toHaveProperty('enforced');
     const policy = await kit.json('policy', 'show');
     expect(policy).toEqual({
       enabled: true,
@@ -513,10 +515,9 @@ describe('a change is confirmed on disk before the command succeeds', { tags: ['
       commands.push(command);
       return replies[Math.min(commands.length, replies.length) - 1] ?? '';
     });
-    const result = await runProgram(
-      ['gateway/ops/main.ts', 'keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'],
-      { REDIS_URL: proxy.url },
-    );
+    const result = await runOps(['keys', 'issue', '--plan', 'free', '--name', 'Durable', '--json'], {
+      REDIS_URL: proxy.url,
+    });
     expect(result.code).toBe(code);
     expect(result.stderr).toMatch(stderr);
     expect(commands.length).toBeGreaterThanOrEqual(1);

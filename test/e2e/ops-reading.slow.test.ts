@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { recordSecrets } from '../support/checks/evidence.ts';
 import { contents, forEachConcurrently } from '../support/kits/ops-kit.ts';
-import { runProgram, type Ended } from '../support/kits/service.ts';
+import { runOps, type Ended } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
@@ -13,7 +13,7 @@ import { startRedisServer, type RedisServer } from '../support/stores/redis-serv
 const opsOn =
   ({ port }: { port: number }) =>
   (...args: string[]): Promise<Ended> =>
-    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: `redis://127.0.0.1:${port}` });
+    runOps(args, { REDIS_URL: `redis://127.0.0.1:${port}` });
 
 async function startOwnRedis(): Promise<RedisServer> {
   const server = await startRedisServer();

@@ -3,7 +3,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { backupCommands, runDocumented as run } from '../support/checks/runbook-commands.ts';
 import { send } from '../support/http/http.ts';
 import { startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisRelay } from '../support/stores/redis-relay.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
@@ -91,7 +91,7 @@ describe('the documented backup', { tags: ['redis-server'], timeout: 120_000 }, 
   }
 
   async function expectRestored(kit: OpsKit, url: string): Promise<void> {
-    const ops = (...args: string[]) => runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+    const ops = (...args: string[]) => runOps(args, { REDIS_URL: url });
     const { stdout, stderr } = await ops('plans', 'list');
     expect(stdout).not.toContain('ENFORCED');
     expect(stderr).toBe('');

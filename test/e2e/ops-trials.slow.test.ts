@@ -5,7 +5,7 @@ import { generateApiKey } from '../../gateway/api-keys/api-key-format.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
@@ -238,8 +238,7 @@ describe('limits on trial', () => {
     const line = (await kit.run('keys', 'export')).stdout.split('\n').find((text) => text.includes(id)) ?? '';
     await using other = await startAnyRedis();
     await using directory = await temporaryDirectory();
-    const runOther = (...args: string[]) =>
-      runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: other.url });
+    const runOther = (...args: string[]) => runOps(args, { REDIS_URL: other.url });
     const file = join(directory.path, 'keys.jsonl');
     await writeFile(file, line.replace('"trial":{"day":30', '"trial":{"day":0'));
     expect(await runOther('keys', 'import', file)).toMatchObject({

@@ -6,7 +6,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { forEachConcurrently, snapshot, startOpsKit, type OpsKit } from '../support/kits/ops-kit.ts';
-import { runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
+import { runOps, runProgram, startGateway, startPetsService } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startAnyRedis } from '../support/stores/redis-server.ts';
 
@@ -317,7 +317,7 @@ describe('the ops command', () => {
 
   test('an unreachable Redis is reported in one line without its password, with exit code 1', async () => {
     const port = await freePort();
-    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'keys', 'list'], {
+    const { code, stderr } = await runOps(['keys', 'list'], {
       REDIS_URL: `redis://:hunter2@127.0.0.1:${port}`,
     });
     expect(code).toBe(1);
@@ -372,7 +372,7 @@ describe('the ops command without REDIS_URL', () => {
 
   test('issues no token if no service has created a key pair', async () => {
     await using directory = await temporaryDirectory();
-    const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'tokens', 'issue', 'billing'], {
+    const { code, stderr } = await runOps(['tokens', 'issue', 'billing'], {
       DATA_DIR: directory.path,
     });
     expect(code).toBe(1);
@@ -405,7 +405,7 @@ describe('the ops command without REDIS_URL', () => {
     expect((await send(`${service.url}/v1/pets`)).status).toBe(401);
 
     const { kid } = JSON.parse(atob(issued.token.split('.')[0] ?? '')) as { kid: string };
-    const audit = await runProgram(['gateway/ops/main.ts', 'audit', '--json'], withRedis);
+    const audit = await runOps(['audit', '--json'], withRedis);
     const entries = JSON.parse(audit.stdout) as { action: string }[];
     // The command was the first to use this Redis, so it has also written the defaults.
     expect(entries.filter(({ action }) => !action.endsWith('.seed'))).toEqual([

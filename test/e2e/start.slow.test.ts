@@ -11,7 +11,7 @@ import { canConnect } from '../support/http/can-connect.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { signInWith } from '../support/kits/console-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps, runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { hasRedisServer, startRedisServer } from '../support/stores/redis-server.ts';
 import { createDatabase } from '../support/stores/stores.ts';
@@ -152,7 +152,7 @@ describe('npm start', { tags: ['curl'] }, () => {
       expect(first.output()).toMatch(/private \S*redis-server on 127\.0\.0\.1:\d+, data kept in/);
       await first.runPrintedCommand();
       const ops = async (...args: string[]) =>
-        JSON.parse((await runProgram(['gateway/ops/main.ts', ...args, '--json'], env)).stdout) as {
+        JSON.parse((await runOps([...args, '--json'], env)).stdout) as {
           key: string;
         };
       const { key } = await ops('keys', 'issue', '--plan', 'pro', '--name', 'kept');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { postJson, send } from '../support/http/http.ts';
-import { runProgram, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, startPetsService, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { storeKinds, type StoreSetup } from '../support/stores/stores.ts';
 
@@ -34,7 +34,7 @@ for (const { name, start, tags } of storeKinds)
     });
 
     const ops = async (...args: string[]) => {
-      const { stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args, '--json'], env);
+      const { stdout, stderr } = await runOps([...args, '--json'], env);
       expect(stderr).toBe('');
       return JSON.parse(stdout) as { id: string; key: string };
     };

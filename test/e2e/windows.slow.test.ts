@@ -8,7 +8,7 @@ import type { PlanTrialReport } from '../../gateway/operations/trial-report.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 type Issued = { key: string; id: string };
@@ -22,7 +22,7 @@ describe('each window', { tags: ['chromium'], timeout: 120_000 }, () => {
   afterAll(() => started[Symbol.asyncDispose]());
 
   const run = async (...args: string[]) => {
-    const ended = await runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: started.kit.server.url });
+    const ended = await runOps(args, { REDIS_URL: started.kit.server.url });
     expect(ended, args.join(' ')).toMatchObject({ code: 0 });
     return ended;
   };

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
@@ -37,8 +37,7 @@ describe('changes that a replica has not received', { tags: ['redis-server'], ti
   });
   afterEach(() => stack.disposeAsync());
 
-  const ops = (url: string, ...args: string[]) =>
-    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+  const ops = (url: string, ...args: string[]) => runOps(args, { REDIS_URL: url });
   const pets = (key: string) => send(`${gateway.url}/v1/pets`, { key });
   const limitOf = async (key: string) => (await pets(key)).header('RateLimit-Policy')?.split(',')[0];
 

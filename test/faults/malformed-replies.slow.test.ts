@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { startRedisRelay, type RedisRelay } from '../support/stores/redis-relay.ts';
 
 describe('a malformed reply of Redis', { tags: ['redis-server'], timeout: 120_000 }, () => {
@@ -50,7 +50,7 @@ describe('a malformed reply of Redis', { tags: ['redis-server'], timeout: 120_00
   });
 
   test('the ops command reports it in one line', async () => {
-    const ops = () => runProgram(['gateway/ops/main.ts', 'keys', 'show', 'key_1'], { REDIS_URL: own.url });
+    const ops = () => runOps(['keys', 'show', 'key_1'], { REDIS_URL: own.url });
     await using own = await startRedisRelay(kit.server.port);
     own.replyTo('hget', '@what\r\n');
     const duringCommand = await ops();

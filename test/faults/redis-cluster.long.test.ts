@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayCounterKey, dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisCluster, type RedisClusterServers } from '../support/stores/redis-cluster.ts';
@@ -26,7 +26,7 @@ describe('a Redis Cluster of three masters and three replicas', { tags: ['redis-
   const allOk = ['ok', 'ok', 'ok'];
 
   async function ops(...args: string[]): Promise<string> {
-    const { code, stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args], {
+    const { code, stdout, stderr } = await runOps(args, {
       REDIS_URL: cluster.url,
     });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { dayUsage } from '../support/stores/day-counter.ts';
 import { startRedisSentinels, type RedisSentinelServers } from '../support/stores/redis-sentinel.ts';
@@ -35,7 +35,7 @@ describe(
 
     test('the ops command accepts the same REDIS_URL', async () => {
       const { id } = await fleet.issue({ name: 'Behind Sentinels' });
-      const { code, stdout } = await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], {
+      const { code, stdout } = await runOps(['keys', 'show', id], {
         REDIS_URL: redis.url,
       });
       expect(code).toBe(0);
@@ -101,7 +101,7 @@ describe(
     test('quotas stay exact while all Sentinels are down', async () => {
       await Promise.all(redis.sentinels.map((sentinel) => sentinel.kill()));
       await expectExactQuota();
-      const { code, stderr } = await runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
+      const { code, stderr } = await runOps(['plans', 'list'], {
         REDIS_URL: redis.url,
       });
       expect(code).toBe(1);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { dayNumberOf } from '../../gateway/limits/utc-day.ts';
 import { readUsageDays } from '../../gateway/quota/usage-days.ts';
 import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
-import { runProgram } from '../support/kits/service.ts';
+import { runOps } from '../support/kits/service.ts';
 import { startKeyLoad } from '../support/load/key-load.ts';
 import { startRedisCluster } from '../support/stores/redis-cluster.ts';
 import { startRedisServer } from '../support/stores/redis-server.ts';
@@ -74,8 +74,7 @@ describe('the record of use of two gateways', { tags: ['redis-server'], timeout:
         .toEqual({ served: 4, refused: 6 });
     }
     const from = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    const ops = (...args: string[]) =>
-      runProgram(['gateway/ops/main.ts', 'usage', ...args], { REDIS_URL: cluster.url });
+    const ops = (...args: string[]) => runOps(['usage', ...args], { REDIS_URL: cluster.url });
     const { stdout, stderr } = await ops('export', '--from', from, '--json');
     expect(stderr).toBe('');
     const rows = JSON.parse(stdout) as { id: string; served: number; refused: number }[];

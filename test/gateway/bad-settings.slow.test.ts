@@ -9,7 +9,7 @@ import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { runProgram, type Service } from '../support/kits/service.ts';
+import { runOps, type Service } from '../support/kits/service.ts';
 
 describe('invalid values in Redis', () => {
   let kit: GatewayKit;
@@ -63,7 +63,7 @@ describe('invalid values in Redis', () => {
     await redis.hdel(redisKeys.plan('pro'), 'day');
     await expect.poll(() => metric('gw:plan:pro'), { timeout: 2000 }).toBe('1');
     const change = ['plans', 'set', 'anonymous', '--minute', '60'];
-    await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url });
+    await runOps(change, { REDIS_URL: kit.server.url });
     expect(await redis.hget(redisKeys.plan('pro'), 'day')).toBeNull();
     expect(await policyOf(key)).toContain('q=20000;w=86400');
     await redis.hset(redisKeys.plan('pro'), 'day', 10_000);
@@ -81,9 +81,10 @@ describe('invalid values in Redis', () => {
     await expect.poll(() => metric(key)).toBe('1');
     expect(gateway.output()).toContain(`"key":"${key}","issues":["is a string and not a ${type}"]`);
     const change = ['plans', 'set', 'anonymous', '--minute', '59'];
-    expect(await runProgram(['gateway/ops/main.ts', ...change], { REDIS_URL: kit.server.url })).toMatchObject(
-      { code: 1, stderr: `ops: ${key} is a string and not a ${type}: DEL it or restore it first\n` },
-    );
+    expect(await runOps(change, { REDIS_URL: kit.server.url })).toMatchObject({
+      code: 1,
+      stderr: `ops: ${key} is a string and not a ${type}: DEL it or restore it first\n`,
+    });
     expect(await redis.hget(redisKeys.plan('anonymous'), 'minute')).toBe('60');
     await redis.del(key);
     await expect.poll(() => metric(key)).toBe('0');

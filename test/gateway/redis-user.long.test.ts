@@ -5,7 +5,7 @@ import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { logIn, logInToSentinels, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisCluster } from '../support/stores/redis-cluster.ts';
 import type { RedisProcess } from '../support/stores/redis-process.ts';
@@ -31,7 +31,7 @@ async function expectOpsWorks(url: string, id: string): Promise<void> {
     ['keys', 'reindex'],
     ['plans', 'list'],
   ]) {
-    const { code, stderr } = await runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: url });
+    const { code, stderr } = await runOps(args, { REDIS_URL: url });
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' });
   }
 }
@@ -63,7 +63,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
     await from.redis.cluster('SETSLOT', slot, 'MIGRATING', toId);
     const keys = await from.redis.cluster('GETKEYSINSLOT', slot, 100);
     await from.redis.call('MIGRATE', '127.0.0.1', String(to.port), '', '0', '5000', 'KEYS', ...keys);
-    await runProgram(['gateway/ops/main.ts', 'keys', 'show', id], { REDIS_URL: logIn('ops', cluster.url) });
+    await runOps(['keys', 'show', id], { REDIS_URL: logIn('ops', cluster.url) });
 
     const used = await Promise.all(cluster.nodes.map(({ redis }) => readCommandUse(redis)));
     expect(used.flat()).toEqual(expect.arrayContaining([...clusterCommands]));

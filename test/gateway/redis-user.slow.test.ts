@@ -13,7 +13,7 @@ import { send } from '../support/http/http.ts';
 import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
 import { signIn } from '../support/kits/live-kit.ts';
 import { logIn, redisAcl, usersVersion } from '../support/kits/redis-users.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { readCommandUse, resetCommandUse } from '../support/stores/command-use.ts';
 import { startRedisProcess } from '../support/stores/redis-process.ts';
@@ -53,8 +53,7 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
 
   // With a database, so that SELECT is sent, too.
   const urlOf = (role: RedisUser) => `${logIn(role, server.url)}/2`;
-  const ops = (...args: string[]) =>
-    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: urlOf('ops') });
+  const ops = (...args: string[]) => runOps(args, { REDIS_URL: urlOf('ops') });
   const issue = (wanted?: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) =>
     keyIssuer(redis).issue(wanted);
   /** What a role was denied and, since `resetCommandUse`, has sent. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../support/http/free-port.ts';
 import { send, sendRaw } from '../support/http/http.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { runOps, startGateway, type Service } from '../support/kits/service.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/kits/temporary-directory.ts';
 
 /*
@@ -85,7 +85,7 @@ for (const { name, PATH, tags } of kinds)
     test('serves the workers and the ops command, which find its password in a file of the owner', async () => {
       expect(await modeOf(urlFile(directory))).toBe('600');
       const issue = ['keys', 'issue', '--plan', 'free', '--name', 'x', '--json'];
-      const { stdout } = await runProgram(['gateway/ops/main.ts', ...issue], env);
+      const { stdout } = await runOps(issue, env);
       const { key } = JSON.parse(stdout) as { key: string };
       const usage = await send(`${gateway.url}/v1/usage`, { key });
       expect({ status: usage.status, limit: usage.header('X-RateLimit-Limit') }).toEqual({

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { RedisClient } from '../../../gateway/redis/redis-client.ts';
 import { send, type ClientResponse } from '../http/http.ts';
 import { startGatewayKit, type GatewayKit } from './gateway-kit.ts';
-import { runProgram, type Ended } from './service.ts';
+import { runOps, type Ended } from './service.ts';
 
 /** A gateway with its Redis, and the ops command for it. */
 export interface OpsKit extends GatewayKit {
@@ -15,8 +15,7 @@ export interface OpsKit extends GatewayKit {
 
 export async function startOpsKit(env: Record<string, string> = {}): Promise<OpsKit> {
   const kit = await startGatewayKit(env);
-  const run = (...args: string[]) =>
-    runProgram(['gateway/ops/main.ts', ...args], { REDIS_URL: kit.server.url });
+  const run = (...args: string[]) => runOps(args, { REDIS_URL: kit.server.url });
   return {
     ...kit,
     run,

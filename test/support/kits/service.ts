@@ -58,6 +58,32 @@ export async function runProgram(
   return { code, stdout, stderr };
 }
 
+let opsHost: ChildProcess | undefined;
+let opsEnded: Promise<unknown> = Promise.resolve();
+
+/**
+ * Runs an ops command to its end, in a process that runs all of a test file, one after the other.
+ * runProgram starts one of its own, for what concerns signals, pipes and standard input.
+ */
+export function runOps(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+  const ended = opsEnded.then(async () => {
+    opsHost ??= spawnNode(['test/support/kits/ops-host.ts'], {}, { ipc: true });
+    const host = opsHost;
+    const reply = new Promise<Ended>((resolve, reject) => {
+      host.once('message', (message) => resolve(message as Ended));
+      host.once('exit', (code) => reject(new Error(`the process of ops commands ended with ${code}`)));
+    });
+    host.send({ args, env });
+    const result = await reply.finally(() => host.removeAllListeners());
+    recordSecrets(result.stdout);
+    return result;
+  });
+  opsEnded = ended.catch(() => {
+    opsHost = undefined;
+  });
+  return ended;
+}
+
 interface SpawnOptions {
   ipc?: boolean;
   /** Limit of open files (`ulimit -n`); undefined for that of the tests. */
