@@ -188,22 +188,24 @@ describe('settings that are lost in Redis', { tags: ['redis-server'], timeout: 1
       );
     }
     // A gateway publishes twice a second what it enforces.
-    await expect.poll(() => ops('plans', 'list')).toEqual({
-      code: 0,
-      stdout: [
-        'PLAN        MINUTE  DAY     KEYS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
-        'free        60      1000    0     1 of 1',
-        'pro         -       -       1     0 of 1    300 a minute, 10000 a day (1)',
-        'business    1000    100000  0     1 of 1',
-        'gold        2000    500000  1     1 of 1',
-        'enterprise  -       -       0     1 of 1',
-        'anonymous   7       -       -     1 of 1',
-        '',
-      ].join('\n'),
-      stderr: expect.stringMatching(
-        /^ops: warning: no valid limits are set for pro: running gateways keep /,
-      ) as string,
-    });
+    await expect
+      .poll(() => ops('plans', 'list'))
+      .toEqual({
+        code: 0,
+        stdout: [
+          'PLAN        MINUTE  DAY     KEYS  GATEWAYS  ENFORCED BY OTHER GATEWAYS',
+          'free        60      1000    0     1 of 1',
+          'pro         -       -       1     0 of 1    300 a minute, 10000 a day (1)',
+          'business    1000    100000  0     1 of 1',
+          'gold        2000    500000  1     1 of 1',
+          'enterprise  -       -       0     1 of 1',
+          'anonymous   7       -       -     1 of 1',
+          '',
+        ].join('\n'),
+        stderr: expect.stringMatching(
+          /^ops: warning: no valid limits are set for pro: running gateways keep /,
+        ) as string,
+      });
     const { stdout } = await ops('plans', 'list', '--json');
     expect(JSON.parse(stdout)).toContainEqual({
       name: 'pro',
