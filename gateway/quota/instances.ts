@@ -60,20 +60,25 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
     publishedAtMs = performance.now();
   }
 
+  /** An announcement that is under way must not come after the end. */
+  let left = false;
+
   return {
     id,
     count: () => count,
     async announce() {
       const status = await readStatus?.();
+      if (left) return;
       const [[added, live]] = await Promise.all([
         redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
         // Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);
-      await publish(added === 1);
+      if (!left) await publish(added === 1);
     },
     async leave() {
+      left = true;
       await Promise.all([
         redis.zrem(redisKeys.instances, id),
         redis.del(redisKeys.instance(id)),
