@@ -13,20 +13,16 @@ import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { seedDefaults } from './quota/seed-defaults.ts';
 import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
+import { startRedisSchedule } from './redis-schedule.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { createHashReader } from './redis/hash-reader.ts';
-import { checkTypes } from './redis/key-types.ts';
 import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
-import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import { createRedisGate, type RedisGate } from './redis/redis-gate.ts';
 import { pingRedis } from './redis/redis-health.ts';
-import { readRedisMemory } from './redis/redis-memory.ts';
-import { findRiskySettings } from './redis/risky-settings.ts';
 import { createTrafficReporter } from './traffic/traffic-reporter.ts';
 
 /** Redis, what is read from it continually, and what replaces it during an outage. */
@@ -48,17 +44,6 @@ export interface RedisState {
   /** Reports pending counts and disconnects. */
   close(): Promise<void>;
 }
-
-/** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
-const refreshMs = 500;
-/** Maximum delay of `ops top`. */
-const hotKeysReportMs = 2000;
-/** Maximum delay of refused requests in the record of use, and what a killed process loses of them. */
-const usageReportMs = 5000;
-/** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
-const checkMs = 5000;
-/** Interval for the memory of Redis, which only alerts need. */
-const memoryMs = 5000;
 
 interface RedisStateDependencies {
   url: string;
@@ -124,11 +109,6 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     };
   }
 
-  const timers: NodeJS.Timeout[] = [];
-  function every(task: () => void, intervalMs: number): void {
-    timers.push(setInterval(task, intervalMs));
-  }
-
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);
   const gate = createRedisGate({
@@ -142,78 +122,6 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     onCommand: (ms) => metrics.redisSeconds.observe(ms / 1000),
   });
 
-  /** @throws Error if this instance can't be announced */
-  async function refresh(): Promise<void> {
-    await Promise.all([plans.refresh(), banPolicy.refresh(), usagePolicy.refresh()]);
-    // After the settings were read, so that it publishes what is in force.
-    await ignoreWrongTypes([instances.announce()]);
-  }
-
-  const loggedRisks = new Set<string>();
-  async function logRisks(): Promise<void> {
-    for (const risk of await findRiskySettings(redis).catch(() => [])) {
-      if (!loggedRisks.has(risk)) log.warn(`Redis: ${risk}`);
-      loggedRisks.add(risk);
-    }
-  }
-
-  let started = false;
-  gate.beforeOpening(async () => {
-    // Later, what is missing was lost, and this instance still enforces it.
-    if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
-    // The announcement is a write, so that a Redis that refuses writes is not used.
-    await refresh();
-    started = true;
-    await usageReports.report();
-    void keptUsage.add();
-    void measureMemory();
-    if (!isPrivate) void logRisks();
-  });
-
-  every(() => {
-    if (!gate.open) return;
-    // Notices an outage without traffic.
-    void gate.check();
-    refresh().catch((error: unknown) => {
-      // The gate notices an unavailable Redis, and logs it once.
-      if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
-    });
-    // Requests may have been decided locally at the very moment in which Redis came back.
-    if (usageReports.pending() > 0) void usageReports.report().catch(() => {});
-  }, refreshMs);
-
-  async function checkIndexes(): Promise<void> {
-    try {
-      for (const { key, issue } of await checkTypes(redis)) {
-        invalidValues.report(key, issue === undefined ? [] : [issue]);
-      }
-    } catch {
-      // Redis is unavailable, which the gate reports.
-    }
-  }
-
-  every(() => {
-    if (!gate.open) return;
-    void checkIndexes();
-    void lostKeys.check().catch(() => {});
-  }, checkMs);
-
-  async function measureMemory(): Promise<void> {
-    const memory = await readRedisMemory(redis);
-    metrics.redisMemoryUsed.set(memory?.usedBytes ?? 0);
-    metrics.redisMemoryLimit.set(memory?.limitBytes ?? 0);
-  }
-
-  every(() => {
-    if (gate.open) void measureMemory();
-  }, memoryMs);
-
-  every(() => keysInUse.endMinute(), 60_000);
-
-  every(() => {
-    if (gate.open) void usageReports.report().catch(() => {});
-  }, usageReportMs);
-
   const trafficReporter = createTrafficReporter({
     redis,
     isOpen: () => gate.open,
@@ -222,10 +130,21 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     log,
   });
 
-  every(() => {
-    if (gate.open) void hotKeys.report();
-    else hotKeys.clear();
-  }, hotKeysReportMs);
+  const schedule = startRedisSchedule({
+    redis,
+    isPrivate,
+    gate,
+    settings: [plans, banPolicy, usagePolicy],
+    instances,
+    usageReports,
+    keptUsage,
+    hotKeys,
+    keysInUse,
+    lostKeys,
+    invalidValues,
+    metrics,
+    log,
+  });
 
   return {
     redis,
@@ -246,7 +165,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       return gate.open;
     },
     async close() {
-      for (const timer of timers) clearInterval(timer);
+      schedule.stop();
       if (gate.open) {
         await instances.leave();
         await usageReports.report().catch(() => {});

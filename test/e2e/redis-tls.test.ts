@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { builtInLimits } from '../../gateway/plans/plans.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { freePort } from '../support/http/free-port.ts';
-import { runOps } from '../support/kits/service.ts';
+import { runProgram } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { startRedisProcess, type RedisProcess } from '../support/stores/redis-process.ts';
 
@@ -48,7 +48,7 @@ describe('a Redis with TLS and a password', { tags: ['redis-server', 'openssl'] 
   });
 
   const listPlans = (url: string, trusted: boolean) =>
-    runOps(['plans', 'list'], {
+    runProgram(['gateway/ops/main.ts', 'plans', 'list'], {
       REDIS_URL: url,
       ...(trusted ? { NODE_EXTRA_CA_CERTS: certificate } : {}),
     });

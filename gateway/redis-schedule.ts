@@ -1,0 +1,140 @@
+import type { Logger } from 'pino';
+import type { LostKeys } from './api-keys/lost-keys.ts';
+import type { KeptUsage } from './kept-usage.ts';
+import type { InvalidValues } from './observability/invalid-values.ts';
+import type { Metrics } from './observability/metrics.ts';
+import type { HotKeys } from './quota/hot-keys.ts';
+import type { Instances } from './quota/instances.ts';
+import type { KeysInUse } from './quota/keys-in-use.ts';
+import { seedDefaults } from './quota/seed-defaults.ts';
+import type { UsageReports } from './quota/usage-reports.ts';
+import { checkTypes } from './redis/key-types.ts';
+import type { RedisClient } from './redis/redis-client.ts';
+import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
+import type { RedisGate } from './redis/redis-gate.ts';
+import { readRedisMemory } from './redis/redis-memory.ts';
+import { findRiskySettings } from './redis/risky-settings.ts';
+
+/** Interval for plans, ban policy and the list of instances: a change is in force within a second. */
+const refreshMs = 500;
+/** Maximum delay of `ops top`. */
+const hotKeysReportMs = 2000;
+/** Maximum delay of refused requests in the record of use, and what a killed process loses of them. */
+const usageReportMs = 5000;
+/** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
+const checkMs = 5000;
+/** Interval for the memory of Redis, which only alerts need. */
+const memoryMs = 5000;
+
+const minuteMs = 60_000;
+
+interface RedisScheduleDependencies {
+  redis: RedisClient;
+  /** Whether the gateway runs this Redis itself, and has logged how it keeps its data. */
+  isPrivate: boolean;
+  gate: RedisGate;
+  /** Settings that operators may change at any time. */
+  settings: readonly { refresh(): Promise<void> }[];
+  instances: Instances;
+  usageReports: UsageReports;
+  keptUsage: KeptUsage;
+  hotKeys: HotKeys;
+  keysInUse: KeysInUse;
+  lostKeys: LostKeys;
+  invalidValues: InvalidValues;
+  metrics: Metrics;
+  log: Logger;
+}
+
+/** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
+export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
+  const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
+  const { hotKeys, keysInUse, lostKeys, invalidValues, metrics, log } = dependencies;
+
+  /** @throws Error if this instance can't be announced */
+  async function refresh(): Promise<void> {
+    await Promise.all(settings.map((setting) => setting.refresh()));
+    // After the settings were read, so that it publishes what is in force.
+    await ignoreWrongTypes([instances.announce()]);
+  }
+
+  function keepUp(): void {
+    // Notices an outage without traffic.
+    void gate.check();
+    refresh().catch((error: unknown) => {
+      // The gate notices an unavailable Redis, and logs it once.
+      if (isCommandError(error)) log.error({ err: error }, 'settings cannot be read from Redis');
+    });
+    // Requests may have been decided locally at the very moment in which Redis came back.
+    if (usageReports.pending() > 0) reportUsage();
+  }
+
+  function reportUsage(): void {
+    void usageReports.report().catch(() => {});
+  }
+
+  async function checkIndexes(): Promise<void> {
+    try {
+      for (const { key, issue } of await checkTypes(redis)) {
+        invalidValues.report(key, issue === undefined ? [] : [issue]);
+      }
+    } catch {
+      // Redis is unavailable, which the gate reports.
+    }
+  }
+
+  function check(): void {
+    void checkIndexes();
+    void lostKeys.check().catch(() => {});
+  }
+
+  async function measureMemory(): Promise<void> {
+    const memory = await readRedisMemory(redis);
+    metrics.redisMemoryUsed.set(memory?.usedBytes ?? 0);
+    metrics.redisMemoryLimit.set(memory?.limitBytes ?? 0);
+  }
+
+  const loggedRisks = new Set<string>();
+  async function logRisks(): Promise<void> {
+    for (const risk of await findRiskySettings(redis).catch(() => [])) {
+      if (!loggedRisks.has(risk)) log.warn(`Redis: ${risk}`);
+      loggedRisks.add(risk);
+    }
+  }
+
+  let started = false;
+  gate.beforeOpening(async () => {
+    // Later, what is missing was lost, and this instance still enforces it.
+    if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
+    // The announcement is a write, so that a Redis that refuses writes is not used.
+    await refresh();
+    started = true;
+    await usageReports.report();
+    void keptUsage.add();
+    void measureMemory();
+    if (!isPrivate) void logRisks();
+  });
+
+  const whileOpen = (task: () => void) => () => {
+    if (gate.open) task();
+  };
+  const timers = [
+    setInterval(whileOpen(keepUp), refreshMs),
+    setInterval(whileOpen(check), checkMs),
+    setInterval(
+      whileOpen(() => void measureMemory()),
+      memoryMs,
+    ),
+    setInterval(whileOpen(reportUsage), usageReportMs),
+    setInterval(() => keysInUse.endMinute(), minuteMs),
+    setInterval(() => {
+      if (gate.open) void hotKeys.report();
+      else hotKeys.clear();
+    }, hotKeysReportMs),
+  ];
+  return {
+    stop() {
+      for (const timer of timers) clearInterval(timer);
+    },
+  };
+}
