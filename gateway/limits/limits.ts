@@ -74,17 +74,17 @@ export function equalLimits(one: ByWindow<number | null>, other: ByWindow<number
   return windows.every(({ name }) => one[name] === other[name]);
 }
 
-/** Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit. */
-export function describeLimits(
-  limits: ByWindow<number | null>,
-  format: (limit: number) => string = String,
-): string {
-  return windows
-    .flatMap(({ name, each }) => {
-      const limit = limits[name] ?? undefined;
-      return limit === undefined ? [] : [`${format(limit)} ${each}`];
-    })
-    .join(', ');
+/**
+ * Describes limits as in "60 a minute, 1000 a day"; `null` and undefined count as no limit.
+ * @param none words for no limit at all
+ */
+export function describeLimits(limits: ByWindow<number | null> = {}, none = 'none'): string {
+  const known = knownIn(limits);
+  return (
+    windows
+      .flatMap(({ name, each }) => (known[name] === undefined ? [] : [`${known[name]} ${each}`]))
+      .join(', ') || none
+  );
 }
 
 /** As in the question whether limits are meant; undefined if there is nothing to question. */

@@ -24,7 +24,7 @@ export async function readBanOrigin(
 ): Promise<BanOrigin> {
   const [value, [recorded, banMs]] = await Promise.all([
     redis.get(redisKeys.ban(keyHash)).catch(() => null),
-    redis.hmget(redisKeys.violations(keyHash), 'ban', 'banMs').catch(() => []),
+    redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),
   ]);
   const isRecorded = value !== null && recorded === value && endsAt !== '' && Number(banMs) > 0;
   if (!isRecorded) return { since: null, who: null };

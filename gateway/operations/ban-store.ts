@@ -85,7 +85,7 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
     const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
       redis.pttl(redisKeys.ban(keyHash)),
       redis.get(redisKeys.ban(keyHash)).catch(() => 'not a text'),
-      redis.hmget(redisKeys.violations(keyHash), 'ban', 'banMs').catch(() => []),
+      redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),
     ]);
     if (expiresInMs === -2 || value === null) return undefined;
     // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
@@ -204,8 +204,8 @@ export function createBanStore({ redis, keys, audit, now }: BanStoreDependencies
   };
 }
 
-function banKeys(keyHash: string): [ban: string, violations: string] {
-  return [redisKeys.ban(keyHash), redisKeys.violations(keyHash)];
+function banKeys(keyHash: string): [ban: string, strikes: string] {
+  return [redisKeys.ban(keyHash), redisKeys.strikes(keyHash)];
 }
 
 /** Gateways write the number of bans in a row, operators write a reason. */

@@ -9,13 +9,13 @@ import {
   anonymousSetting,
   banPolicySetting,
   planSetting,
-  readPlanNames,
   readStored,
   usageSetting,
   type Fields,
   type FileSetting,
 } from './file-settings.ts';
 import { planNamePattern } from './plan-name.ts';
+import { comparePlanNames } from './plan-names.ts';
 import { plansFileSchema, type PlansFile } from './plans-file-schema.ts';
 import type { Session } from './session.ts';
 
@@ -36,7 +36,7 @@ export type PlansFileExport =
  */
 export async function exportPlansFile(session: Session): Promise<PlansFileExport> {
   const enforced = await readEnforcedValues(session);
-  const { listed, enforcedOnly, lost } = await readPlanNames(session.redis, enforced);
+  const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
   // In a Redis that has not lost its plans, the others were removed.
   const plans = [...listed, ...(lost ? enforcedOnly : [])].map(planSetting);
   const settings = [...plans, anonymousSetting, banPolicySetting, usageSetting];

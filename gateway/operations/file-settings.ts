@@ -1,10 +1,9 @@
 import { forAll } from '../limits/windows.ts';
-import { anonymousPlan, builtInLimits, defaultPlans, planOfKey } from '../plans/plans.ts';
+import { anonymousPlan } from '../plans/plans.ts';
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import type { EnforcedValues } from './enforced-values.ts';
 import type { PlansFile } from './plans-file-schema.ts';
 import { readSettings } from './settings-hash.ts';
 
@@ -71,29 +70,6 @@ export function settingsOf({ plans = {}, anonymous, banPolicy, usage }: PlansFil
   return sections.flatMap(([setting, values]) =>
     values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],
   );
-}
-
-/** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
-export interface PlanNames {
-  /** Built-in plans first, and then those in gw:plans. */
-  listed: string[];
-  /** Others that running gateways enforce: lost in Redis, or removed since the gateways started. */
-  enforcedOnly: string[];
-  /** Whether Redis has lost gw:plans: it has the built-in plans otherwise. */
-  lost: boolean;
-}
-
-export async function readPlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
-  const stored = await redis.smembers(redisKeys.planNames);
-  const builtIn = Object.keys(defaultPlans);
-  const own = stored.filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
-  const known = new Set([...stored, ...Object.keys(builtInLimits)]);
-  const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
-  return {
-    listed: [...builtIn, ...own],
-    enforcedOnly: Array.from(others).toSorted(),
-    lost: !builtIn.every((name) => stored.includes(name)),
-  };
 }
 
 /** Reads the hashes of settings. @throws InvalidOperation if one of them is no hash */

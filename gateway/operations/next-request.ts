@@ -1,17 +1,18 @@
 import { refusingWindow } from '../limits/window-states.ts';
-import { byWindow, windowNames, windowOf, windows, type WindowName } from '../limits/windows.ts';
+import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
+import type { RefusalReason } from '../quota/refusal-runs.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
 /** Why the next request of a key is refused. */
-export type RefusalReason =
-  'gone' | 'lost' | 'unusable' | 'revoked' | 'expired' | 'ban' | 'no_limits' | WindowName;
+export type NextRefusalReason =
+  RefusalReason | 'gone' | 'lost' | 'unusable' | 'revoked' | 'expired' | 'no_limits';
 
 /** What the next request of a key gets, with a sentence for people. */
 export type NextRequest =
   | { served: true; message: string }
   | {
       served: false;
-      reason: RefusalReason;
+      reason: NextRefusalReason;
       message: string;
       /** ISO 8601 in UTC; null if it does not end by itself. */
       until: string | null;
@@ -58,7 +59,7 @@ export function nextRequest({ ban, windows: views }: ServingState): NextRequest 
 
 /** What the next request of a key that is not valid gets. */
 export function refusedForGood(
-  state: Exclude<RefusalReason, 'ban' | 'no_limits' | WindowName>,
+  state: Exclude<NextRefusalReason, RefusalReason | 'no_limits'>,
   { since, issues = [] }: { since?: string | null; issues?: readonly string[] } = {},
 ): NextRequest {
   switch (state) {
@@ -84,7 +85,7 @@ export function refusedForGood(
   }
 }
 
-function refusal(reason: RefusalReason, why: string, until: string | null): NextRequest {
+function refusal(reason: NextRefusalReason, why: string, until: string | null): NextRequest {
   const end = until === null ? '' : ` until ${clockTime(until)}`;
   return { served: false, reason, message: `refused${end}: ${why}`, until, why };
 }

@@ -1,7 +1,31 @@
-import { defaultPlans, enterprisePlan } from '../plans/plans.ts';
+import { builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import type { EnforcedValues } from './enforced-values.ts';
 import { nearestName } from './nearest-name.ts';
+
+/** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
+export interface PlanNames {
+  /** Built-in plans first, and then those in gw:plans. */
+  listed: string[];
+  /** Others that running gateways enforce: lost in Redis, or removed since the gateways started. */
+  enforcedOnly: string[];
+  /** Whether Redis has lost gw:plans: it has the built-in plans otherwise. */
+  lost: boolean;
+}
+
+export async function comparePlanNames(redis: RedisClient, enforced: EnforcedValues): Promise<PlanNames> {
+  const stored = await redis.smembers(redisKeys.planNames);
+  const builtIn = Object.keys(defaultPlans);
+  const own = stored.filter((name) => !Object.hasOwn(builtInLimits, name)).toSorted();
+  const known = new Set([...stored, ...Object.keys(builtInLimits)]);
+  const others = new Set(enforced.keys.flatMap(planOfKey).filter((name) => !known.has(name)));
+  return {
+    listed: [...builtIn, ...own],
+    enforcedOnly: Array.from(others).toSorted(),
+    lost: !builtIn.every((name) => stored.includes(name)),
+  };
+}
 
 /** Names of all plans that keys can be on, in the order of the alphabet. */
 export async function readPlanNames(redis: RedisClient): Promise<string[]> {

@@ -14,9 +14,9 @@ import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
-import { readPlanNames } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { planNamePattern } from './plan-name.ts';
+import { comparePlanNames } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
@@ -87,7 +87,7 @@ export function createPlanStore(session: Session): PlanStore {
       readEnforcedValues({ redis, now }),
       redis.exists(redisKeys.plan(name)),
     ]);
-    const { listed, enforcedOnly } = await readPlanNames(redis, enforced);
+    const { listed, enforcedOnly } = await comparePlanNames(redis, enforced);
     const names = [...listed, anonymousPlan, ...enforcedOnly];
     if (stored === 1 || names.includes(name)) return;
     throw unknownPlan(name, names, '--create makes a new plan');
@@ -101,7 +101,7 @@ export function createPlanStore(session: Session): PlanStore {
   return {
     async list() {
       const enforced = await readEnforcedValues({ redis, now });
-      const { listed, enforcedOnly, lost } = await readPlanNames(redis, enforced);
+      const { listed, enforcedOnly, lost } = await comparePlanNames(redis, enforced);
       // Without gw:plans, only the gateways know the operators' own plans.
       const names = lost ? [...listed, ...enforcedOnly] : listed;
       const plans = await Promise.all([...names, anonymousPlan].map((name) => readRow(name, enforced)));

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis';
 import { z } from 'zod';
-import { equalLimits, knownIn, describeLimits as limitsInWords, maxLimit } from '../limits/limits.ts';
-import { byWindow, forAll, forRequired, type ByWindow } from '../limits/windows.ts';
+import { describeLimits, equalLimits, knownIn, maxLimit } from '../limits/limits.ts';
+import { byWindow, forAll, forRequired } from '../limits/windows.ts';
 import { anonymousPlan } from '../plans/plans.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -144,8 +144,8 @@ function findObstacle(
   }
   if (equalLimits(stored, after)) return undefined;
   return (
-    `the limits of ${name} are no longer those of its last change in the audit log, ${describeLimits(after)}: ` +
-    `they are ${describeLimits(stored)}, perhaps set with redis-cli`
+    `the limits of ${name} are no longer those of its last change in the audit log, ${describeLimits(after, 'invalid')}: ` +
+    `they are ${describeLimits(stored, 'invalid')}, perhaps set with redis-cli`
   );
 }
 
@@ -159,9 +159,4 @@ const limits = z
 /** Describes an entry. It may have been added by hand: what is no limit counts as none. */
 function describeEntry({ id, at, who, action, before, after }: AuditEntry): RecordedPlanChange {
   return { id, at, who, action, before: limits.parse(before), after: limits.parse(after) };
-}
-
-/** Describes limits, as in `60 a minute, 1000 a day`. */
-export function describeLimits(stored: ByWindow<number | null>): string {
-  return limitsInWords(stored) || 'invalid';
 }

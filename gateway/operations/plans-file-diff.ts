@@ -2,17 +2,11 @@ import { completeLimits, doubtfulPairs, type Limits } from '../limits/limits.ts'
 import { defaultPlans } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import {
-  planSetting,
-  readPlanNames,
-  readStored,
-  settingsOf,
-  type Fields,
-  type PlanNames,
-} from './file-settings.ts';
+import { planSetting, readStored, settingsOf, type Fields } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
+import { comparePlanNames, type PlanNames } from './plan-names.ts';
 import type { PlansFile } from './plans-file-schema.ts';
 import { assertNoKeys, assertRemovable } from './remove-plan.ts';
 import type { Session } from './session.ts';
@@ -41,7 +35,7 @@ export async function diffPlansFile(
 ): Promise<PlansFileDiff> {
   const { redis } = session;
   const wanted = settingsOf(file);
-  const names = await readPlanNames(redis, await readEnforcedValues(session));
+  const names = await comparePlanNames(redis, await readEnforcedValues(session));
   const unlisted = file.plans === undefined ? [] : plansWithout(file.plans, names.listed);
   const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
   const removed = prune ? removals(file, unlisted, stored) : [];

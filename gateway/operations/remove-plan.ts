@@ -1,10 +1,11 @@
 import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { planSetting, readPlanNames } from './file-settings.ts';
+import { planSetting } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { planImpacts, type PlanImpact } from './plan-impact.ts';
+import { comparePlanNames } from './plan-names.ts';
 import type { Session } from './session.ts';
 import { removalOf, type SettingChange } from './settings-diff.ts';
 import { readSettings } from './settings-hash.ts';
@@ -26,7 +27,7 @@ export async function removePlan(
   assertRemovable(name);
   const setting = planSetting(name);
   const stored = await readSettings(redis, setting.key);
-  const { listed, enforcedOnly } = await readPlanNames(redis, await readEnforcedValues(session));
+  const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
   if (Object.keys(stored).length === 0 && !listed.includes(name)) {
     if (!enforcedOnly.includes(name)) throw unknownPlan(name, listed, 'ops plans list shows all plans');
     throw new InvalidOperation(

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
+import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial } from '../operations/key-trial.ts';
 import { limitsView, recordView } from '../operations/key-view.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
-import { describeLimits, isoTime } from './trial-options.ts';
+import { isoTime } from './trial-options.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')

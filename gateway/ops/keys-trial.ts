@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial, type KeyTrialChange } from '../operations/key-trial.ts';
 import { limitsView } from '../operations/key-view.ts';
 import { readTrialCounts, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
@@ -8,7 +9,6 @@ import {
   addTrialOptions,
   countFields,
   describeChange,
-  describeLimits,
   isoTime,
   refusedShare,
   requestedChange,

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { describeLimits } from '../limits/limits.ts';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { limitsView } from '../operations/key-view.ts';
@@ -26,7 +27,6 @@ import {
   addTrialOptions,
   countFields,
   describeChange,
-  describeLimits,
   describeShare,
   isoTime,
   refusedShare,

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { describeLimits as limitsInWords, type SomeLimits } from '../limits/limits.ts';
+import type { SomeLimits } from '../limits/limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import { refusalsByWindow, refusedByTrial, type TrialCounts } from '../operations/trial-report.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
@@ -41,10 +41,6 @@ export function requestedChange(
   if (options.apply) return (trials) => trials.apply(target);
   if (!hasLimits(options)) return undefined;
   return (trials) => trials.start(target, givenLimits(options));
-}
-
-export function describeLimits(limits: SomeLimits | undefined): string {
-  return limitsInWords(limits ?? {}) || 'none';
 }
 
 /** The value before and after a change, or the one value if it is the same. */

@@ -24,9 +24,9 @@ declare module 'ioredis' {
     /** add-traffic.lua */
     addTraffic(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** set-ban-2.lua */
-    setBan(banKey: string, violationsKey: string, ...args: (string | number)[]): Result<null, Context>;
+    setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
-    liftBan(banKey: string, violationsKey: string, retentionDays: number): Result<null, Context>;
+    liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<null, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-hashes.lua */

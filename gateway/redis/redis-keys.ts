@@ -20,7 +20,7 @@ export const redisKeys = {
   /** String with expiry: present while the key is banned. */
   ban: (keyHash: string) => `gw:ban:{${keyHash}}`,
   /** Hash with expiry: strikes, and the number of bans in a row (consume.lua). */
-  violations: (keyHash: string) => `gw:violations:{${keyHash}}`,
+  strikes: (keyHash: string) => `gw:strikes:{${keyHash}}`,
   /** Hash with expiry: what the trial limits of the key would have refused (trial.lua). */
   trial: (keyHash: string) => `gw:trial:{${keyHash}}`,
   /** String with expiry: number of the last report of a process' own counts that was added (usage-reports.ts). */
@@ -111,13 +111,13 @@ export function parseUsageKey(key: string): UsageKeyName | undefined {
 }
 
 /** The keys of consume.lua and read-usage-4.lua, in their order. */
-export type QuotaKeys = [record: string, dayPrefix: string, ban: string, violations: string];
+export type QuotaKeys = [record: string, dayPrefix: string, ban: string, strikes: string];
 
 export function quotaKeys(keyHash: string): QuotaKeys {
   return [
     redisKeys.apiKey(keyHash),
     redisKeys.dayPrefix(keyHash),
     redisKeys.ban(keyHash),
-    redisKeys.violations(keyHash),
+    redisKeys.strikes(keyHash),
   ];
 }

@@ -40,8 +40,7 @@ async function provokeBan({ key, keyHash }: IssuedKey) {
   return pets(key);
 }
 
-const strikesOf = async (keyHash: string) =>
-  (await redis.hget(redisKeys.violations(keyHash), 'strikes')) ?? '0';
+const strikesOf = async (keyHash: string) => (await redis.hget(redisKeys.strikes(keyHash), 'strikes')) ?? '0';
 
 // Concurrent, because most wait for real time to pass. Waits of a minute are in waiting-clients.long.test.ts.
 describe.concurrent('bans', { tags: ['redis-server'] }, () => {
@@ -184,12 +183,12 @@ describe('strikes and the ban policy', { tags: ['redis-server'] }, () => {
   test('what Redis keeps of a key is small and expires', async () => {
     const issued = await exhaustedKey();
     await pets(issued.key);
-    const violationsKey = redisKeys.violations(issued.keyHash);
-    expect(await redis.pttl(violationsKey)).toBeLessThanOrEqual(60_000);
-    expect(await redis.pttl(violationsKey)).toBeGreaterThan(0);
+    const strikesKey = redisKeys.strikes(issued.keyHash);
+    expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(60_000);
+    expect(await redis.pttl(strikesKey)).toBeGreaterThan(0);
     await provokeBan(issued);
-    expect(await redis.pttl(violationsKey)).toBeLessThanOrEqual(60_000 + 86_400_000);
-    expect(await redis.memory('USAGE', violationsKey)).toBeLessThan(400);
+    expect(await redis.pttl(strikesKey)).toBeLessThanOrEqual(60_000 + 86_400_000);
+    expect(await redis.memory('USAGE', strikesKey)).toBeLessThan(400);
   });
 
   test('a ban expires after its Retry-After', async () => {

@@ -173,7 +173,7 @@ describe('the record of the use of a key', () => {
 
   test('bans count with their length, split at midnight; what is lifted or replaced does not count', async () => {
     const key = await createSimulatedKey(redis);
-    const ban = [redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash)] as const;
+    const ban = [redisKeys.ban(key.keyHash), redisKeys.strikes(key.keyHash)] as const;
     const bannedSeconds = async () =>
       (await key.days('2026-11-30', '2026-12-02')).map((day) => day.bannedSeconds);
     await key.at('2026-11-30T23:59:30Z');
@@ -204,7 +204,7 @@ describe('the record of the use of a key', () => {
       for (let day = 1; day <= 31; day += 1) {
         await redis.hset(redisKeys.apiKey(key.keyHash), 'plan', `plan-${day}-${'x'.repeat(100)}`);
         await key.at(`2026-12-${String(day).padStart(2, '0')}T10:00:00Z`);
-        await redis.setBan(redisKeys.ban(key.keyHash), redisKeys.violations(key.keyHash), 'x', 1000, 400);
+        await redis.setBan(redisKeys.ban(key.keyHash), redisKeys.strikes(key.keyHash), 'x', 1000, 400);
         await redis.del(redisKeys.ban(key.keyHash));
         await key.serve(1);
         await key.report({ refused: 123_456_789 });

@@ -1,9 +1,8 @@
 import { Router } from 'express';
 import { z } from 'zod';
-import { completeLimits, knownIn } from '../../limits/limits.ts';
+import { completeLimits, describeLimits, knownIn } from '../../limits/limits.ts';
 import { windowNames } from '../../limits/windows.ts';
 import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../../operations/plan-trial.ts';
-import { describeLimits } from '../../operations/plan-undo.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { refusedByTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
@@ -72,7 +71,7 @@ function expectTrial({ since }: z.infer<typeof expected>): (change: PlanTrialCha
     const seen = since === null ? null : new Date(since).toISOString();
     expectUnchanged(
       stored === seen,
-      trial === undefined ? 'no trial' : `a trial of ${describeLimits(trial)}`,
+      trial === undefined ? 'no trial' : `a trial of ${describeLimits(trial, 'invalid')}`,
     );
   };
 }

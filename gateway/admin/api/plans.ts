@@ -1,10 +1,10 @@
 import { Router } from 'express';
 import { z } from 'zod';
-import { doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
+import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
 import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
 import { createPlanStore, type PlanChange, type PlanRow } from '../../operations/plan-store.ts';
-import { describeLimits, findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
+import { findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
 import type { Session } from '../../operations/session.ts';
@@ -53,7 +53,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
       createPlanStore(session).set(req.params.name, wanted, true, async ({ before, after }) => {
         if (Object.keys(knownIn(before)).length > 0) {
           throw new ApiError('conflict', {
-            message: `The plan ${before.name} exists already: ${describeLimits(before)}. Nothing was changed.`,
+            message: `The plan ${before.name} exists already: ${describeLimits(before, 'invalid')}. Nothing was changed.`,
           });
         }
         questionLimits(after, confirmed);
@@ -68,7 +68,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
     const { result, warnings } = await makeChange(req, async (session) => {
       await findEditablePlan(session, name);
       return createPlanStore(session).set(name, wanted, false, async ({ before, after }) => {
-        expectUnchanged(isAsSeen(before, expected), describeLimits(before));
+        expectUnchanged(isAsSeen(before, expected), describeLimits(before, 'invalid'));
         questionLimits(after, confirmed);
       });
     });
@@ -97,7 +97,7 @@ export function plansApi({ read, change: makeChange }: ApiDependencies): Router 
     const { result, warnings } = await makeChange(req, async (session) => {
       const { name } = await findEditablePlan(session, req.params.name);
       return undoPlanChange(session, name, ({ id, who, after }) =>
-        expectUnchanged(id === entry, `${describeLimits(after)}, set by ${who}`),
+        expectUnchanged(id === entry, `${describeLimits(after, 'invalid')}, set by ${who}`),
       );
     });
     res.json(view(result, warnings));

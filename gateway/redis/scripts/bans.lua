@@ -1,6 +1,6 @@
 -- include: usage.lua
 --[[
-For scripts that read or set bans. The violations of a key (hash) hold, besides what consume.lua counts:
+For scripts that read or set bans. The strikes of a key (hash) hold, besides what consume.lua counts:
   ban, banMs  value and length of the ban that was last set by a gateway or the ops command
   wentOn      1 if the key sent requests during that ban
 ]]
@@ -13,33 +13,33 @@ local function wholeMs(ms)
 end
 
 -- Takes what is left of a ban from the record of use. One that was set by hand is not in it.
-local function unrecordBan(banKey, violationsKey, retentionDays)
+local function unrecordBan(banKey, strikesKey, retentionDays)
   local leftMs = redis.call('PTTL', banKey)
   local value = redis.pcall('GET', banKey)
-  local last = redis.pcall('HMGET', violationsKey, 'ban', 'banMs')
+  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs')
   if leftMs > 0 and not last.err and last[1] == value then
     local now = nowMs()
     addBanSeconds(keyTagOf(banKey), now, now + math.min(leftMs, wholeNumber(last[2])), -1, retentionDays)
   end
 end
 
--- Sets a ban in place of any other, its length, and the record of its seconds. The violations are kept for at least keepMs.
-local function setBan(banKey, violationsKey, value, banMs, keepMs, retentionDays)
-  unrecordBan(banKey, violationsKey, retentionDays)
+-- Sets a ban in place of any other, its length, and the record of its seconds. The strikes are kept for at least keepMs.
+local function setBan(banKey, strikesKey, value, banMs, keepMs, retentionDays)
+  unrecordBan(banKey, strikesKey, retentionDays)
   local now = nowMs()
   addBanSeconds(keyTagOf(banKey), now, now + banMs, 1, retentionDays)
   redis.call('SET', banKey, value, 'PX', wholeMs(banMs))
-  redis.call('HSET', violationsKey, 'ban', value, 'banMs', wholeMs(banMs), 'wentOn', 0)
-  if redis.call('PTTL', violationsKey) < keepMs then
-    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+  redis.call('HSET', strikesKey, 'ban', value, 'banMs', wholeMs(banMs), 'wentOn', 0)
+  if redis.call('PTTL', strikesKey) < keepMs then
+    redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
   end
 end
 
 -- Returns ms to the end of a ban, its value, and whether a request at this time counts as going on during the ban. An
 -- expiry beyond the length of the ban means that Redis' clock was set back; none means that the ban was set by hand.
-local function readBan(banKey, violationsKey, expiresInMs, maxBanMs)
+local function readBan(banKey, strikesKey, expiresInMs, maxBanMs)
   local value = redis.pcall('GET', banKey)
-  local last = redis.pcall('HMGET', violationsKey, 'ban', 'banMs')
+  local last = redis.pcall('HMGET', strikesKey, 'ban', 'banMs')
   if type(value) ~= 'string' then
     value = ''
   end

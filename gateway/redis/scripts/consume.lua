@@ -9,7 +9,7 @@ Four KEYS for each request:
      While a slot of a Redis Cluster moves to another node, a command of which a key is missing is told to try again: no key
      has this name, so none is decided where only some of them are
   3  ban (string, expires when the ban ends)
-  4  violations (hash). Besides the fields of bans.lua:
+  4  strikes (hash). Besides the fields of bans.lua:
        refusedSince, lastAllowed  time of the first refusal since the last allowed request, and what tells that request
        strikes, strikesSince      requests that were refused after the grace period, in a fixed window that the first opens
        bans, bannedUntil          consecutive bans, and the end of the last one
@@ -58,26 +58,26 @@ local function lastAllowedOf(keyTag, dayUsed)
 end
 
 -- Returns the reply for a request during a ban.
-local function refuseBanned(banKey, violationsKey, expiresInMs, policy)
-  local leftMs, value, wentOn = readBan(banKey, violationsKey, expiresInMs, policy.maxBanMs)
+local function refuseBanned(banKey, strikesKey, expiresInMs, policy)
+  local leftMs, value, wentOn = readBan(banKey, strikesKey, expiresInMs, policy.maxBanMs)
   if leftMs ~= expiresInMs then
     redis.call('PEXPIRE', banKey, wholeMs(leftMs))
   end
   if wentOn then
-    redis.call('HSET', violationsKey, 'wentOn', 1)
+    redis.call('HSET', strikesKey, 'wentOn', 1)
   end
   return { outcome.banned, now, leftMs, 0, value }
 end
 
 -- Records a refusal. Returns the length of the ban that it leads to, or nil and how many more lead to one, 0 in the grace period.
-local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, refusedForMs, policy)
+local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, refusedForMs, policy)
   local history = redis.pcall(
-    'HMGET', violationsKey,
+    'HMGET', strikesKey,
     'refusedSince', 'lastAllowed', 'strikes', 'strikesSince', 'bans', 'bannedUntil', 'wentOn'
   )
   if history.err then
     -- Edited into another type of value. Only the gateways use this key, so it can be deleted.
-    redis.call('DEL', violationsKey)
+    redis.call('DEL', strikesKey)
     history = {}
   end
   local bannedUntil = wholeNumber(history[6])
@@ -87,8 +87,8 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, 
   -- A time in the future is from before Redis' clock was set back.
   local refusedSince = wholeNumber(history[1])
   if refusedSince == 0 or refusedSince > now or history[2] ~= lastAllowed then
-    redis.call('HSET', violationsKey, 'refusedSince', wholeMs(now), 'lastAllowed', lastAllowed)
-    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+    redis.call('HSET', strikesKey, 'refusedSince', wholeMs(now), 'lastAllowed', lastAllowed)
+    redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
     return nil, 0
   end
   if now - refusedSince <= policy.graceMs then
@@ -102,8 +102,8 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, 
   strikes = strikes + 1
   local strikesToBan = math.max(policy.strikes, math.ceil(shortestLimit * policy.perLimit))
   if strikes < strikesToBan then
-    redis.call('HSET', violationsKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
-    redis.call('PEXPIRE', violationsKey, wholeMs(keepMs))
+    redis.call('HSET', strikesKey, 'strikes', strikes, 'strikesSince', wholeMs(strikesSince))
+    redis.call('PEXPIRE', strikesKey, wholeMs(keepMs))
     return nil, strikesToBan - strikes
   end
 
@@ -112,9 +112,9 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, 
     bans = 0
   end
   local banMs = math.min(policy.banMs * 2 ^ math.min(bans, 40), policy.maxBanMs)
-  setBan(banKey, violationsKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retention)
+  setBan(banKey, strikesKey, string.format('%.0f', bans + 1), banMs, math.max(refusedForMs, banMs + policy.resetMs), policy.retention)
   redis.call(
-    'HSET', violationsKey,
+    'HSET', strikesKey,
     'strikes', 0,
     'bans', bans + 1,
     'bannedUntil', wholeMs(now + banMs)
@@ -122,7 +122,7 @@ local function recordRefusal(violationsKey, banKey, lastAllowed, shortestLimit, 
   return banMs
 end
 
-local function consume(recordKey, dayPrefix, banKey, violationsKey, rev, limits, policies)
+local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, limits, policies)
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
     if type(current) == 'table' then
@@ -135,7 +135,7 @@ local function consume(recordKey, dayPrefix, banKey, violationsKey, rev, limits,
 
   local expiresInMs = redis.call('PTTL', banKey)
   if expiresInMs > 0 or expiresInMs == -1 then
-    return refuseBanned(banKey, violationsKey, expiresInMs, parsePolicies(policies))
+    return refuseBanned(banKey, strikesKey, expiresInMs, parsePolicies(policies))
   end
 
   local keyTag = keyTagOf(dayPrefix)
@@ -147,7 +147,7 @@ local function consume(recordKey, dayPrefix, banKey, violationsKey, rev, limits,
       -- The first window of the list is the shortest: the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(
-        violationsKey, banKey, lastAllowedOf(keyTag, dayUsed), limits[1], leftMs[refusing], policy
+        strikesKey, banKey, lastAllowedOf(keyTag, dayUsed), limits[1], leftMs[refusing], policy
       )
       if banMs then
         return { outcome.banned, now, banMs, 1, '' }

@@ -3,7 +3,7 @@
 Ends the ban of a key and forgets the strikes that led to it. What is left of the ban is taken from the record of use.
 
 KEYS[1]  ban (string, expires when the ban ends)
-KEYS[2]  violations (hash, described in consume.lua)
+KEYS[2]  strikes (hash, described in consume.lua)
 ARGV[1]  days for which use is kept
 ]]
 

@@ -3,7 +3,7 @@
 Bans a key, as an operator does.
 
 KEYS[1]  ban (string, expires when the ban ends)
-KEYS[2]  violations (hash, described in consume.lua)
+KEYS[2]  strikes (hash, described in consume.lua)
 ARGV[1]  reason
 ARGV[2]  length in ms
 ARGV[3]  days for which use is kept

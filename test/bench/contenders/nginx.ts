@@ -123,7 +123,7 @@ export function lua(options: NginxOptions, scriptSha: string): Promise<string[]>
         local tag = '{' .. keyHash .. '}'
         local results = redis(command(
           'EVALSHA', '${scriptSha}', 4, 'gw:key:' .. tag, 'gw:day:' .. tag, 'gw:ban:' .. tag,
-          'gw:violations:' .. tag, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
+          'gw:strikes:' .. tag, '${formatPolicies(defaultBanPolicy)}', rev, '', ${limits}
         ))
         local result = results[1]
         if result[1] ~= '1' then

@@ -231,11 +231,11 @@ const noTrialCounts = { requests: 0, refusedMinute: 0, refusedDay: 0 };
 export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenario): Promise<void> {
   const { policy, steps } = scenario;
   const keyHash = randomBytes(32).toString('hex');
-  const [recordKey, minuteKey, banKey, violationsKey] = [
+  const [recordKey, minuteKey, banKey, strikesKey] = [
     redisKeys.apiKey(keyHash),
     redisKeys.openWindow(keyHash, 'minute'),
     redisKeys.ban(keyHash),
-    redisKeys.violations(keyHash),
+    redisKeys.strikes(keyHash),
   ];
   /** Redis keys that may lack an expiry, because the scenario edited them. */
   const edited = new Set([recordKey]);
@@ -392,9 +392,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   async function editViolations(field: ViolationsField, text: string): Promise<void> {
     await avoidTransitions();
-    edited.add(violationsKey);
-    if ((await redis.type(violationsKey)) === 'string') await redis.del(violationsKey);
-    await redis.hset(violationsKey, field, text);
+    edited.add(strikesKey);
+    if ((await redis.type(strikesKey)) === 'string') await redis.del(strikesKey);
+    await redis.hset(strikesKey, field, text);
     const nowMs = await serverMs();
     assertNoStall(nowMs);
     const violations = model.keptViolations(nowMs + aheadMs);
@@ -463,7 +463,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         return;
       case 'ban with a reason':
         await avoidTransitions();
-        await redis.setBan(banKey, violationsKey, 'flood', step.ms, 400);
+        await redis.setBan(banKey, strikesKey, 'flood', step.ms, 400);
         assertNoStall(await serverMs());
         model.banFor(checkedAtMs + aheadMs, step.ms, 'flood');
         return;
@@ -475,7 +475,7 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
         trialModel.setClockBack(step.ms);
         return;
       case 'lift ban':
-        await redis.del(banKey, ...(step.clearViolations ? [violationsKey] : []));
+        await redis.del(banKey, ...(step.clearViolations ? [strikesKey] : []));
         model.ban = undefined;
         if (step.clearViolations) model.violations = undefined;
         return;
@@ -486,8 +486,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
       case 'edit violations':
         return editViolations(step.field, step.text);
       case 'replace violations':
-        edited.add(violationsKey);
-        await redis.set(violationsKey, 'not a hash');
+        edited.add(strikesKey);
+        await redis.set(strikesKey, 'not a hash');
         model.violations = undefined;
         return;
       case 'set trial':

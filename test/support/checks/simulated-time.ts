@@ -65,7 +65,7 @@ end
 `;
 
 export function createSimulatedTime(redis: RedisClient, keyHash: string): SimulatedTime {
-  const violationsKey = redisKeys.violations(keyHash);
+  const strikesKey = redisKeys.strikes(keyHash);
   const trialKey = redisKeys.trial(keyHash);
 
   async function serverMs(): Promise<number> {
@@ -76,7 +76,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
   return {
     serverMs,
     async moveTimes(passedMs) {
-      const keys = [redisKeys.openWindow(keyHash, 'minute'), redisKeys.ban(keyHash), violationsKey, trialKey];
+      const keys = [redisKeys.openWindow(keyHash, 'minute'), redisKeys.ban(keyHash), strikesKey, trialKey];
       await redis.eval(moveScript, keys.length, ...keys, passedMs);
     },
     async passMidnights(count) {
@@ -85,7 +85,7 @@ export function createSimulatedTime(redis: RedisClient, keyHash: string): Simula
       const [today, yesterday] = [utcDate(dayNumber), utcDate(dayNumber - 1)];
       const dates = [today, yesterday];
       const keys = [
-        violationsKey,
+        strikesKey,
         ...dates.map((date) => redisKeys.day(keyHash, date)),
         ...dates.map((date) => redisKeys.usageMonth(keyHash, date.slice(0, 6))),
         trialKey,

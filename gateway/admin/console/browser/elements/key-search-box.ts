@@ -1,6 +1,6 @@
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
-import { readPlanNames } from '../key-search.ts';
+import { fetchPlanNames } from '../key-search.ts';
 import { keyPath } from '../key.ts';
 import { pastedKey } from '../pasted-key.ts';
 import { router } from '../router.ts';
@@ -41,7 +41,7 @@ class KeySearchBox extends ActingElement {
     super();
     this.whileConnected(() => router.subscribe(() => this.followAddress()));
     this.whileConnected(() => () => clearTimeout(this.typing));
-    void readPlanNames().then((plans) => (this.plans = plans));
+    void fetchPlanNames().then((plans) => (this.plans = plans));
   }
 
   /** After back or a shared link, the field shows what is searched for. Not while it is typed in. */

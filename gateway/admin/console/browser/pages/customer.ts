@@ -18,7 +18,7 @@ import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { notify } from '../elements/notice.ts';
 import { failureText, inlineFailure } from '../elements/page-state.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
-import { readPlanNames } from '../key-search.ts';
+import { fetchPlanNames } from '../key-search.ts';
 import { keyPath, keyTitle } from '../key.ts';
 import { Refresher } from '../refresher.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
@@ -52,7 +52,7 @@ class PageCustomer extends ActingElement {
 
   constructor() {
     super();
-    void readPlanNames().then((plans) => (this.plans = plans));
+    void fetchPlanNames().then((plans) => (this.plans = plans));
   }
 
   get path() {
