@@ -59,6 +59,12 @@ export type ByWindow<Value> = { [Name in WindowName]?: Value | undefined };
 /** A value for each required window, and for some of the others. */
 export type ByRequiredWindow<Value> = Record<RequiredWindow, Value> & Partial<Record<WindowName, Value>>;
 
+/** A count for each required window, and for some of the others, in fields such as `overMinute`. */
+export type CountsByWindow<Prefix extends string> = Record<
+  `${Prefix}${Capitalize<RequiredWindow>}`,
+  number
+> & { [Name in WindowName as `${Prefix}${Capitalize<Name>}`]?: number };
+
 /** Such as "This minute" and "Today (UTC)". */
 export function currentTitle(name: WindowName): string {
   const { current, calendar } = byName[name];

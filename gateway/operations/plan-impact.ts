@@ -7,7 +7,7 @@ import {
   forRequired,
   windowNames,
   type ByWindow,
-  type RequiredWindow,
+  type CountsByWindow,
   type WindowName,
 } from '../limits/windows.ts';
 import { readUsage } from '../quota/usage.ts';
@@ -23,12 +23,8 @@ export type PlanImpact = {
   keys: number;
   /** Keys that have used up at least one of the new limits: their next request would be refused. */
   over: number;
-} & OverCounts;
-
-/** Keys that have used up the new limit of a window. */
-type OverCounts = Record<`over${Capitalize<RequiredWindow>}`, number> & {
-  [Name in WindowName as `over${Capitalize<Name>}`]?: number;
-};
+  /** Of them, those that have used up the new limit of a window. */
+} & CountsByWindow<'over'>;
 
 export const noImpact: Readonly<PlanImpact> = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
 

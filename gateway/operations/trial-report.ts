@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { Limits } from '../limits/limits.ts';
-import { fieldOf, windowNames, type RequiredWindow, type WindowName } from '../limits/windows.ts';
+import { fieldOf, windowNames, type CountsByWindow, type WindowName } from '../limits/windows.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -11,12 +11,8 @@ import type { ListedApiKey } from './api-key-store.ts';
 export type TrialCounts = {
   /** All requests of the trial: those that Redis decided, except during a ban. */
   requests: number;
-} & RefusedCounts;
-
-/** Requests that the limits on trial would have refused, by the window that decides. Others than required ones if any. */
-type RefusedCounts = Record<`refused${Capitalize<RequiredWindow>}`, number> & {
-  [Name in WindowName as `refused${Capitalize<Name>}`]?: number;
-};
+  /** Of them, those that the limits on trial would have refused, by the window that decides. */
+} & CountsByWindow<'refused'>;
 
 /** Counts of one key. */
 export type KeyTrialCounts = TrialCounts & { id: string; name: string };
@@ -100,7 +96,7 @@ export function refusedByTrial(counts: TrialCounts): number {
   return refusalsByWindow(counts).reduce((sum, [, refused]) => sum + refused, 0);
 }
 
-function addRefused(counts: TrialCounts, field: keyof RefusedCounts, refused: number): void {
+function addRefused(counts: TrialCounts, field: keyof CountsByWindow<'refused'>, refused: number): void {
   if (refused > 0) counts[field] = (counts[field] ?? 0) + refused;
 }
 

@@ -5,7 +5,7 @@ import { formatDuration, formatNumber, formatTime } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import type { AuditEntry, DayUsage, Page, Refusals } from '../responses.ts';
 import { url } from '../url.ts';
-import { changeList } from './change-list.ts';
+import { entryTable } from './entry-table.ts';
 import { LightElement } from './light-element.ts';
 import { numeric, table } from './table.ts';
 
@@ -120,20 +120,7 @@ function renderRefusals(refusals: Refusals[]) {
 /** @param entries newest first */
 function renderEntries(entries: AuditEntry[]) {
   if (entries.length === 0) return html`<p class="quiet">None that the audit log still has.</p>`;
-  return table({
-    label: 'Changes',
-    region: 'wide',
-    headings: ['When', 'Who', 'Action', 'Change'],
-    rows: entries.map(
-      ({ at, who, action, ...entry }) =>
-        html`<tr>
-          <td>${formatTime(at)}</td>
-          <td>${who}</td>
-          <td><code>${action}</code></td>
-          <td>${changeList(entry)}</td>
-        </tr>`,
-    ),
-  });
+  return entryTable('Changes', entries, true);
 }
 
 customElements.define('key-history', KeyHistory);

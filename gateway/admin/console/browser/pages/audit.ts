@@ -2,14 +2,12 @@ import '../elements/audit-filter.ts';
 import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { ActingElement } from '../elements/acting-element.ts';
-import { changeList } from '../elements/change-list.ts';
+import { entryTable } from '../elements/entry-table.ts';
 import { emptyState, inlineFailure } from '../elements/page-state.ts';
-import { table } from '../elements/table.ts';
 import { formatTime, plural } from '../format.ts';
 import { Refresher } from '../refresher.ts';
 import type { AuditEntry, Page } from '../responses.ts';
 import { router } from '../router.ts';
-import { url } from '../url.ts';
 
 const pollMs = 2000;
 /** Entries of an open page; older ones are read again if they are asked for. */
@@ -124,7 +122,7 @@ class PageAudit extends ActingElement {
     const { entries } = this;
     if (entries === undefined) return this.refresher.placeholder();
     return html`${inlineFailure(this.refresher.failure ?? this.failure)}
-    ${entries.length === 0 ? this.none() : entryTable(entries)} ${this.moreView()}`;
+    ${entries.length === 0 ? this.none() : entryTable('Audit log', entries)} ${this.moreView()}`;
   }
 
   none() {
@@ -167,30 +165,5 @@ function filterText() {
 }
 
 const isAtTop = () => scrollY < 40;
-
-const entryTable = (entries: AuditEntry[]) =>
-  table({
-    label: 'Audit log',
-    region: 'wide',
-    headings: ['When', 'Who', 'What', 'Target', 'Change'],
-    rows: entries.map(
-      ({ at, who, action, target, ...entry }) =>
-        html`<tr>
-          <td>${at === '' ? 'unknown' : formatTime(at)}</td>
-          <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
-          <td>${action}</td>
-          <td>${targetLink(action, target)}</td>
-          <td>${changeList(entry)}</td>
-        </tr>`,
-    ),
-  });
-
-function targetLink(action: string, target: string) {
-  if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
-  if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
-    return html`<a href="/console/settings">${target}</a>`;
-  if (action.startsWith('plans.')) return html`<a href=${url`/console/plans/${target}`}>${target}</a>`;
-  return target;
-}
 
 customElements.define('page-audit', PageAudit);

@@ -4,12 +4,11 @@ import '../elements/plan-trial.ts';
 import { html, nothing } from 'lit';
 import { keyed } from 'lit/directives/keyed.js';
 import { api } from '../api.ts';
-import { changeList } from '../elements/change-list.ts';
 import { showDialog } from '../elements/dialog-element.ts';
+import { entryTable } from '../elements/entry-table.ts';
 import { LightElement } from '../elements/light-element.ts';
 import { notify } from '../elements/notice.ts';
 import { emptyState, inlineFailure } from '../elements/page-state.ts';
-import { table } from '../elements/table.ts';
 import { viewerNote } from '../elements/viewer-note.ts';
 import { formatRelative, plural } from '../format.ts';
 import { countedText, enforcedText, issueList, limitsText, refusedText } from '../plan-text.ts';
@@ -163,20 +162,7 @@ class PagePlan extends LightElement {
     const { entries = [] } = this;
     if (entries.length === 0)
       return emptyState('No changes yet', 'Each change of this plan will be listed here.');
-    return html`${table({
-        label: 'Last changes',
-        region: 'wide',
-        headings: ['When', 'Who', 'What', 'Change'],
-        rows: entries.map(
-          ({ at, who, action, ...entry }) =>
-            html`<tr>
-              <td>${formatRelative(at)}</td>
-              <td>${who}</td>
-              <td>${action}</td>
-              <td>${changeList(entry)}</td>
-            </tr>`,
-        ),
-      })}
+    return html`${entryTable('Last changes', entries, true)}
       <p>
         <a href=${url`/console/audit?target=${this.item}`}>All entries in the audit log</a>
       </p>`;

@@ -1,9 +1,41 @@
-import { html } from 'lit';
+import { html, nothing } from 'lit';
 import { formatNumber, formatTime } from '../format.ts';
 import type { AuditEntry } from '../responses.ts';
+import { url } from '../url.ts';
+import { table } from './table.ts';
+
+/**
+ * Entries of the audit log, in their order.
+ * @param ofOne whether all are of one target, which the page names
+ */
+export function entryTable(label: string, entries: readonly AuditEntry[], ofOne = false) {
+  return table({
+    label,
+    region: 'wide',
+    headings: ['When', 'Who', 'What', ...(ofOne ? [] : ['Target']), 'Change'],
+    rows: entries.map(
+      ({ at, who, action, target, ...entry }) =>
+        html`<tr>
+          <td>${at === '' ? 'unknown' : formatTime(at)}</td>
+          <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
+          <td>${action}</td>
+          ${ofOne ? nothing : html`<td>${targetLink(action, target)}</td>`}
+          <td>${changeList(entry)}</td>
+        </tr>`,
+    ),
+  });
+}
+
+function targetLink(action: string, target: string) {
+  if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
+  if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
+    return html`<a href="/console/settings">${target}</a>`;
+  if (action.startsWith('plans.')) return html`<a href=${url`/console/plans/${target}`}>${target}</a>`;
+  return target;
+}
 
 /** What an entry of the audit log has changed, old → new. Of something new, only what it is. */
-export function changeList({ changes, notMade }: Pick<AuditEntry, 'changes' | 'notMade'>) {
+function changeList({ changes, notMade }: Pick<AuditEntry, 'changes' | 'notMade'>) {
   if (changes.length === 0) return html`<span class="quiet">nothing</span>`;
   const isNew = changes.every(({ before }) => isNone(before));
   return html`${notMade === undefined ? '' : 'Not made:'}
