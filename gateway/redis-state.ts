@@ -8,16 +8,17 @@ import { createInvalidValues, type InvalidValues } from './observability/invalid
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
-import { createLiveBanPolicy, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
-import { createLiveUsagePolicy, type LiveUsagePolicy } from './quota/usage-policy.ts';
+import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { createHashReader } from './redis/hash-reader.ts';
+import { createLiveSetting } from './redis/live-setting.ts';
 import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
@@ -75,8 +76,8 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     now,
     onLimits: (plan, limits) => showPlanLimits(metrics, plan, limits),
   });
-  const banPolicy = createLiveBanPolicy({ redis, hashes, invalidValues });
-  const usagePolicy = createLiveUsagePolicy({ redis, hashes, invalidValues });
+  const banPolicy = createLiveSetting({ redis, hashes, invalidValues, setting: banPolicySetting });
+  const usagePolicy = createLiveSetting({ redis, hashes, invalidValues, setting: usageSetting });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
   // Gateways on other Redis servers may have the same directory. The port of a private one changes.
   const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);

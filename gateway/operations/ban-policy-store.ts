@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { describeIssues } from '../config/describe-issues.ts';
-import { banPolicySchema, defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting, defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { changeSettings, readSettings } from './settings-hash.ts';
+import { changeSettings, parseSetting, readSettings } from './settings-hash.ts';
 
 export interface BanPolicyStore {
   /** @throws InvalidOperation if no policy is set, or it is invalid */
@@ -36,13 +35,17 @@ export function createBanPolicyStore(session: Pick<Session, 'redis' | 'audit'>):
             'starts uses the default, and sets it if none was ever set; see: ops policy set --help',
         );
       }
-      return parse(fields, 'the ban policy is invalid');
+      return parseSetting(banPolicySetting, fields, 'the ban policy is invalid');
     },
     async set(change, approve) {
       const texts = textFields(change);
       await changeSettings(session, redisKeys.banPolicy, async (fields) => {
-        const after = parse({ ...fields, ...texts }, 'the ban policy would be invalid');
-        const stored = banPolicySchema.safeParse(fields).data;
+        const after = parseSetting(
+          banPolicySetting,
+          { ...fields, ...texts },
+          'the ban policy would be invalid',
+        );
+        const stored = banPolicySetting.fields.safeParse(fields).data;
         approve?.(stored ?? null);
         const before = stored ?? fields;
         return {
@@ -55,7 +58,7 @@ export function createBanPolicyStore(session: Pick<Session, 'redis' | 'audit'>):
     async reset(approve) {
       let before: BanPolicy | Record<string, string> = {};
       await changeSettings(session, redisKeys.banPolicy, async (fields) => {
-        const stored = banPolicySchema.safeParse(fields).data;
+        const stored = banPolicySetting.fields.safeParse(fields).data;
         approve?.(stored ?? null);
         before = stored ?? fields;
         if (isDeepStrictEqual(before, defaultBanPolicy)) return { fields: {} };
@@ -68,10 +71,4 @@ export function createBanPolicyStore(session: Pick<Session, 'redis' | 'audit'>):
       return { before, after: defaultBanPolicy };
     },
   };
-}
-
-function parse(fields: Record<string, string>, problem: string): BanPolicy {
-  const parsed = banPolicySchema.safeParse(fields);
-  if (parsed.success) return parsed.data;
-  throw new InvalidOperation(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
 }

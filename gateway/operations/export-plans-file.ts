@@ -2,15 +2,15 @@ import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { limitText } from '../limits/limits.ts';
 import { forAll, windowOf } from '../limits/windows.ts';
-import { banPolicySchema } from '../quota/ban-policy.ts';
-import { usagePolicySchema } from '../quota/usage-policy.ts';
+import { banPolicySetting } from '../quota/ban-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import {
-  anonymousSetting,
-  banPolicySetting,
-  planSetting,
+  anonymousInFile,
+  banPolicyInFile,
+  planInFile,
   readStored,
-  usageSetting,
+  usageInFile,
   type Fields,
   type FileSetting,
 } from './file-settings.ts';
@@ -38,8 +38,8 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   const enforced = await readEnforcedValues(session);
   const { listed, enforcedOnly, lost } = await comparePlanNames(session.redis, enforced);
   // In a Redis that has not lost its plans, the others were removed.
-  const plans = [...listed, ...(lost ? enforcedOnly : [])].map(planSetting);
-  const settings = [...plans, anonymousSetting, banPolicySetting, usageSetting];
+  const plans = [...listed, ...(lost ? enforcedOnly : [])].map(planInFile);
+  const settings = [...plans, anonymousInFile, banPolicyInFile, usageInFile];
   const stored = await readStored(session.redis, settings);
   const values = new Map<string, object>();
   const warnings: string[] = [];
@@ -47,7 +47,7 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   for (const setting of settings) {
     const fields = stored.get(setting.key) ?? {};
     // A retention that nobody has set or enforces has a default, which the file needs not name.
-    if (setting === usageSetting && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
+    if (setting === usageInFile && isEmpty(fields) && enforced.of(setting.key).length === 0) continue;
     const own = parse(setting, fields);
     const other = own.value === undefined ? valueInForce(setting, enforced) : undefined;
     const value = own.value ?? other;
@@ -67,18 +67,18 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   if (issues.length > 0) return { outcome: 'incomplete', issues };
   const file = plansFileSchema.parse({
     plans: Object.fromEntries(plans.map(({ name, target }) => [target, values.get(name)])),
-    anonymous: values.get(anonymousSetting.name),
-    banPolicy: values.get(banPolicySetting.name),
-    usage: values.get(usageSetting.name),
+    anonymous: values.get(anonymousInFile.name),
+    banPolicy: values.get(banPolicyInFile.name),
+    usage: values.get(usageInFile.name),
   });
   return { outcome: 'complete', file, warnings };
 }
 
 const planFields = z.object(forAll((name) => (windowOf(name).required ? limitText : limitText.optional())));
 const fieldSchemas = new Map<string, z.ZodType<object>>([
-  [anonymousSetting.key, z.object({ minute: limitText })],
-  [banPolicySetting.key, banPolicySchema],
-  [usageSetting.key, usagePolicySchema],
+  [anonymousInFile.key, z.object({ minute: limitText })],
+  [banPolicySetting.key, banPolicySetting.fields],
+  [usageSetting.key, usageSetting.fields],
 ]);
 
 /** Parses the fields of a hash as gateways do. */

@@ -23,7 +23,7 @@ export interface FileSetting {
   target: string;
 }
 
-export const planSetting = (plan: string): FileSetting => ({
+export const planInFile = (plan: string): FileSetting => ({
   name: `plans.${plan}`,
   key: redisKeys.plan(plan),
   plan,
@@ -31,21 +31,21 @@ export const planSetting = (plan: string): FileSetting => ({
   target: plan,
 });
 
-export const anonymousSetting: FileSetting = {
+export const anonymousInFile: FileSetting = {
   name: 'anonymous',
   key: redisKeys.plan(anonymousPlan),
   action: 'plans.set',
   target: anonymousPlan,
 };
 
-export const banPolicySetting: FileSetting = {
+export const banPolicyInFile: FileSetting = {
   name: 'banPolicy',
   key: redisKeys.banPolicy,
   action: 'policy.set',
   target: redisKeys.banPolicy,
 };
 
-export const usageSetting: FileSetting = {
+export const usageInFile: FileSetting = {
   name: 'usage',
   key: redisKeys.usagePolicy,
   action: 'usage.retention',
@@ -59,13 +59,13 @@ export type WantedSetting = FileSetting & { wanted: Fields };
 export function settingsOf({ plans = {}, anonymous, banPolicy, usage }: PlansFile): WantedSetting[] {
   const sections: [FileSetting, object | undefined][] = [
     ...Object.entries(plans).map(([plan, limits]): [FileSetting, object] => [
-      planSetting(plan),
+      planInFile(plan),
       // A plan has no other limits than those of the file.
       forAll((window) => limits[window] ?? ''),
     ]),
-    [anonymousSetting, anonymous],
-    [banPolicySetting, banPolicy],
-    [usageSetting, usage],
+    [anonymousInFile, anonymous],
+    [banPolicyInFile, banPolicy],
+    [usageInFile, usage],
   ];
   return sections.flatMap(([setting, values]) =>
     values === undefined ? [] : [{ ...setting, wanted: textFields(values) }],

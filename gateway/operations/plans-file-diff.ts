@@ -2,7 +2,7 @@ import { completeLimits, doubtfulPairs, type Limits } from '../limits/limits.ts'
 import { defaultPlans } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { planSetting, readStored, settingsOf, type Fields } from './file-settings.ts';
+import { planInFile, readStored, settingsOf, type Fields } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { noImpact, planImpacts, type PlanImpact } from './plan-impact.ts';
@@ -37,7 +37,7 @@ export async function diffPlansFile(
   const wanted = settingsOf(file);
   const names = await comparePlanNames(redis, await readEnforcedValues(session));
   const unlisted = file.plans === undefined ? [] : plansWithout(file.plans, names.listed);
-  const stored = await readStored(redis, [...wanted, ...unlisted.map(planSetting)]);
+  const stored = await readStored(redis, [...wanted, ...unlisted.map(planInFile)]);
   const removed = prune ? removals(file, unlisted, stored) : [];
   const changes = [...diffSettings(stored, wanted), ...removed];
   const warnings = Object.entries(file.plans ?? {}).flatMap(([name, limits]) => doubtfulPairs(name, limits));
@@ -82,7 +82,7 @@ function removals(
   }
   return names.map((name) => {
     assertRemovable(name);
-    const setting = planSetting(name);
+    const setting = planInFile(name);
     return removalOf(setting, stored.get(setting.key) ?? {});
   });
 }

@@ -1,7 +1,7 @@
 import { anonymousPlan, defaultPlans, enterprisePlan } from '../plans/plans.ts';
 import { createApiKeyStore } from './api-key-store.ts';
 import { readEnforcedValues } from './enforced-values.ts';
-import { planSetting } from './file-settings.ts';
+import { planInFile } from './file-settings.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { detectMissingKeys } from './missing-keys.ts';
 import { planImpacts, type PlanImpact } from './plan-impact.ts';
@@ -25,7 +25,7 @@ export async function removePlan(
 ): Promise<SettingChange> {
   const { redis } = session;
   assertRemovable(name);
-  const setting = planSetting(name);
+  const setting = planInFile(name);
   const stored = await readSettings(redis, setting.key);
   const { listed, enforcedOnly } = await comparePlanNames(redis, await readEnforcedValues(session));
   if (Object.keys(stored).length === 0 && !listed.includes(name)) {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
+import type { Setting } from '../redis/define-setting.ts';
+import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { readSettings } from './settings-hash.ts';
@@ -15,25 +16,20 @@ export interface SettingState<T> {
   gateways: number;
   /** What other gateway processes enforce: each different value once. */
   enforced: { value: T; gateways: number }[];
+  defaults: T;
 }
 
-/**
- * Reads a setting that may have been edited by hand into anything.
- * @param key Redis key of its hash
- * @param schema parses the fields of the hash, which are text
- */
-export async function readSettingState<T>(
+/** Reads a setting that may have been edited by hand into anything. */
+export async function readSettingState<T extends object>(
   session: Pick<Session, 'redis' | 'now'>,
-  key: string,
-  schema: z.ZodType<T>,
-  enforcedValues?: EnforcedValues,
+  setting: Setting<T>,
 ): Promise<SettingState<T>> {
   const [values, { stored, issues }] = await Promise.all([
-    enforcedValues ?? readEnforcedValues(session),
-    readStoredSetting(session.redis, key, schema),
+    readEnforcedValues(session),
+    readStoredSetting(session.redis, setting),
   ]);
-  const inForce = values.counted(key).flatMap(({ fields, gateways }) => {
-    const parsed = schema.safeParse(fields);
+  const inForce = values.counted(setting.key).flatMap(({ fields, gateways }) => {
+    const parsed = setting.fields.safeParse(fields);
     return parsed.success ? [{ value: parsed.data, gateways }] : [];
   });
   const isStored = ({ value }: { value: T }) => isDeepStrictEqual(value, stored);
@@ -42,13 +38,13 @@ export async function readSettingState<T>(
     issues,
     gateways: inForce.find(isStored)?.gateways ?? 0,
     enforced: inForce.filter((other) => !isStored(other)),
+    defaults: setting.defaults,
   };
 }
 
-async function readStoredSetting<T>(
+async function readStoredSetting<T extends object>(
   redis: Session['redis'],
-  key: string,
-  schema: z.ZodType<T>,
+  { key, fields: schema }: Setting<T>,
 ): Promise<{ stored: T | null; issues: string[] }> {
   try {
     const fields = await readSettings(redis, key);

@@ -1,3 +1,5 @@
+import { describeIssues } from '../config/describe-issues.ts';
+import type { Setting } from '../redis/define-setting.ts';
 import type { Change } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -37,6 +39,17 @@ export async function changeSettings(
 /** @throws InvalidOperation if it is no hash */
 export function readSettings(redis: RedisClient, key: string): Promise<Record<string, string>> {
   return explainWrongType(key, redis.hgetall(key));
+}
+
+/** @throws InvalidOperation that begins with the problem, if the fields are invalid */
+export function parseSetting<Value extends object>(
+  { fields: schema }: Setting<Value>,
+  fields: Record<string, string>,
+  problem: string,
+): Value {
+  const parsed = schema.safeParse(fields);
+  if (parsed.success) return parsed.data;
+  throw new InvalidOperation(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
 }
 
 /** @throws InvalidOperation if it is no hash */

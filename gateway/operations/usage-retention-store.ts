@@ -1,11 +1,10 @@
-import { describeIssues } from '../config/describe-issues.ts';
-import { defaultUsagePolicy, usagePolicySchema } from '../quota/usage-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { changeSettings, readSettings } from './settings-hash.ts';
+import { changeSettings, parseSetting, readSettings } from './settings-hash.ts';
 
 export interface UsageRetentionStore {
   /**
@@ -33,14 +32,14 @@ export function createUsageRetentionStore(session: Pick<Session, 'redis' | 'audi
           'no usage retention is set: running gateways keep the one that they enforce; set it with: ops usage retention --days 400',
         );
       }
-      return parse(fields, `${key} is invalid`);
+      return parseSetting(usageSetting, fields, `${key} is invalid`).retentionDays;
     },
     async set(days, approve) {
       const after = { retentionDays: String(days) };
-      parse(after, `the usage retention ${days} is invalid`);
+      parseSetting(usageSetting, after, `the usage retention ${days} is invalid`);
       let before = 0;
       await changeSettings(session, key, async (fields) => {
-        const parsed = usagePolicySchema.safeParse(fields);
+        const parsed = usageSetting.fields.safeParse(fields);
         before = parsed.data?.retentionDays ?? 0;
         approve?.(before);
         return {
@@ -64,11 +63,5 @@ export async function readRetentionDays(redis: RedisClient): Promise<number> {
     if (isWrongType(error)) return {};
     throw error;
   });
-  return (usagePolicySchema.safeParse(fields).data ?? defaultUsagePolicy).retentionDays;
-}
-
-function parse(fields: Record<string, string>, problem: string): number {
-  const parsed = usagePolicySchema.safeParse(fields);
-  if (parsed.success) return parsed.data.retentionDays;
-  throw new InvalidOperation(`${problem}: ${describeIssues(parsed.error).join('; ')}`);
+  return (usageSetting.fields.safeParse(fields).data ?? usageSetting.defaults).retentionDays;
 }

@@ -3,7 +3,7 @@ import { dirname, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { exportPlansFile, type PlansFileExport } from '../operations/export-plans-file.ts';
-import { usageSetting } from '../operations/file-settings.ts';
+import { usageInFile } from '../operations/file-settings.ts';
 import { formatPlansFile } from '../operations/format-plans-file.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
@@ -123,7 +123,7 @@ export function plansApplyCommand(): Command {
 
 /** A shorter retention also deletes what is stored, as `usage retention` does. */
 async function adjustUsage({ redis }: Session, { changes }: PlansFileDiff): Promise<void> {
-  const days = changes.find(({ key }) => key === usageSetting.key)?.after?.['retentionDays'];
+  const days = changes.find(({ key }) => key === usageInFile.key)?.after?.['retentionDays'];
   if (typeof days === 'number') await adjustStoredUse(redis, days);
 }
 

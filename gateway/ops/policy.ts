@@ -1,23 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { createBanPolicyStore } from '../operations/ban-policy-store.ts';
 import { readEnforcedValues } from '../operations/enforced-values.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import type { Session } from '../operations/session.ts';
-import { banPolicySchema, type BanPolicy } from '../quota/ban-policy.ts';
+import { banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import {
-  asOption,
-  booleanArgument,
-  countArgument,
-  jsonOption,
-  type ChangeOptions,
-  type JsonOption,
-} from './options.ts';
+import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson, type Cell } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { formatFields } from './setting-changes.ts';
+import { addSettingOptions } from './setting-options.ts';
 
 export function policyCommand(): Command {
   return new Command('policy')
@@ -50,7 +44,7 @@ interface ShownPolicy {
 /** @throws InvalidOperation if none is set or it is invalid, and no gateway runs */
 async function readPolicy(session: Session): Promise<ShownPolicy> {
   const values = (await readEnforcedValues(session)).of(redisKeys.banPolicy);
-  const enforced = values.flatMap((fields) => banPolicySchema.safeParse(fields).data ?? []);
+  const enforced = values.flatMap((fields) => banPolicySetting.fields.safeParse(fields).data ?? []);
   try {
     const policy = await createBanPolicyStore(session).show();
     return { policy, enforced: enforced.every((other) => isDeepStrictEqual(other, policy)) ? [] : enforced };
@@ -71,27 +65,11 @@ function describePolicy(policy: BanPolicy): string {
     .join(', ');
 }
 
-/** Larger than any field may be: the policy's schema has the limits of each field. */
-const number = countArgument(999_999_999);
-
-function zeroOrMore(text: string): number {
-  if (!/^\d{1,9}(\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('It must be a number, 0 or more.');
-  return Number(text);
-}
-
 type SetOptions = Partial<BanPolicy> & ChangeOptions;
 
 function setCommand(): Command {
-  return new Command('set')
+  return addSettingOptions(new Command('set'), banPolicySetting.values.shape)
     .description('change the ban policy; in force on all gateways within a second')
-    .option('--enabled <boolean>', 'false switches new bans off', booleanArgument)
-    .option('--grace-seconds <n>', 'time after the first refusal in which none is a strike', zeroOrMore)
-    .option('--strikes <n>', 'strikes (refused requests after the grace period) that lead to a ban', number)
-    .option('--strikes-per-limit <x>', 'strikes for each request of the minute limit, if more', zeroOrMore)
-    .option('--window-seconds <n>', 'time within which the strikes lead to a ban', number)
-    .option('--ban-seconds <n>', 'length of the first ban; doubles if the key goes on during it', number)
-    .option('--max-ban-seconds <n>', 'length of the longest ban', number)
-    .option('--reset-seconds <n>', 'time without a ban after which the next one is a first one', number)
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async ({ as, json, ...change }: SetOptions, command: Command) => {

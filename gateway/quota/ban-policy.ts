@@ -1,50 +1,8 @@
 import { z } from 'zod';
-import type { InvalidValues } from '../observability/invalid-values.ts';
-import type { HashReader } from '../redis/hash-reader.ts';
-import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
+import { defineSetting, mapping, missingOr, trueOrFalse, wholeNumber } from '../redis/define-setting.ts';
+import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { defaultUsagePolicy } from './usage-policy.ts';
-import { wholeNumberField } from './whole-number-field.ts';
-
-/**
- * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
- * request that arrives more than the grace period after the first refusal since the key's last allowed request.
- */
-export interface BanPolicy {
-  enabled: boolean;
-  /** Time after the first refusal in which clients may notice it. */
-  graceSeconds: number;
-  /** Strikes that lead to a ban. */
-  strikes: number;
-  /** Strikes for each request of the key's minute limit that lead to a ban, if that is more than `strikes`. */
-  strikesPerLimit: number;
-  /** Time within which the strikes lead to a ban: a fixed window that the first strike opens. */
-  windowSeconds: number;
-  /** Length of the first ban; one that follows a ban during which the key went on is twice as long as that. */
-  banSeconds: number;
-  /** Length of the longest ban. */
-  maxBanSeconds: number;
-  /** Time after the end of a ban after which the next one is a first one again. */
-  resetSeconds: number;
-}
-
-/** No client that waits for Retry-After or backs off is banned, even if 16 of them share a key. */
-export const defaultBanPolicy: Readonly<BanPolicy> = {
-  enabled: true,
-  graceSeconds: 10,
-  strikes: 60,
-  strikesPerLimit: 1,
-  windowSeconds: 60,
-  banSeconds: 60,
-  maxBanSeconds: 3600,
-  resetSeconds: 86_400,
-};
-
-/** @returns the strikes that lead to a ban of a key with this minute limit */
-export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimit: number): number {
-  return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
-}
+import { usageSetting } from './usage-policy.ts';
 
 const monthSeconds = 30 * 86_400;
 
@@ -57,40 +15,89 @@ export const banPolicyBounds = {
   banSeconds: { min: 1, max: monthSeconds },
   maxBanSeconds: { min: 1, max: monthSeconds },
   resetSeconds: { min: 1, max: monthSeconds },
-} as const satisfies Record<Exclude<keyof BanPolicy, 'enabled'>, { min: number; max: number }>;
+} as const;
 
-const wholeNumber = ({ min, max }: { min: number; max: number }) => wholeNumberField(max, min);
+const { strikesPerLimit } = banPolicyBounds;
+const strikesPerLimitError = missingOr(
+  `is not a number from ${strikesPerLimit.min} to ${strikesPerLimit.max} with up to three decimals`,
+);
 
-/** @param text of a number from 0 on. Lua and JavaScript calculate exactly enough with three decimals. */
-export function isStrikesPerLimit(text: string): boolean {
-  return /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= banPolicyBounds.strikesPerLimit.max;
+/**
+ * When and for how long an API key is banned for going on after 429 (specification section 8.4). A strike is a refused
+ * request that arrives more than the grace period after the first refusal since the key's last allowed request.
+ * By default, no client that waits for Retry-After or backs off is banned, even if 16 of them share a key.
+ */
+export const banPolicySetting = defineSetting({
+  key: redisKeys.banPolicy,
+  values: z
+    .strictObject(
+      {
+        enabled: trueOrFalse('false switches new bans off'),
+        graceSeconds: wholeNumber(
+          banPolicyBounds.graceSeconds,
+          'seconds after the first refusal in which none is a strike',
+        ),
+        strikes: wholeNumber(
+          banPolicyBounds.strikes,
+          'strikes (refused requests after the grace period) that lead to a ban',
+        ),
+        // Lua and JavaScript calculate exactly enough with three decimals.
+        strikesPerLimit: z
+          .number({ error: strikesPerLimitError })
+          .min(strikesPerLimit.min, { error: strikesPerLimitError })
+          .max(strikesPerLimit.max, { error: strikesPerLimitError })
+          .refine((value) => /^\d+(\.\d{1,3})?$/.test(String(value)), { error: strikesPerLimitError })
+          .meta({ description: "strikes for each request of the key's minute limit, if that is more" }),
+        windowSeconds: wholeNumber(
+          banPolicyBounds.windowSeconds,
+          'seconds within which the strikes lead to a ban',
+        ),
+        banSeconds: wholeNumber(
+          banPolicyBounds.banSeconds,
+          'seconds of the first ban; doubles if the key goes on during it',
+        ),
+        maxBanSeconds: wholeNumber(
+          banPolicyBounds.maxBanSeconds,
+          'seconds of the longest ban; at least banSeconds',
+        ),
+        resetSeconds: wholeNumber(
+          banPolicyBounds.resetSeconds,
+          'seconds without a ban after which the next one is a first one',
+        ),
+      },
+      mapping('the fields of the ban policy'),
+    )
+    .refine(({ banSeconds, maxBanSeconds }) => maxBanSeconds >= banSeconds, {
+      path: ['maxBanSeconds'],
+      error: 'is less than banSeconds',
+    })
+    .meta({ description: 'when and for how long an API key is banned that goes on after 429' }),
+  defaults: {
+    enabled: true,
+    graceSeconds: 10,
+    strikes: 60,
+    strikesPerLimit: 1,
+    windowSeconds: 60,
+    banSeconds: 60,
+    maxBanSeconds: 3600,
+    resetSeconds: 86_400,
+  },
+});
+
+export type BanPolicy = z.output<typeof banPolicySetting.values>;
+export type LiveBanPolicy = LiveSetting<BanPolicy>;
+export const defaultBanPolicy: Readonly<BanPolicy> = banPolicySetting.defaults;
+
+/** @returns the strikes that lead to a ban of a key with this minute limit */
+export function strikesToBan({ strikes, strikesPerLimit }: BanPolicy, minuteLimit: number): number {
+  return Math.max(strikes, Math.ceil(minuteLimit * strikesPerLimit));
 }
 
-const enabled = z
-  .enum(['true', 'false'], { error: 'is neither true nor false' })
-  .transform((text) => text === 'true');
-
-export const banPolicySchema = z
-  .object({
-    enabled,
-    graceSeconds: wholeNumber(banPolicyBounds.graceSeconds),
-    strikes: wholeNumber(banPolicyBounds.strikes),
-    strikesPerLimit: z
-      .string({ error: 'is missing' })
-      .refine(isStrikesPerLimit, { error: 'is not a number from 0 to 1000 with up to three decimals' })
-      .transform(Number),
-    windowSeconds: wholeNumber(banPolicyBounds.windowSeconds),
-    banSeconds: wholeNumber(banPolicyBounds.banSeconds),
-    maxBanSeconds: wholeNumber(banPolicyBounds.maxBanSeconds),
-    resetSeconds: wholeNumber(banPolicyBounds.resetSeconds),
-  })
-  .refine((policy) => policy.maxBanSeconds >= policy.banSeconds, {
-    path: ['maxBanSeconds'],
-    error: 'is less than banSeconds',
-  });
-
 /** Formats both policies as consume.lua expects them. */
-export function formatPolicies(policy: BanPolicy, retentionDays = defaultUsagePolicy.retentionDays): string {
+export function formatPolicies(
+  policy: BanPolicy,
+  retentionDays = usageSetting.defaults.retentionDays,
+): string {
   const values = {
     strikes: policy.enabled ? policy.strikes : 0,
     perLimit: policy.strikesPerLimit,
@@ -104,19 +111,4 @@ export function formatPolicies(policy: BanPolicy, retentionDays = defaultUsagePo
   return Object.entries(values)
     .map(([name, value]) => `${name}=${value}`)
     .join(' ');
-}
-
-export type LiveBanPolicy = LiveSetting<BanPolicy>;
-
-export function createLiveBanPolicy(dependencies: {
-  redis: RedisClient;
-  hashes: HashReader;
-  invalidValues: InvalidValues;
-}): LiveBanPolicy {
-  return createLiveSetting({
-    ...dependencies,
-    key: redisKeys.banPolicy,
-    schema: banPolicySchema,
-    defaultValue: defaultBanPolicy,
-  });
 }

@@ -1,11 +1,13 @@
 import { builtInLimits, defaultPlans } from '../plans/plans.ts';
+import type { AuditAction } from '../redis/audit-actions.ts';
+import type { Setting } from '../redis/define-setting.ts';
 import { textFields } from '../redis/enforced-settings.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { ignoreWrongTypes } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { seedSettings, type DefaultSetting } from '../redis/seed-settings.ts';
-import { defaultBanPolicy } from './ban-policy.ts';
-import { defaultUsagePolicy } from './usage-policy.ts';
+import { banPolicySetting } from './ban-policy.ts';
+import { usageSetting } from './usage-policy.ts';
 
 /** Gateways announce themselves twice a second. */
 const otherHeartbeatMs = 750;
@@ -17,19 +19,16 @@ const defaults: DefaultSetting[] = [
     action: 'plans.seed',
     target: name,
   })),
-  {
-    key: redisKeys.banPolicy,
-    fields: textFields(defaultBanPolicy),
-    action: 'policy.seed',
-    target: redisKeys.banPolicy,
-  },
-  {
-    key: redisKeys.usagePolicy,
-    fields: textFields(defaultUsagePolicy),
-    action: 'usage.seed',
-    target: redisKeys.usagePolicy,
-  },
+  seedOf(banPolicySetting, 'policy.seed'),
+  seedOf(usageSetting, 'usage.seed'),
 ];
+
+function seedOf<Value extends object>(
+  { key, defaults }: Setting<Value>,
+  action: AuditAction,
+): DefaultSetting {
+  return { key, fields: textFields(defaults), action, target: key };
+}
 
 /**
  * Writes the defaults of plans, ban policy and usage policy that were never set, if no running gateway enforces any

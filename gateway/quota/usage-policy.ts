@@ -1,35 +1,27 @@
 import { z } from 'zod';
-import type { InvalidValues } from '../observability/invalid-values.ts';
-import type { HashReader } from '../redis/hash-reader.ts';
-import { createLiveSetting, type LiveSetting } from '../redis/live-setting.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
+import { defineSetting, mapping, wholeNumber } from '../redis/define-setting.ts';
+import type { LiveSetting } from '../redis/live-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { wholeNumberField } from './whole-number-field.ts';
-
-/** How long the use of API keys is kept. */
-export interface UsagePolicy {
-  /** Whole UTC days, besides the present one. */
-  retentionDays: number;
-}
-
-export const defaultUsagePolicy: Readonly<UsagePolicy> = { retentionDays: 400 };
 
 /** Some eleven years. */
 export const maxRetentionDays = 4000;
 
-export const usagePolicySchema = z.object({ retentionDays: wholeNumberField(maxRetentionDays) });
+/** How long the use of API keys is kept: whole UTC days, besides the present one. */
+export const usageSetting = defineSetting({
+  key: redisKeys.usagePolicy,
+  values: z
+    .strictObject(
+      {
+        retentionDays: wholeNumber(
+          { min: 1, max: maxRetentionDays },
+          'days for which the usage of each key and day is kept',
+        ),
+      },
+      mapping('the field retentionDays'),
+    )
+    .meta({ description: 'record of the usage of each key and UTC day' }),
+  defaults: { retentionDays: 400 },
+});
 
+export type UsagePolicy = z.output<typeof usageSetting.values>;
 export type LiveUsagePolicy = LiveSetting<UsagePolicy>;
-
-export function createLiveUsagePolicy(dependencies: {
-  redis: RedisClient;
-  hashes: HashReader;
-  invalidValues: InvalidValues;
-}): LiveUsagePolicy {
-  return createLiveSetting({
-    ...dependencies,
-    key: redisKeys.usagePolicy,
-    schema: usagePolicySchema,
-    defaultValue: defaultUsagePolicy,
-  });
-}

@@ -1,6 +1,6 @@
-import type { ZodType } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
+import type { Setting } from './define-setting.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from './enforced-settings.ts';
 import type { HashReader } from './hash-reader.ts';
 import type { RedisClient } from './redis-client.ts';
@@ -18,21 +18,19 @@ export interface LiveSetting<Value> {
   enforced(): { known: SettingsByKey; defaults: SettingsByKey };
 }
 
-interface LiveSettingOptions<Value> {
+interface LiveSettingOptions<Value extends object> {
   redis: RedisClient;
   hashes: HashReader;
   invalidValues: InvalidValues;
-  key: string;
-  /** Parses the fields of the hash. */
-  schema: ZodType<Value>;
-  defaultValue: Value;
+  setting: Setting<Value>;
 }
 
 export function createLiveSetting<Value extends object>(
   options: LiveSettingOptions<Value>,
 ): LiveSetting<Value> {
-  const { redis, hashes, invalidValues, key, schema, defaultValue } = options;
-  let current = defaultValue;
+  const { redis, hashes, invalidValues, setting } = options;
+  const { key, fields: schema, defaults } = setting;
+  let current: Value = defaults;
   /** Whether the value comes from Redis or another gateway. */
   let known = false;
 

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Router } from 'express';
 import { z } from 'zod';
-import { readBanPolicyState } from '../../operations/ban-policy-state.ts';
 import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
-import { readAnonymousState } from '../../operations/limit-states.ts';
 import { createPlanStore } from '../../operations/plan-store.ts';
 import { anonymousFileSchema, banPolicyFileSchema } from '../../operations/plans-file-schema.ts';
+import { readAnonymousState, readBanPolicyState } from '../../operations/setting-states.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
 import { usageRetentionApi } from './usage-retention.ts';

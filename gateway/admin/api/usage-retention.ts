@@ -1,8 +1,8 @@
 import { Router } from 'express';
 import { z } from 'zod';
 import { adjustUsageExpiry } from '../../operations/adjust-usage-expiry.ts';
-import { readRetentionState } from '../../operations/limit-states.ts';
 import type { ScanProgress } from '../../operations/scan-redis-keys.ts';
+import { readRetentionState } from '../../operations/setting-states.ts';
 import { createUsageRetentionStore } from '../../operations/usage-retention-store.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { expectUnchanged } from './expect-unchanged.ts';

@@ -2,7 +2,7 @@
 import type { ActiveBan } from '../../../operations/ban-store.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
 import type { KeyPage } from '../../../operations/key-page.ts';
-import type { NumberState } from '../../../operations/limit-states.ts';
+import type { NumberState } from '../../../operations/setting-states.ts';
 import type { viewEntry } from '../../api/audit.ts';
 import type { viewBan } from '../../api/bans.ts';
 import type { issuedKey } from '../../api/issued-key.ts';
@@ -14,7 +14,7 @@ import type { viewPlanDetail } from '../../api/plans.ts';
 import type { viewSession } from '../../api/session.ts';
 import type { Adjustment } from '../../api/usage-retention.ts';
 
-export type { BanPolicyState } from '../../../operations/ban-policy-state.ts';
+export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';

@@ -9,7 +9,7 @@ import {
   type PlansFile,
 } from '../../../../gateway/operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../../../../gateway/operations/plans-file.ts';
-import { banPolicyBounds, banPolicySchema, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { textFields } from '../../../../gateway/redis/enforced-settings.ts';
 
 const parse = (text: string | Uint8Array) =>
@@ -216,7 +216,7 @@ test('the file and Redis accept the same ban policies', () => {
       expect([field, value, inFile]).toEqual([
         field,
         value,
-        banPolicySchema.safeParse(textFields(policy)).success,
+        banPolicySetting.fields.safeParse(textFields(policy)).success,
       ]);
     }
   }

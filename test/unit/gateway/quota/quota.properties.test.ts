@@ -4,7 +4,7 @@ import { describeIssues } from '../../../../gateway/config/describe-issues.ts';
 import { maxLimit, parseLimit } from '../../../../gateway/limits/limits.ts';
 import { dayMs } from '../../../../gateway/limits/utc-day.ts';
 import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
-import { banPolicySchema, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
+import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
 
@@ -60,7 +60,7 @@ describe('a ban policy', () => {
   test('of a version before 1.0.0 is not converted: it is invalid for want of the present fields', () => {
     const first = { enabled: 'true', violations: '20', windowSeconds: '120' };
     const lengths = { banSeconds: '30', maxBanSeconds: '7200', resetSeconds: '3600' };
-    const { error } = banPolicySchema.safeParse({ ...first, ...lengths });
+    const { error } = banPolicySetting.fields.safeParse({ ...first, ...lengths });
     expect(error === undefined ? [] : describeIssues(error)).toEqual([
       'graceSeconds is missing',
       'strikes is missing',
@@ -71,7 +71,7 @@ describe('a ban policy', () => {
   test('that is accepted can be enforced, for any fields in Redis', () => {
     fc.assert(
       fc.property(fields, (written) => {
-        const parsed = banPolicySchema.safeParse(written);
+        const parsed = banPolicySetting.fields.safeParse(written);
         if (!parsed.success) {
           expect(parsed.error.issues).not.toEqual([]);
           return;
@@ -108,7 +108,7 @@ describe('a ban policy', () => {
         const written = Object.fromEntries(
           Object.entries(original).map(([name, value]) => [name, String(value)]),
         );
-        expect(banPolicySchema.parse(written)).toEqual(original);
+        expect(banPolicySetting.fields.parse(written)).toEqual(original);
       }),
     );
   });
