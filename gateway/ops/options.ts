@@ -112,11 +112,6 @@ export function countArgument(max: number): (text: string) => number {
   };
 }
 
-export function booleanArgument(text: string): boolean {
-  if (text !== 'true' && text !== 'false') throw new InvalidArgumentError('It is neither true nor false.');
-  return text === 'true';
-}
-
 /** Reason of an operator. Not a number, which is what gateways write for their own bans. */
 export function reasonArgument(text: string): string {
   const reason = nameArgument(text);
