@@ -17,7 +17,7 @@ import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument } from './limit-options.ts';
 import { nameArgument, timeArgument } from './options.ts';
-import { print, printJsonArray } from './output.ts';
+import { print, printJsonArray, stopOnClosedPipe } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
 
@@ -36,13 +36,24 @@ export async function issueFromFile(path: string, who: string, json: true | unde
     const store = createApiKeyStore(session);
     await checkAll(store, wanted);
     const stop = stopSignal();
+    const closedPipe = new AbortController();
+    stopOnClosedPipe((reason) => closedPipe.abort(reason));
     let done = 0;
     await withProgress('keys', wanted.length, (onProgress) => {
       const keys = wanted.map(({ key }) => key);
-      const pages = issueBatch(keys, sha256, { store, ...session, stop });
+      const either = AbortSignal.any([stop, closedPipe.signal]);
+      const pages = issueBatch(keys, sha256, { store, ...session, stop: either });
       const issued = viewPages(pages, session.now, (count) => onProgress((done += count)));
       return json ? printJsonArray(issued) : printCsv(issued);
+    }).catch((error: unknown) => {
+      if (!closedPipe.signal.aborted) throw error;
     });
+    if (closedPipe.signal.aborted) {
+      throw new OperationFailure(
+        `${closedPipe.signal.reason}, so that nobody was shown some keys that were issued: ops audit has their batch and ` +
+          'number, and ops keys list --batch BATCH lists them',
+      );
+    }
     if (done < wanted.length) {
       throw new OperationFailure(
         `stopped by ${stop.reason} after ${done} of ${wanted.length} keys: these were printed, the others were not issued`,

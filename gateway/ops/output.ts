@@ -6,11 +6,13 @@ export type Cell = string | number | null | undefined;
 export type Row = readonly Cell[];
 
 let closedPipeFails = false;
+let stopBatch: ((reason: string) => void) | undefined;
 let warning: string | undefined;
 
 /** Forgets what an earlier command of this process has said. */
 export function resetOutput(): void {
   closedPipeFails = false;
+  stopBatch = undefined;
   warning = undefined;
 }
 
@@ -19,12 +21,20 @@ export function failOnClosedPipe(): void {
   closedPipeFails = true;
 }
 
+/** For a change of many things: is called in place of the end of the process if the output can't be written. */
+export function stopOnClosedPipe(stop: (reason: string) => void): void {
+  stopBatch = stop;
+}
+
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (stopBatch !== undefined) return stopBatch(cannotPrint(error));
   // The reader has enough, as in `ops keys list | head`.
   if (error.code === 'EPIPE' && !closedPipeFails) process.exit(0);
-  printError(`can't print the result (${error.code}); for changes see: ops audit`);
+  printError(`${cannotPrint(error)}; for changes see: ops audit`);
   process.exit(1);
 });
+
+const cannotPrint = ({ code }: NodeJS.ErrnoException) => `can't print the result (${code})`;
 
 /** An API key, or most of one. Longer than the hint that a record has. */
 const keyLike = /(pets_[0-9A-Za-z]{4})[0-9A-Za-z]+/g;

@@ -354,6 +354,26 @@ describe('the life cycle of keys', () => {
       },
     );
 
+    test('a closed pipe ends it, and the audit log says how many were issued', async () => {
+      const rows = Array.from({ length: 2000 }, (_, index) => `Unread ${index},free`);
+      const file = await writeInput(`name,plan\n${rows.join('\n')}\n`);
+      const main = join(import.meta.dirname, '../../gateway/ops/main.ts');
+      const { code, stderr } = await runProgram(
+        ['--input-type=module', '-e', headProgram, main, 'keys', 'issue', '--from', file],
+        { REDIS_URL: kit.server.url },
+      );
+      const [entry] = await kit.json<{ target: string; after: { count: number } }[]>('audit', '--count', '1');
+      const count = entry?.after.count ?? 0;
+      expect(entry).toMatchObject({ action: 'keys.issue-batch.incomplete', before: { count: 2000 } });
+      expect(await kit.json('keys', 'list', '--batch', entry?.target ?? '')).toHaveLength(count);
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          /^ops: can't print the result \(EPIPE\), so that nobody was shown some keys .+\n$/,
+        ) as string,
+      });
+    });
+
     test('accepts 10,000 lines', { timeout: 120_000 }, async () => {
       const count = hasRedisServer ? 10_000 : 500;
       const rows = Array.from({ length: count }, (_, index) => `Customer ${index},free`);
@@ -393,7 +413,14 @@ describe('the life cycle of keys', () => {
       const { stdout } = await kit.run('keys', 'list');
       expect(stdout.trimEnd().split('\n')).toHaveLength(total + 1);
       const { code } = await runProgram(
-        ['--input-type=module', '-e', headProgram, join(import.meta.dirname, '../../gateway/ops/main.ts')],
+        [
+          '--input-type=module',
+          '-e',
+          headProgram,
+          join(import.meta.dirname, '../../gateway/ops/main.ts'),
+          'keys',
+          'list',
+        ],
         { REDIS_URL: kit.server.url },
       );
       expect(code).toBe(0);
@@ -450,7 +477,7 @@ const closedOutputProgram = `
 /** `ops keys list | head -c 10`: a reader that exits early is not an error. */
 const headProgram = `
   import { spawn } from 'node:child_process';
-  const child = spawn(process.execPath, [process.argv[1], 'keys', 'list'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, process.argv.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
   child.stdout.once('data', () => child.stdout.destroy());
   child.on('exit', (code) => process.exit(code ?? 1));
 `;
