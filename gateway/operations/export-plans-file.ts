@@ -1,9 +1,8 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
-import { limitText } from '../limits/limits.ts';
-import { forAll, windowOf } from '../limits/windows.ts';
 import { banPolicySetting } from '../quota/ban-policy.ts';
 import { usageSetting } from '../quota/usage-policy.ts';
+import { fieldsOf } from '../redis/define-setting.ts';
 import { readEnforcedValues, type EnforcedValues } from './enforced-values.ts';
 import {
   anonymousInFile,
@@ -16,7 +15,7 @@ import {
 } from './file-settings.ts';
 import { planNamePattern } from './plan-name.ts';
 import { comparePlanNames } from './plan-names.ts';
-import { plansFileSchema, type PlansFile } from './plans-file-schema.ts';
+import { anonymousFileSchema, planFileSchema, plansFileSchema, type PlansFile } from './plans-file-schema.ts';
 import type { Session } from './session.ts';
 
 export type PlansFileExport =
@@ -74,9 +73,9 @@ export async function exportPlansFile(session: Session): Promise<PlansFileExport
   return { outcome: 'complete', file, warnings };
 }
 
-const planFields = z.object(forAll((name) => (windowOf(name).required ? limitText : limitText.optional())));
+const planFields = fieldsOf(planFileSchema);
 const fieldSchemas = new Map<string, z.ZodType<object>>([
-  [anonymousInFile.key, z.object({ minute: limitText })],
+  [anonymousInFile.key, fieldsOf(anonymousFileSchema)],
   [banPolicySetting.key, banPolicySetting.fields],
   [usageSetting.key, usageSetting.fields],
 ]);

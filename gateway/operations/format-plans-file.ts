@@ -1,11 +1,11 @@
 import { stringify } from 'yaml';
 import { windowNames } from '../limits/windows.ts';
+import { banPolicySetting } from '../quota/ban-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import {
   anonymousFileSchema,
-  banPolicyFileSchema,
   planFileSchema,
   plansSectionSchema,
-  usageFileSchema,
   type PlansFile,
 } from './plans-file-schema.ts';
 
@@ -35,8 +35,8 @@ export function formatPlansFile(
     'plans:',
     ...limits,
     ...section('anonymous', anonymousFileSchema, anonymous),
-    ...section('banPolicy', banPolicyFileSchema, banPolicy),
-    ...section('usage', usageFileSchema, usage),
+    ...section('banPolicy', banPolicySetting.values, banPolicy),
+    ...section('usage', usageSetting.values, usage),
     '',
   ].join('\n');
 }

@@ -32,9 +32,6 @@ export const anonymousFileSchema = z
   .strictObject({ minute }, mapping('the field minute'))
   .meta({ description: 'limit of an address for requests without a valid API key' });
 
-export const banPolicyFileSchema = banPolicySetting.values;
-export const usageFileSchema = usageSetting.values;
-
 const planName = z
   .string()
   .regex(planNamePattern, 'is not a valid plan name: use up to 32 lower-case letters, digits and dashes')
@@ -52,8 +49,8 @@ export const plansFileSchema = z
     {
       plans: plansSectionSchema.optional(),
       anonymous: anonymousFileSchema.optional(),
-      banPolicy: banPolicyFileSchema.optional(),
-      usage: usageFileSchema.optional(),
+      banPolicy: banPolicySetting.values.optional(),
+      usage: usageSetting.values.optional(),
     },
     mapping('the sections plans, anonymous, banPolicy and usage'),
   )

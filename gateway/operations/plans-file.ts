@@ -1,16 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { isPair, isScalar, LineCounter, parseDocument, visit, type Document } from 'yaml';
 import type { z } from 'zod';
+import { banPolicySetting } from '../quota/ban-policy.ts';
+import { usageSetting } from '../quota/usage-policy.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { nearestName } from './nearest-name.ts';
-import {
-  anonymousFileSchema,
-  banPolicyFileSchema,
-  planFileSchema,
-  plansFileSchema,
-  usageFileSchema,
-  type PlansFile,
-} from './plans-file-schema.ts';
+import { anonymousFileSchema, planFileSchema, plansFileSchema, type PlansFile } from './plans-file-schema.ts';
 
 /** Size of some 6,000 plans. Reading a hostile file of this size takes seconds at most. */
 export const maxFileBytes = 256 * 1024;
@@ -133,8 +128,8 @@ const fields = new Map<string | undefined, readonly string[]>([
   [undefined, Object.keys(plansFileSchema.shape)],
   ['plans', Object.keys(planFileSchema.shape)],
   ['anonymous', Object.keys(anonymousFileSchema.shape)],
-  ['banPolicy', Object.keys(banPolicyFileSchema.shape)],
-  ['usage', Object.keys(usageFileSchema.shape)],
+  ['banPolicy', Object.keys(banPolicySetting.values.shape)],
+  ['usage', Object.keys(usageSetting.values.shape)],
 ]);
 
 /** Finds the offset of the name at the end of a path, or of as much of the path as exists. */

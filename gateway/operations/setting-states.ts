@@ -1,9 +1,10 @@
-import { z } from 'zod';
-import { limitText, maxLimit } from '../limits/limits.ts';
+import { maxLimit } from '../limits/limits.ts';
 import { anonymousPlan, builtInLimits } from '../plans/plans.ts';
 import { banPolicyBounds, banPolicySetting, type BanPolicy } from '../quota/ban-policy.ts';
 import { maxRetentionDays, usageSetting, type UsagePolicy } from '../quota/usage-policy.ts';
+import { fieldsOf } from '../redis/define-setting.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
+import { anonymousFileSchema } from './plans-file-schema.ts';
 import type { Session } from './session.ts';
 import { readSettingState, type SettingState } from './setting-state.ts';
 
@@ -18,7 +19,7 @@ export type BanPolicyState = BoundedState<BanPolicy, typeof banPolicyBounds>;
 export async function readAnonymousState(session: Session): Promise<NumberState<{ minute: number }>> {
   const setting = {
     key: redisKeys.plan(anonymousPlan),
-    fields: z.object({ minute: limitText }),
+    fields: fieldsOf(anonymousFileSchema),
     defaults: { minute: builtInLimits[anonymousPlan]?.minute ?? 1 },
   };
   return { ...(await readSettingState(session, setting)), bounds: { min: 1, max: maxLimit } };

@@ -1,4 +1,3 @@
-import { valueOf } from '../redis/define-setting.ts';
 import type { Fields, FileSetting, WantedSetting } from './file-settings.ts';
 
 /** Values of a setting, for people and programs. */
@@ -59,4 +58,10 @@ function valuesOf(fields: Fields): Values | null {
     valueOf(text),
   ]);
   return entries.length === 0 ? null : Object.fromEntries(entries);
+}
+
+/** Text that was edited by hand into no number stays as it is. */
+function valueOf(text: string): Values[string] {
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text !== '' && String(Number(text)) === text ? Number(text) : text;
 }

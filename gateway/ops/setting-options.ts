@@ -8,7 +8,7 @@ export function addSettingOptions(command: Command, shape: Readonly<Record<strin
     const name = field.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
     const kind = schema instanceof z.ZodBoolean ? 'boolean' : 'n';
     command.option(`--${name} <${kind}>`, schema.description ?? '', (text) => {
-      const parsed = schema.safeParse(valueOf(text));
+      const parsed = schema.safeParse(valueOf(text, schema));
       if (parsed.success) return parsed.data;
       throw new InvalidArgumentError(`It ${parsed.error.issues[0]?.message}.`);
     });

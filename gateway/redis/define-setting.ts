@@ -22,22 +22,34 @@ export function defineSetting<Values extends z.ZodObject>({
   values: Values;
   defaults: z.output<Values>;
 }): Setting<z.output<Values>> & { values: Values } {
-  const names = Object.keys(values.shape);
-  const fields = z.preprocess((texts) => valuesIn(texts, names), values);
-  return { key, values, defaults, fields };
+  return { key, values, defaults, fields: fieldsOf(values) };
 }
 
-function valuesIn(texts: unknown, names: readonly string[]): unknown {
+/** Parses the fields of a hash, which are text, as the given values. Ignores others than theirs. */
+export function fieldsOf<Values extends z.ZodObject>(values: Values) {
+  return z.preprocess((texts) => valuesIn(texts, values.shape), values);
+}
+
+function valuesIn(texts: unknown, shape: Readonly<Record<string, z.core.$ZodType>>): unknown {
   if (typeof texts !== 'object' || texts === null) return texts;
-  const known = Object.entries(texts).filter(([name]) => names.includes(name));
-  return Object.fromEntries(known.map(([name, text]) => [name, valueOf(String(text))]));
+  return Object.fromEntries(
+    Object.entries(texts).flatMap(([name, text]) => {
+      const schema = shape[name];
+      return schema === undefined ? [] : [[name, valueOf(String(text), schema)] as const];
+    }),
+  );
 }
 
-/** A value from its text. What is no value stays a text, which the schema of its field refuses. */
-export function valueOf(text: string): string | number | boolean {
-  if (text === 'true' || text === 'false') return text === 'true';
-  return /^(0|[1-9]\d{0,14})$|^\d{1,4}\.\d{1,3}$/.test(text) ? Number(text) : text;
+/** The value of a field from its text. What is none stays a text, which the schema of the field refuses. */
+export function valueOf(text: string, schema: z.core.$ZodType): string | number | boolean {
+  if (schema instanceof z.ZodOptional) return valueOf(text, schema.unwrap());
+  if (schema instanceof z.ZodBoolean) return text === 'true' || text === 'false' ? text === 'true' : text;
+  const isInteger = schema instanceof z.ZodNumber && schema.isInt;
+  return (isInteger ? wholeNumberText : decimalText).test(text) ? Number(text) : text;
 }
+
+const wholeNumberText = /^(0|[1-9]\d{0,9})$/;
+const decimalText = /^\d{1,4}(\.\d{1,3})?$/;
 
 export const missingOr =
   (problem: string) =>

@@ -1,23 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createInstances } from '../../gateway/quota/instances.ts';
-import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { connectRedis } from '../support/kits/keys.ts';
-import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
-
-let server: RedisServer;
-let redis: RedisClient;
-
-beforeAll(async () => {
-  server = await startAnyRedis();
-  redis = await connectRedis(server.url);
-});
-afterAll(async () => {
-  redis.disconnect();
-  await server[Symbol.asyncDispose]();
-});
+import { startAnyRedis } from '../support/stores/redis-server.ts';
 
 test('a gateway that ends while it announces itself is not counted afterwards', async () => {
+  await using server = await startAnyRedis();
+  const redis = await connectRedis(server.url);
+  onTestFinished(() => redis.disconnect());
   const instances = createInstances({
     redis,
     enforced: () => ({ known: {}, defaults: {} }),

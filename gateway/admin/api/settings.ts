@@ -3,15 +3,16 @@ import { Router } from 'express';
 import { z } from 'zod';
 import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
 import { createPlanStore } from '../../operations/plan-store.ts';
-import { anonymousFileSchema, banPolicyFileSchema } from '../../operations/plans-file-schema.ts';
+import { anonymousFileSchema } from '../../operations/plans-file-schema.ts';
 import { readAnonymousState, readBanPolicyState } from '../../operations/setting-states.ts';
+import { banPolicySetting } from '../../quota/ban-policy.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { expectUnchanged } from './expect-unchanged.ts';
 import { usageRetentionApi } from './usage-retention.ts';
 
 /** The policy that the person has seen; null if it was missing or invalid. */
-const expectedPolicy = z.strictObject({ expected: banPolicyFileSchema.nullable() });
-const policyChange = expectedPolicy.extend({ policy: banPolicyFileSchema });
+const expectedPolicy = z.strictObject({ expected: banPolicySetting.values.nullable() });
+const policyChange = expectedPolicy.extend({ policy: banPolicySetting.values });
 const { minute } = anonymousFileSchema.shape;
 const anonymous = z.strictObject({
   minute,
@@ -60,7 +61,7 @@ export function settingsApi({ read, change }: ApiDependencies): Router {
   return router;
 }
 
-type Policy = z.infer<typeof banPolicyFileSchema>;
+type Policy = z.infer<typeof banPolicySetting.values>;
 
 function expectPolicy(expected: Policy | null): (stored: Policy | null) => void {
   return (stored) => {

@@ -1,8 +1,8 @@
 import { run } from '../../../gateway/ops/run.ts';
 import type { Ended } from './service.ts';
 
-/** A command that an ops host runs. */
-export interface OpsCommand {
+/** A command as runOps sends it, once the one before has ended. */
+interface OpsCommand {
   args: string[];
   env: Record<string, string>;
 }
@@ -20,10 +20,7 @@ for (const name of ['stdout', 'stderr'] as const) {
   };
 }
 
-let running: Promise<void> = Promise.resolve();
-process.on('message', (command: OpsCommand) => {
-  running = running.then(() => runOne(command));
-});
+process.on('message', (command: OpsCommand) => void runOne(command));
 process.on('disconnect', () => process.exit());
 
 async function runOne({ args, env }: OpsCommand): Promise<void> {

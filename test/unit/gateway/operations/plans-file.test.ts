@@ -3,11 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { windows } from '../../../../gateway/limits/windows.ts';
 import { formatPlansFile } from '../../../../gateway/operations/format-plans-file.ts';
-import {
-  banPolicyFileSchema,
-  plansFileJsonSchema,
-  type PlansFile,
-} from '../../../../gateway/operations/plans-file-schema.ts';
+import { plansFileJsonSchema, type PlansFile } from '../../../../gateway/operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../../../../gateway/operations/plans-file.ts';
 import { banPolicyBounds, banPolicySetting, defaultBanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { textFields } from '../../../../gateway/redis/enforced-settings.ts';
@@ -212,7 +208,7 @@ test('the file and Redis accept the same ban policies', () => {
   for (const [field, { min, max }] of Object.entries(banPolicyBounds)) {
     for (const value of [min - 1, min, max, max + 1, min + 0.5, min + 0.0001]) {
       const policy = { ...defaultBanPolicy, maxBanSeconds: 2_592_000, banSeconds: 1, [field]: value };
-      const inFile = banPolicyFileSchema.safeParse(policy).success;
+      const inFile = banPolicySetting.values.safeParse(policy).success;
       expect([field, value, inFile]).toEqual([
         field,
         value,
@@ -221,5 +217,7 @@ test('the file and Redis accept the same ban policies', () => {
     }
   }
   const tooShort = { ...defaultBanPolicy, maxBanSeconds: 59 };
-  expect(banPolicyFileSchema.safeParse(tooShort).error?.issues[0]?.message).toBe('is less than banSeconds');
+  expect(banPolicySetting.values.safeParse(tooShort).error?.issues[0]?.message).toBe(
+    'is less than banSeconds',
+  );
 });

@@ -7,6 +7,7 @@ import { alignedLeftMs } from '../../../../gateway/limits/windows.ts';
 import { banPolicySetting, formatPolicies, type BanPolicy } from '../../../../gateway/quota/ban-policy.ts';
 import { decisionOf } from '../../../../gateway/quota/quota-decision.ts';
 import { rateLimitHeaders, retryAfter } from '../../../../gateway/quota/rate-limit-headers.ts';
+import { textFields } from '../../../../gateway/redis/enforced-settings.ts';
 
 const limit = fc.integer({ min: 1, max: maxLimit });
 const anyText = fc.oneof(
@@ -66,6 +67,20 @@ describe('a ban policy', () => {
       'strikes is missing',
       'strikesPerLimit is missing',
     ]);
+  });
+
+  test('takes each number only as it may be written: whole, or with up to three decimals', () => {
+    const texts = textFields(banPolicySetting.defaults);
+    const accepts = (field: keyof BanPolicy, text: string) =>
+      banPolicySetting.fields.safeParse({ ...texts, [field]: text }).success;
+    for (const text of ['5.0', '05', '+5', ' 5', '5e0', 'true', ''])
+      expect([text, accepts('graceSeconds', text)]).toEqual([text, false]);
+    for (const text of ['1.50', '5.0', '007', '0.125'])
+      expect([text, accepts('strikesPerLimit', text)]).toEqual([text, true]);
+    for (const text of ['1.2345', '.5', '1e1', '', 'true'])
+      expect([text, accepts('strikesPerLimit', text)]).toEqual([text, false]);
+    for (const text of ['1', '0', 'TRUE', ''])
+      expect([text, accepts('enabled', text)]).toEqual([text, false]);
   });
 
   test('that is accepted can be enforced, for any fields in Redis', () => {
