@@ -10,7 +10,7 @@ export function addSettingOptions(command: Command, shape: Readonly<Record<strin
     command.option(`--${name} <${kind}>`, schema.description ?? '', (text) => {
       const parsed = schema.safeParse(valueOf(text, schema));
       if (parsed.success) return parsed.data;
-      throw new InvalidArgumentError(`It ${parsed.error.issues[0]?.message}.`);
+      throw new InvalidArgumentError(`${field} ${parsed.error.issues[0]?.message}.`);
     });
   }
   return command;
