@@ -50,6 +50,8 @@ export class QuotaModel {
   rev = 1;
   minute: (Expiring & { text: string }) | undefined;
   days = new Map<number, string>();
+  /** The day that a request or a report opened last; an edit of a counter opens none. */
+  private open: number | undefined;
   ban: (Expiring & { reason?: string }) | undefined;
   violations: (Violations & Expiring) | undefined;
 
@@ -100,7 +102,7 @@ export class QuotaModel {
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
     this.minute = { text: String(minuteUsed + 1), endsAtMs };
-    if (dayUsage === 0) this.rollUpBefore(day);
+    if (dayUsage === 0) this.openDay(day);
     this.days.set(day, String(dayUsage + 1));
     return { outcome: 'allowed', minuteUsed: minuteUsed + 1, minuteLeftMs, dayUsage: dayUsage + 1 };
   }
@@ -128,14 +130,16 @@ export class QuotaModel {
     return parseCount(this.days.get(day));
   }
 
-  /** When a day opens, the counters of earlier ones are moved into the record, which holds valid numbers only. */
-  private rollUpBefore(day: number): void {
-    for (const [other, text] of this.days) if (other < day) this.days.set(other, String(parseCount(text)));
+  /** The counter of the day that was open before is moved into the record, which holds valid numbers only. */
+  private openDay(day: number): void {
+    const { open } = this;
+    if (open !== undefined && open !== day) this.days.set(open, String(parseCount(this.days.get(open))));
+    this.open = day;
   }
 
   /** @returns false if the counter is not an integer */
-  addToDay(day: number, requests: number): boolean {
-    if (!this.days.has(day)) this.rollUpBefore(day);
+  addToDay(day: number, requests: number, today: number): boolean {
+    if (!this.days.has(day) && !this.days.has(today)) this.openDay(day);
     const text = this.days.get(day) ?? '0';
     if (!integer.test(text)) return false;
     this.days.set(day, String(BigInt(text) + BigInt(requests)));

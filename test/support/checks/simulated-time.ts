@@ -11,7 +11,7 @@ export interface SimulatedTime {
    * set back.
    */
   moveTimes(passedMs: number): Promise<void>;
-  /** Makes today's counter yesterday's. The record of the days before is deleted. */
+  /** Makes today's counter yesterday's, and open if it was. The record of the days before is deleted. */
   passMidnights(count: number): Promise<void>;
 }
 
@@ -43,7 +43,12 @@ end
 /** Older counters than yesterday's would have expired. */
 const midnightScript = `
 local today, yesterday = ARGV[2], ARGV[3]
+local open = redis.call('HGET', KEYS[4], 'open')
 redis.call('DEL', KEYS[4], KEYS[5])
+if ARGV[1] == '1' and open == string.sub(today, 7) then
+  redis.call('HSET', KEYS[5], 'open', string.sub(yesterday, 7))
+  redis.call('EXPIRE', KEYS[5], 86400)
+end
 if ARGV[1] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then
   redis.call('RENAME', KEYS[2], KEYS[3])
 else
