@@ -137,7 +137,7 @@ export class QuotaModel {
     this.open = day;
   }
 
-  /** @returns false if the counter is not an integer */
+  /** An earlier day opens only while today has no counter. @returns false if the day's counter is not an integer */
   addToDay(day: number, requests: number, today: number): boolean {
     if (!this.days.has(day) && !this.days.has(today)) this.openDay(day);
     const text = this.days.get(day) ?? '0';

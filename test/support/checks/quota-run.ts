@@ -361,7 +361,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     const reportKey = redisKeys.dayReport(keyHash, randomBytes(8).toString('hex'));
     const day = dayNumberOf(nowMs) - daysAgo;
     const report = () => redis.addUsage(reportKey, redisKeys.dayPrefix(keyHash), 1, day, requests, 0, 400);
-    if (model.addToDay(modelDay(nowMs) - daysAgo, requests, modelDay(nowMs))) {
+    const today = modelDay(nowMs);
+    if (model.addToDay(today - daysAgo, requests, today)) {
       expect(await report()).toBe(1);
       // A report is sent again if its reply was lost.
       expect(await report()).toBe(0);
