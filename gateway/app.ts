@@ -1,5 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
+import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Request } from 'express';
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
@@ -42,8 +44,6 @@ import {
 import { tracedQuota } from './quota/traced-quota.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
-import { createMessageClasses, type MessageClasses } from './runtime/message-classes.ts';
-import { normalizeTarget } from './runtime/normalize-target.ts';
 import { createAuthorize } from './upstream/internal-token.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 

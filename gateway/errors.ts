@@ -1,4 +1,4 @@
-import { StacklessError } from './runtime/stackless-error.ts';
+import { StacklessError } from '#runtime/stackless-error.ts';
 
 /**
  * The closed list of the gateway's own errors. Clients switch on the code, so a code is never renamed. The same list is in

@@ -1,4 +1,7 @@
 import type { KeyObject } from 'node:crypto';
+import { createDrain } from '#runtime/drain.ts';
+import { listen } from '#runtime/listen.ts';
+import type { Tracing } from '#runtime/tracing.ts';
 import type { Logger } from 'pino';
 import { createGateway } from './app.ts';
 import { publicEndpoint, type InstanceConfig } from './config/instance-config.ts';
@@ -11,9 +14,6 @@ import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
-import { createDrain } from './runtime/drain.ts';
-import { listen } from './runtime/listen.ts';
-import type { Tracing } from './runtime/tracing.ts';
 import type { Health, Service } from './service.ts';
 import { createReadinessProbe } from './upstream/readiness-probe.ts';
 import { createUpstreamDispatcher } from './upstream/upstream-connections.ts';

@@ -1,12 +1,12 @@
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeDirectory } from '#runtime/data-directory.ts';
 import type { Logger } from 'pino';
 import { describeIssues } from './config/describe-issues.ts';
 import type { LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, unsentUsage, type UsageReports } from './quota/usage-reports.ts';
 import { parseJson } from './redis/parse-json.ts';
 import type { RedisClient } from './redis/redis-client.ts';
-import { makeDirectory } from './runtime/data-directory.ts';
 
 /** Use of API keys that Redis does not have when a process stops, in files of DATA_DIR, one for each process. */
 export interface KeptUsage {

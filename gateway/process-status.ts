@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
+import { readVersion } from '#runtime/version.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
 import type { RedisState } from './redis-state.ts';
-import { readVersion } from './runtime/version.ts';
 import type { Health } from './service.ts';
 import { readTrafficCounters } from './traffic/traffic-counters.ts';
 import { withoutPlans } from './traffic/traffic-fields.ts';

@@ -1,4 +1,10 @@
 import { isIPv6 } from 'node:net';
+import { choosePort } from '#runtime/choose-port.ts';
+import { logConsoleLines } from '#runtime/console-lines.ts';
+import { runService, type Start } from '#runtime/lifecycle.ts';
+import { listen } from '#runtime/listen.ts';
+import { createLog } from '#runtime/log.ts';
+import { startTracing } from '#runtime/start-tracing.ts';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import { createConsole } from './admin/console.ts';
@@ -20,12 +26,6 @@ import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
-import { choosePort } from './runtime/choose-port.ts';
-import { logConsoleLines } from './runtime/console-lines.ts';
-import { runService, type Start } from './runtime/lifecycle.ts';
-import { listen } from './runtime/listen.ts';
-import { createLog } from './runtime/log.ts';
-import { startTracing } from './runtime/start-tracing.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 

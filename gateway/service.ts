@@ -1,5 +1,5 @@
+import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
-import type { Shutdown } from './runtime/lifecycle.ts';
 import type { TargetState } from './upstream/target.ts';
 
 /** What serves requests: this process, or the workers that it has started. */
@@ -16,7 +16,7 @@ export interface Service {
   statuses(): Promise<ProcessStatus[]>;
   /** Metrics in Prometheus' text format. */
   metrics(): Promise<string>;
-  /** Lets requests in flight finish, as runtime/drain.ts does. */
+  /** Lets requests in flight finish, as `drain.ts` of the runtime does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
   close(): Promise<void>;

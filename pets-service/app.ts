@@ -1,5 +1,7 @@
 import { parse as parseQuery } from 'node:querystring';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Drain } from '#runtime/drain.ts';
+import type { Tracing } from '#runtime/tracing.ts';
 import express, { type Express } from 'express';
 import type { Logger } from 'pino';
 import { recordAccess } from './access-log.ts';
@@ -14,8 +16,6 @@ import { setSecurityHeaders } from './http/security-headers.ts';
 import { requireInternalToken, type VerifyToken } from './internal-token.ts';
 import type { Metrics } from './metrics.ts';
 import { petRoutes } from './pets/pet-routes.ts';
-import type { Drain } from './runtime/drain.ts';
-import type { Tracing } from './runtime/tracing.ts';
 import { traceRequest } from './trace-request.ts';
 
 /** Orchestrators wait for a second or two, and a slow database must not fail their probes. */

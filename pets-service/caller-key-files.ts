@@ -1,4 +1,4 @@
-import { text } from './runtime/environment.ts';
+import { text } from '#runtime/environment.ts';
 import { gatewayIssuers } from './trusted-keys.ts';
 
 /** Name of an internal service and a file with one of its public keys. */

@@ -1,6 +1,4 @@
 import { resolve } from 'node:path';
-import { z } from 'zod';
-import { callerKeyFiles, type CallerKeyFile } from './caller-key-files.ts';
 import {
   boolean,
   host,
@@ -10,8 +8,10 @@ import {
   port,
   text,
   wholeNumber,
-} from './runtime/environment.ts';
-import { tracingSettings, tracingVariables, type TracingSettings } from './runtime/tracing-settings.ts';
+} from '#runtime/environment.ts';
+import { tracingSettings, tracingVariables, type TracingSettings } from '#runtime/tracing-settings.ts';
+import { z } from 'zod';
+import { callerKeyFiles, type CallerKeyFile } from './caller-key-files.ts';
 
 /** Everything that can be set from outside. README.md says what each setting means. */
 export interface Config {

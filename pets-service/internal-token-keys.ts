@@ -1,9 +1,9 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorMessage } from '#runtime/error-message.ts';
+import { ensureTokenKeyPair } from '#runtime/token-key-pair.ts';
 import type { CallerKeyFile } from './caller-key-files.ts';
-import { errorMessage } from './runtime/error-message.ts';
-import { ensureTokenKeyPair } from './runtime/token-key-pair.ts';
 import type { CallerKey } from './trusted-keys.ts';
 
 /**

@@ -1,6 +1,6 @@
+import { collectProcessMetrics } from '#runtime/process-metrics.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolState } from './database/connections.ts';
-import { collectProcessMetrics } from './runtime/process-metrics.ts';
 
 interface RecordedRequest {
   path: string;

@@ -1,4 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { logConsoleLines } from '#runtime/console-lines.ts';
+import { createDrain } from '#runtime/drain.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { runService, type Start } from '#runtime/lifecycle.ts';
+import { listen } from '#runtime/listen.ts';
+import { createLog } from '#runtime/log.ts';
+import { startTracing } from '#runtime/start-tracing.ts';
 import { migrate } from '../prisma/migrate.ts';
 import { createPetsService } from './app.ts';
 import { loadConfig, type Config } from './config.ts';
@@ -12,13 +19,6 @@ import { createHttpServer } from './http/http-server.ts';
 import { loadCallerKeys, loadPublicKeys } from './internal-token-keys.ts';
 import { createVerifyToken } from './internal-token.ts';
 import { createMetrics } from './metrics.ts';
-import { logConsoleLines } from './runtime/console-lines.ts';
-import { createDrain } from './runtime/drain.ts';
-import { errorMessage } from './runtime/error-message.ts';
-import { runService, type Start } from './runtime/lifecycle.ts';
-import { listen } from './runtime/listen.ts';
-import { createLog } from './runtime/log.ts';
-import { startTracing } from './runtime/start-tracing.ts';
 import { createTrustedKeys, gatewayIssuers } from './trusted-keys.ts';
 
 /** Maximum time that the start waits for the database before it says that it is ready. */

@@ -1,9 +1,9 @@
 import type { Span } from '@opentelemetry/api';
+import { endServerSpan, startServerSpan } from '#runtime/server-span.ts';
+import type { Tracing } from '#runtime/tracing.ts';
 import type { RequestHandler } from 'express';
 import { tokenCallerOf } from './internal-token.ts';
 import { routeOf } from './metrics.ts';
-import { endServerSpan, startServerSpan } from './runtime/server-span.ts';
-import type { Tracing } from './runtime/tracing.ts';
 
 declare module 'express-serve-static-core' {
   interface Locals {

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
-import { z } from 'zod';
 import {
   boolean,
   ConfigError,
@@ -11,8 +10,9 @@ import {
   port,
   text,
   wholeNumber,
-} from '../runtime/environment.ts';
-import { tracingSettings, tracingVariables, type TracingSettings } from '../runtime/tracing-settings.ts';
+} from '#runtime/environment.ts';
+import { tracingSettings, tracingVariables, type TracingSettings } from '#runtime/tracing-settings.ts';
+import { z } from 'zod';
 import {
   adminUrl,
   hostNameList,

@@ -1,6 +1,6 @@
+import { ConfigError } from '#runtime/environment.ts';
+import { openFileLimit } from '#runtime/open-file-limit.ts';
 import type { Logger } from 'pino';
-import { ConfigError } from '../runtime/environment.ts';
-import { openFileLimit } from '../runtime/open-file-limit.ts';
 import type { Config } from './config.ts';
 import type { InstanceConfig } from './instance-config.ts';
 

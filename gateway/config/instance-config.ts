@@ -1,4 +1,4 @@
-import type { Endpoint } from '../runtime/listen.ts';
+import type { Endpoint } from '#runtime/listen.ts';
 import type { Config } from './config.ts';
 
 /** Settings of a process that serves requests, with what was found out and computed at the start. */

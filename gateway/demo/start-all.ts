@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
+import { text } from '#runtime/environment.ts';
+import { errorMessage } from '#runtime/error-message.ts';
 import { z } from 'zod';
 import { browserHost } from '../config/console-url.ts';
-import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
-import { text } from '../runtime/environment.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { whenNpmEnds } from './launcher.ts';
 
 /*

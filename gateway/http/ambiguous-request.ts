@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { hasInvalidTarget } from '#runtime/normalize-target.ts';
 import { GatewayError } from '../errors.ts';
-import { hasInvalidTarget } from '../runtime/normalize-target.ts';
 
 /**
  * Finds what Node's parser accepts although another server may read it differently: another end of the request, or

@@ -1,7 +1,7 @@
+import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { HttpLimits } from '../config/config.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { createLogThrottle } from '../runtime/log-throttle.ts';
 import type { ConnectionLimit } from './connection-limits.ts';
 
 interface ConnectionReportDependencies {

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { MessageClasses } from '#runtime/message-classes.ts';
 import type { HttpLimits } from '../config/config.ts';
 import { GatewayError } from '../errors.ts';
-import type { MessageClasses } from '../runtime/message-classes.ts';
 import { limitConnections, type ConnectionLimit } from './connection-limits.ts';
 import { closeHalfClosed } from './half-closed.ts';
 import { helpLink } from './help-link.ts';

@@ -1,5 +1,5 @@
+import { collectProcessMetrics } from '#runtime/process-metrics.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { collectProcessMetrics } from '../runtime/process-metrics.ts';
 import { durationBounds } from './duration-bounds.ts';
 import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';

@@ -1,4 +1,4 @@
-import type { Meaning } from '../runtime/console-lines.ts';
+import type { Meaning } from '#runtime/console-lines.ts';
 
 /** What libraries print to the console, and what it means for operators. */
 export const printedLines: readonly Meaning[] = [

@@ -1,5 +1,5 @@
+import type { LogWriter } from '#runtime/log-writer.ts';
 import type { Logger } from 'pino';
-import type { LogWriter } from '../runtime/log-writer.ts';
 
 /** Writes the access log's line of one request. */
 export type LogRequest = (fields: Readonly<Record<string, string | number | boolean | undefined>>) => void;

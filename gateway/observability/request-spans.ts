@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
-import { endServerSpan, knownMethod, safePath, startServerSpan } from '../runtime/server-span.ts';
-import { errorTypeOf, isSampled, type Tracing } from '../runtime/tracing.ts';
+import { endServerSpan, knownMethod, safePath, startServerSpan } from '#runtime/server-span.ts';
+import { errorTypeOf, isSampled, type Tracing } from '#runtime/tracing.ts';
 
 /** Ends a span. @param error if what it measured has failed */
 export type EndSpan = (error?: unknown) => void;

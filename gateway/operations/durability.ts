@@ -1,7 +1,7 @@
+import { errorMessage } from '#runtime/error-message.ts';
 import type { Redis } from 'ioredis';
 import { infoNumber } from '../redis/info-field.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 
 /** Less than the connection's own timeout for a reply. */
 const waitMs = 1500;

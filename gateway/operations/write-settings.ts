@@ -1,8 +1,8 @@
+import { errorMessage } from '#runtime/error-message.ts';
 import { Cluster } from 'ioredis';
 import type { Change } from '../redis/record-change.ts';
 import { isReplyError } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { OperationFailure } from './operation-failure.ts';
 import type { Session } from './session.ts';
 import type { SettingChange, Values } from './settings-diff.ts';

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { errorMessage } from '#runtime/error-message.ts';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { byWindow, windowNames } from '../limits/windows.ts';
@@ -13,7 +14,6 @@ import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { issueBatch } from '../operations/issue-batch.ts';
 import { recordView } from '../operations/key-view.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument } from './limit-options.ts';
 import { nameArgument, timeArgument } from './options.ts';

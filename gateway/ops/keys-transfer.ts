@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { errorMessage } from '#runtime/error-message.ts';
 import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
@@ -8,7 +9,6 @@ import { exportLine, importKeys, type ExportFile } from '../operations/key-trans
 import { detectMissingKeys } from '../operations/missing-keys.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
 import type { Session } from '../operations/session.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { listedKeys } from './listed-keys.ts';
 import { asOption, jsonOption, type ChangeOptions } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';

@@ -1,6 +1,7 @@
 import { createReadStream, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { errorMessage } from '#runtime/error-message.ts';
 import { Command, Option } from 'commander';
 import { exportPlansFile, type PlansFileExport } from '../operations/export-plans-file.ts';
 import { usageInFile } from '../operations/file-settings.ts';
@@ -12,7 +13,6 @@ import type { PlansFile } from '../operations/plans-file-schema.ts';
 import { maxFileBytes, parsePlansFile } from '../operations/plans-file.ts';
 import type { Session } from '../operations/session.ts';
 import { writeSettings } from '../operations/write-settings.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { confirm } from './confirm.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
 import { print, printError, printJson, printWarning } from './output.ts';

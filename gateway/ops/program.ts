@@ -1,5 +1,5 @@
+import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
-import { readVersion } from '../runtime/version.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';

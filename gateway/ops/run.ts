@@ -1,9 +1,9 @@
+import { ConfigError } from '#runtime/environment.ts';
+import { errorMessage } from '#runtime/error-message.ts';
 import { CommanderError } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { MalformedReply } from '../redis/malformed-replies.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
-import { ConfigError } from '../runtime/environment.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { printError, resetOutput } from './output.ts';
 import { program } from './program.ts';
 import { describeUsageError } from './usage-error.ts';

@@ -1,7 +1,7 @@
+import { createLogThrottle } from '#runtime/log-throttle.ts';
 import { Cluster, Redis, type RedisOptions, type Result } from 'ioredis';
 import type { Logger } from 'pino';
 import { parseRedisUrl, type RedisAddress } from '../config/redis-url.ts';
-import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { connectionClosed, onConnectionFailure } from './connection-causes.ts';
 import { defineScripts } from './define-scripts.ts';
 import { auditedDefinitionsOf, definitionsOf } from './load-script.ts';

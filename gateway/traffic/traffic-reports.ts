@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { createLogThrottle } from '#runtime/log-throttle.ts';
 import type { Logger } from 'pino';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isCommandError } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createLogThrottle } from '../runtime/log-throttle.ts';
 import { createPendingTraffic } from './pending-traffic.ts';
 import { groupByKey, tenSeconds, type TrafficBucket } from './traffic-buckets.ts';
 import { countsSince, readTrafficCounters, type TrafficMetrics } from './traffic-counters.ts';

@@ -1,8 +1,8 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { errorMessage } from '../runtime/error-message.ts';
-import { ensureTokenKeyPair, tokenKeyDirectory } from '../runtime/token-key-pair.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { ensureTokenKeyPair, tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 
 /**
  * Loads the private key that signs internal tokens: from the given file, or else the data directory's own pair, which is

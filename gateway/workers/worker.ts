@@ -1,13 +1,13 @@
 import cluster from 'node:cluster';
 import { createPrivateKey } from 'node:crypto';
+import { logConsoleLines } from '#runtime/console-lines.ts';
+import { errorMessage } from '#runtime/error-message.ts';
+import { createLog, type Log } from '#runtime/log.ts';
+import { startTracing } from '#runtime/start-tracing.ts';
 import { createInstance } from '../instance.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { printedLines } from '../observability/printed-lines.ts';
 import { createRequestLog } from '../observability/request-log.ts';
-import { logConsoleLines } from '../runtime/console-lines.ts';
-import { errorMessage } from '../runtime/error-message.ts';
-import { createLog, type Log } from '../runtime/log.ts';
-import { startTracing } from '../runtime/start-tracing.ts';
 import type { Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounters, type SharedCounters } from './shared-counters.ts';

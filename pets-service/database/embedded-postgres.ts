@@ -2,10 +2,10 @@ import { chmodSync, existsSync, readdirSync, realpathSync, renameSync, rmSync } 
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import type { PGlite } from '@electric-sql/pglite';
+import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
+import { dataDirectoryError, makeDirectory } from '#runtime/data-directory.ts';
+import { loadOptional } from '#runtime/optional-package.ts';
 import type { PrismaPGlite } from 'pglite-prisma-adapter';
-import { lockDataDirectory } from '../runtime/data-directory-lock.ts';
-import { dataDirectoryError, makeDirectory } from '../runtime/data-directory.ts';
-import { loadOptional } from '../runtime/optional-package.ts';
 import type * as DurablePglite from './durable-pglite.ts';
 
 export interface EmbeddedPostgres {

@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '@opentelemetry/api';
-import { errorTypeOf, type Tracing } from '../runtime/tracing.ts';
+import { errorTypeOf, type Tracing } from '#runtime/tracing.ts';
 
 /** What a statement does, in the terms of OpenTelemetry's conventions for databases. */
 export interface Statement {

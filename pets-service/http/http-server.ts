@@ -6,11 +6,11 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { createMessageClasses } from '#runtime/message-classes.ts';
+import { normalizeTarget } from '#runtime/normalize-target.ts';
 import type { Express } from 'express';
 import type { HttpTimeouts } from '../config.ts';
 import { PetsError, type ErrorCode } from '../errors.ts';
-import { createMessageClasses } from '../runtime/message-classes.ts';
-import { normalizeTarget } from '../runtime/normalize-target.ts';
 import { securityHeaders } from './security-headers.ts';
 
 /** The most that the gateway accepts from its clients, 64 KiB, with room for what it adds. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
+import { hasInvalidTarget } from '#runtime/normalize-target.ts';
 import type { RequestHandler } from 'express';
 import { PetsError } from '../errors.ts';
-import { hasInvalidTarget } from '../runtime/normalize-target.ts';
 import { countHeader } from './count-header.ts';
 
 /** More than the gateway accepts and adds. */

@@ -1,5 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { createMessageClasses } from '#runtime/message-classes.ts';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Bench } from 'tinybench';
@@ -8,7 +9,6 @@ import { GatewayError } from '../../gateway/errors.ts';
 import { ResponseHeaders } from '../../gateway/http/response-headers.ts';
 import { createConnectionCredentials, parseCredential } from '../../gateway/journey/authenticate.ts';
 import { createRequestMetrics } from '../../gateway/observability/request-metrics.ts';
-import { createMessageClasses } from '../../gateway/runtime/message-classes.ts';
 import { isJsonBody } from '../../gateway/upstream/json-body.ts';
 import { sendJson } from '../../pets-service/http/send-json.ts';
 import { environmentLine, markdownTable, writeResults } from './report.ts';

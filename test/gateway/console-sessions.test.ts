@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { listen } from '#runtime/listen.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSessionVerifier } from '../../gateway/admin/access/verify-session.ts';
 import { announceConsole, findConsoleOrigins } from '../../gateway/operations/console-addresses.ts';
@@ -10,7 +11,6 @@ import { readOnlyAudit, type Session } from '../../gateway/operations/session.ts
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { listen } from '../../gateway/runtime/listen.ts';
 import { connectRedis } from '../support/kits/keys.ts';
 import { contents } from '../support/kits/ops-kit.ts';
 import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { eventLoopSamplingMs } from '#runtime/process-metrics.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { eventLoopSamplingMs } from '../../gateway/runtime/process-metrics.ts';
 import { parseExposition, type Exposition } from '../support/checks/exposition.ts';
 import { dashboard, fillVariables, rules } from '../support/checks/observability-files.ts';
 import { parsePromql } from '../support/checks/promql.ts';

@@ -48,6 +48,7 @@ const forbiddenImports = [
   { file: 'gateway/config/config.ts', imported: '../redis/redis-client.ts' },
   { file: 'gateway/observability/metrics.ts', imported: '../http/http-server.ts' },
   { file: 'gateway/runtime/log.ts', imported: '../observability/metrics.ts' },
+  { file: 'gateway/journey/buffer-body.ts', imported: '#runtime/log.ts' },
   { file: 'gateway/workers/worker.ts', imported: '../journey/authenticate.ts' },
   { file: 'gateway/operations/plan-store.ts', imported: '../ops/output.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../admin/admin-app.ts' },
@@ -70,7 +71,9 @@ const allowedImports = [
   { file: 'gateway/redis/redis-client.ts', imported: '../config/redis-url.ts' },
   { file: 'gateway/operations/traffic.ts', imported: '../traffic/traffic-fields.ts' },
   { file: 'gateway/ops/keys.ts', imported: '../operations/api-key-store.ts' },
-  { file: 'pets-service/server.ts', imported: '../prisma/migrate.ts' },
+  { file: 'gateway/server.ts', imported: '#runtime/lifecycle.ts' },
+  { file: 'pets-service/server.ts', imported: '#runtime/lifecycle.ts' },
+  { file: 'pets-service/app.ts', imported: '../prisma/migrate.ts' },
 ];
 
 test('lint refuses an import against the direction of the folders', async () => {

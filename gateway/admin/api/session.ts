@@ -1,8 +1,8 @@
+import { readVersion } from '#runtime/version.ts';
 import express, { Router, type Request, type Response } from 'express';
 import { z } from 'zod';
 import { findConsolePerson, redeemConsoleCode } from '../../operations/console-codes.ts';
 import { createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
-import { readVersion } from '../../runtime/version.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import { requestSession, setRequestSession, type RequestSession } from '../access/console-session.ts';
 import { csrfTokenFor } from '../access/csrf-token.ts';

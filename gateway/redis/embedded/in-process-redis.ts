@@ -1,5 +1,5 @@
 import { createServer, type Socket } from 'node:net';
-import { loadOptional } from '../../runtime/optional-package.ts';
+import { loadOptional } from '#runtime/optional-package.ts';
 
 export interface EmbeddedRedis {
   url: string;

@@ -3,9 +3,9 @@ import { realpathSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeDirectory } from '#runtime/data-directory.ts';
 import { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { makeDirectory } from '../../runtime/data-directory.ts';
 import { repairAppendOnlyFile } from './append-only-file.ts';
 import type { EmbeddedRedis } from './in-process-redis.ts';
 

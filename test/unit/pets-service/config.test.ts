@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
+import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../pets-service/config.ts';
-import { ConfigError } from '../../../pets-service/runtime/environment.ts';
 
 function issuesOf(env: NodeJS.ProcessEnv): readonly string[] {
   try {

@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
+import { ConfigError } from '#runtime/environment.ts';
 import { describe, expect, test } from 'vitest';
 import { assertPortsDiffer, loadConfig, type Config } from '../../../../gateway/config/config.ts';
-import { ConfigError } from '../../../../gateway/runtime/environment.ts';
 
 const redisUrls =
   'redis://127.0.0.1:6379 or redis+sentinel://host1:26379,host2:26379/mymaster or redis+cluster://host1:6379,host2:6379';

@@ -1,9 +1,9 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { normalizeTarget } from '#runtime/normalize-target.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/api-description.ts';
-import { normalizeTarget } from '../../../../gateway/runtime/normalize-target.ts';
 import { upstreamRequestHeaders } from '../../../../gateway/upstream/forwarded-headers.ts';
 import { clientResponseHeaders } from '../../../support/http/client-response-headers.ts';
 

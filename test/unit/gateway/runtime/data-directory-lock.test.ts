@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
 import { expect, test } from 'vitest';
-import { lockDataDirectory } from '../../../../gateway/runtime/data-directory-lock.ts';
 import { temporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
 test('a process that asks at the same moment and gives up keeps nobody from the lock', async () => {

@@ -1,9 +1,8 @@
+import { ConfigError as GatewayConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../gateway/config/config.ts';
-import { ConfigError as GatewayConfigError } from '../../../../gateway/runtime/environment.ts';
 import { loadConfig as loadPetsConfig } from '../../../../pets-service/config.ts';
-import { ConfigError as PetsConfigError } from '../../../../pets-service/runtime/environment.ts';
 
 const names = [
   'GATEWAY_HOST',

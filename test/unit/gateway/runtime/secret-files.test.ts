@@ -1,10 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ConfigError, ConfigError as PetsConfigError } from '#runtime/environment.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../../../gateway/config/config.ts';
-import { ConfigError } from '../../../../gateway/runtime/environment.ts';
 import { loadConfig as loadPetsConfig } from '../../../../pets-service/config.ts';
-import { ConfigError as PetsConfigError } from '../../../../pets-service/runtime/environment.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../../../support/kits/temporary-directory.ts';
 
 const services = [

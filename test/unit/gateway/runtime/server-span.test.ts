@@ -1,6 +1,6 @@
+import { knownMethod, safePath } from '#runtime/server-span.ts';
 import { expect, test } from 'vitest';
 import { generateApiKey } from '../../../../gateway/api-keys/api-key-format.ts';
-import { knownMethod, safePath } from '../../../../gateway/runtime/server-span.ts';
 
 const key = generateApiKey();
 
