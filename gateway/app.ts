@@ -35,13 +35,12 @@ import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
-import { createQuota } from './quota/quota.ts';
+import { createQuota, type Quota } from './quota/quota.ts';
 import {
   addressLimitHeaders,
   connectionLimitHeaders,
   type RateLimitHeaders,
 } from './quota/rate-limit-headers.ts';
-import { tracedQuota } from './quota/traced-quota.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
 import { createAuthorize } from './upstream/internal-token.ts';
@@ -84,18 +83,20 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, log, metrics, now } = dependencies;
+  const { redis, gate, plans, spans, log, metrics, now } = dependencies;
   const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
   const docs = loadDocs(api, dependencies.publicUrl);
   showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache(dependencies);
-  const untracedQuota = createQuota({
+  const { decide } = createQuota({
     ...dependencies,
     onLocalDecision: (plan) => metrics.localDecisions.inc({ plan }),
     onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
-  const quota = tracedQuota(untracedQuota, dependencies.spans);
+  const quota: Quota = {
+    decide: spans === undefined ? decide : (caller) => spans.traceDecision(() => decide(caller)),
+  };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);

@@ -57,7 +57,7 @@ const start: Start<Config> = async ({ config, log, cleanup, shutdown }) => {
   const store = createPetStore(
     database,
     (pool, seconds) => metrics.recordStatement(pool, seconds),
-    tracing && createStatementSpans(tracing, url),
+    createStatementSpans(tracing, url),
   );
   const metrics = createMetrics({
     pools: () => store.pools(),

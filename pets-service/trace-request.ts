@@ -1,6 +1,6 @@
 import type { Span } from '@opentelemetry/api';
 import { endServerSpan, startServerSpan } from '#runtime/server-span.ts';
-import type { Tracing } from '#runtime/tracing.ts';
+import { runInSpan, type Tracing } from '#runtime/tracing.ts';
 import type { RequestHandler } from 'express';
 import { tokenCallerOf } from './internal-token.ts';
 import { routeOf } from './metrics.ts';
@@ -39,7 +39,7 @@ export function traceRequest(tracing: Tracing | undefined): RequestHandler[] {
       });
       res.locals.span = span;
       res.once('close', () => endServerSpan(tracing, span, res, res.locals.sentCode));
-      next();
+      runInSpan(span, next);
     },
   ];
 }

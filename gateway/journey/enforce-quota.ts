@@ -1,4 +1,3 @@
-import type { Span } from '@opentelemetry/api';
 import type { RequestHandler } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
@@ -32,17 +31,16 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
   const { apiKeys, quota, refuseAnonymous, hotKeys, usageReports, metrics } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
-  async function decideOnCurrent(caller: Caller, span?: Span): Promise<CurrentDecision | undefined> {
-    const decision = await quota.decide(caller, span);
+  async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller);
     return decision.outcome === 'stale' ? undefined : decision;
   }
 
   return async function enforceQuota(req, res, next) {
     let caller = callerOf(res.locals);
-    const { span } = res.locals;
-    let decision = await quota.decide(caller, span);
+    let decision = await quota.decide(caller);
     if (decision.outcome === 'stale') {
-      const current = await withRereadRecord(apiKeys, caller, (reread) => decideOnCurrent(reread, span));
+      const current = await withRereadRecord(apiKeys, caller, decideOnCurrent);
       if (current.outcome === 'refused') {
         delete res.locals.caller;
         return refuseAnonymous(req, res, current.error);

@@ -31,7 +31,7 @@ export function traceRequest({ spans, isProxy }: TraceRequestDependencies): Requ
         const { caller, decision, errorCode } = res.locals;
         spans.endRequest(span, res, { caller, decision, errorCode });
       });
-      next();
+      spans.run(span, next);
     },
   ];
 }

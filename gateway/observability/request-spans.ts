@@ -1,7 +1,14 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
 import { endServerSpan, knownMethod, safePath, startServerSpan } from '#runtime/server-span.ts';
-import { errorTypeOf, isSampled, type Tracing } from '#runtime/tracing.ts';
+import {
+  activeSpan,
+  errorTypeOf,
+  isSampled,
+  measureSpan,
+  runInSpan,
+  type Tracing,
+} from '#runtime/tracing.ts';
 
 /** Ends a span. @param error if what it measured has failed */
 export type EndSpan = (error?: unknown) => void;
@@ -9,11 +16,13 @@ export type EndSpan = (error?: unknown) => void;
 /** The spans of a request at the gateway, with the attributes of OpenTelemetry's semantic conventions. TRACES.md lists them. */
 export interface RequestSpans {
   startRequest(request: TracedRequest): Span;
+  /** Calls the next steps of the request, whose spans are children of this one. */
+  run(span: Span, next: () => void): void;
   endRequest(span: Span, res: ServerResponse, outcome: RequestOutcome): void;
-  /** @param parent span of the request */
-  startDecision(parent: Span): Span;
-  /** @param outcome the decision; undefined if an error was thrown in place of one */
-  endDecision(span: Span, outcome: string | undefined, error?: unknown): void;
+  /** Runs the decision on the active request, with the time that it waits for Redis. */
+  traceDecision<T extends { outcome: string }>(decide: () => Promise<T>): Promise<T>;
+  /** Span of the active request or decision. */
+  active(): Span | undefined;
   /** @param decisions spans of the decisions that one command makes */
   startQuotaCommand(decisions: readonly Span[]): EndSpan;
   /** @param parent span of the request */
@@ -75,11 +84,17 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
       });
       endServerSpan(tracing, span, res, errorCode);
     },
-    startDecision: (parent) => tracing.startInternalSpan('decide quota', {}, parent),
-    endDecision(span, outcome, error) {
-      if (outcome === undefined) tracing.fail(span, errorTypeOf(error));
-      else span.setAttribute('gateway.decision', outcome);
-      span.end();
+    run: runInSpan,
+    active: activeSpan,
+    async traceDecision(decide) {
+      const request = activeSpan();
+      if (request === undefined) return decide();
+      const span = tracing.startInternalSpan('decide quota', {}, request);
+      return measureSpan(tracing, span, async () => {
+        const decision = await decide();
+        span.setAttribute('gateway.decision', decision.outcome);
+        return decision;
+      });
     },
     startQuotaCommand([first, ...others]) {
       if (first === undefined) return () => {};

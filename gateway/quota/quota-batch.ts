@@ -12,14 +12,12 @@ export interface QuotaBatch {
    * Runs consume.lua for one request.
    * @param args those of one request, as text
    * @param parse converts the reply for that request
-   * @param span of the decision; undefined if no traces are exported
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
     args: readonly string[],
     parse: (reply: readonly number[]) => Result,
-    span?: Span,
   ): Promise<Result>;
 }
 
@@ -116,7 +114,7 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (keys, args, parse, span) =>
+    run: (keys, args, parse) =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({
@@ -130,7 +128,7 @@ export function createQuotaBatch({
             }
           },
           reject,
-          span,
+          span: spans?.active(),
           outages: gate.outages,
         });
         schedule();

@@ -1,4 +1,3 @@
-import type { Span } from '@opentelemetry/api';
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
@@ -27,10 +26,9 @@ import type { UsageReports } from './usage-reports.ts';
 export interface Quota {
   /**
    * Decides on one request of a caller, and counts it if it is allowed.
-   * @param span parent of the decision's spans; undefined if no traces are exported
    * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
-  decide(caller: Caller, span?: Span): Promise<QuotaDecision>;
+  decide(caller: Caller): Promise<QuotaDecision>;
 }
 
 interface QuotaDependencies {
@@ -90,13 +88,13 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     return { limits: trial, onRefusal: (window) => dependencies.onTrialRefusal(caller.plan, window) };
   }
 
-  async function decideInRedis(caller: Caller, span: Span | undefined): Promise<QuotaDecision> {
+  async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
     const [key] = caller.quotaKeys;
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, { caller, limits, trial, span });
+      const decision = await consumeQuota(batch, { caller, limits, trial });
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;
@@ -117,11 +115,11 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   return {
-    decide: (caller, span) =>
+    decide: (caller) =>
       bans.getOrDecide(
         caller.keyHash,
         gate.shutAtMs,
-        () => decideInRedis(caller, span),
+        () => decideInRedis(caller),
         (ban) => onBanObserved(caller, ban),
       ),
   };

@@ -1,4 +1,3 @@
-import type { Span } from '@opentelemetry/api';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
@@ -19,8 +18,6 @@ interface QuotaRequest {
   caller: Caller;
   limits: Limits;
   trial?: CountedTrial | undefined;
-  /** Of the decision, if traces are exported. */
-  span?: Span | undefined;
 }
 
 /**
@@ -28,7 +25,7 @@ interface QuotaRequest {
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<QuotaDecision> {
-  const { caller, limits, trial, span } = request;
+  const { caller, limits, trial } = request;
   const args = [String(caller.rev), trial === undefined ? '' : trialArgument(trial.limits)];
   for (const { name } of windows) args.push(String(limits[name] ?? ''));
   const parse = (reply: readonly number[]) => {
@@ -38,7 +35,7 @@ export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<
     }
     return parseReply(reply, limits);
   };
-  return batch.run(caller.quotaKeys, args, parse, span);
+  return batch.run(caller.quotaKeys, args, parse);
 }
 
 /** As trial.lua expects it: `since=1795000000000 minute=60 day=1000`. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Attributes, Span } from '@opentelemetry/api';
 
@@ -23,6 +24,30 @@ export interface Tracing {
   headersOf(span: Span): string[];
   /** Exports what is left, for at most a second. Never rejects. */
   close(): Promise<void>;
+}
+
+const spansUnderWay = new AsyncLocalStorage<Span>();
+
+/** Span of the request, or of its step, that the caller works for; undefined while traces are off. */
+export const activeSpan = (): Span | undefined => spansUnderWay.getStore();
+
+/** Calls a function, for which and for what it awaits `activeSpan` returns the span. */
+export const runInSpan = <T>(span: Span, run: () => T): T => spansUnderWay.run(span, run);
+
+/** Runs what a span measures, and ends it. An error marks it as failed. */
+export async function measureSpan<T>(
+  { fail }: Pick<Tracing, 'fail'>,
+  span: Span,
+  run: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await runInSpan(span, run);
+  } catch (error) {
+    fail(span, errorTypeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
 }
 
 /**

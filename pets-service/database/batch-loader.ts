@@ -1,4 +1,5 @@
 import type { Span } from '@opentelemetry/api';
+import { activeSpan } from '#runtime/tracing.ts';
 import { maxWaiting, noFreeConnection, waitTimeoutMs, type ConnectionSlots } from './connection-slots.ts';
 import { unavailabilityOf } from './database-error.ts';
 
@@ -10,11 +11,9 @@ interface BatchLoaderOptions<Input, Output> {
   maxBatch?: number;
   /** Waiting calls with equal keys share an input. By default none do. */
   keyOf?: (input: Input) => unknown;
-  /** Runs a batch with a span, if traces are exported. @param callers spans of its calls */
-  traceStatement?: TraceStatement | undefined;
+  /** Runs a batch with a span. @param callers spans of its calls */
+  traceStatement?: <T>(callers: readonly (Span | undefined)[], run: () => Promise<T>) => Promise<T>;
 }
-
-type TraceStatement = <T>(callers: readonly Span[], run: () => Promise<T>) => Promise<T>;
 
 interface Call<Output> {
   resolve: (output: Output) => void;
@@ -40,14 +39,14 @@ export function createBatchLoader<Input, Output>({
   load,
   maxBatch = maxWaiting,
   keyOf = () => Symbol(),
-  traceStatement,
-}: BatchLoaderOptions<Input, Output>): (input: Input, span?: Span) => Promise<Output> {
+  traceStatement = (_callers, run) => run(),
+}: BatchLoaderOptions<Input, Output>): (input: Input) => Promise<Output> {
   const waiting = new Map<unknown, Entry<Input, Output>>();
   let waitingCalls = 0;
   /** Batches that will be sent. There are always enough for all entries. */
   let scheduled = 0;
 
-  function add(input: Input, { resolve, reject, span }: Omit<Call<Output>, 'timer'>): void {
+  function add(input: Input, { resolve, reject }: Pick<Call<Output>, 'resolve' | 'reject'>): void {
     const key = keyOf(input);
     const entry = waiting.get(key) ?? { input, calls: new Set() };
     const timer = setTimeout(() => {
@@ -56,7 +55,7 @@ export function createBatchLoader<Input, Output>({
       if (entry.calls.size === 0) waiting.delete(key);
       reject(noFreeConnection());
     }, waitTimeoutMs);
-    const call = { resolve, reject, timer, span };
+    const call = { resolve, reject, timer, span: activeSpan() };
     entry.calls.add(call);
     waiting.set(key, entry);
     waitingCalls += 1;
@@ -89,12 +88,11 @@ export function createBatchLoader<Input, Output>({
     }
   }
 
-  async function loadTraced(
+  function loadTraced(
     entries: readonly Entry<Input, Output>[],
     inputs: readonly Input[],
   ): Promise<readonly (Output | Error)[]> {
-    if (traceStatement === undefined) return load(inputs);
-    const callers = entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span ?? []).flat());
+    const callers = entries.flatMap(({ calls }) => Array.from(calls, ({ span }) => span));
     return traceStatement(callers, () => load(inputs));
   }
 
@@ -119,10 +117,10 @@ export function createBatchLoader<Input, Output>({
     }
   }
 
-  return async (input, span) => {
+  return async (input) => {
     slots.assertAvailable(waitingCalls);
     const { promise, resolve, reject } = Promise.withResolvers<Output>();
-    add(input, { resolve, reject, span });
+    add(input, { resolve, reject });
     return promise;
   };
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Span } from '@opentelemetry/api';
+import { activeSpan } from '#runtime/tracing.ts';
 import { z } from 'zod';
 import { PetsError } from '../errors.ts';
 import type { TokenCaller } from '../internal-token.ts';
@@ -21,10 +21,9 @@ export interface CreateOutcome {
 export interface IdempotentCreate {
   /**
    * Creates a pet, or finds the one that was created with the same key within the last 24 hours.
-   * @param span parent of the spans of its statements; undefined if no traces are exported
    * @throws PetsError idempotency_key_in_use, idempotency_key_reused
    */
-  createOnce(pet: NewPet, key: ScopedIdempotencyKey, span?: Span): Promise<CreateOutcome>;
+  createOnce(pet: NewPet, key: ScopedIdempotencyKey): Promise<CreateOutcome>;
   /** Deletes up to `limit` keys older than 24 hours. @returns the number of deleted keys */
   deleteExpiredKeys(limit: number): Promise<number>;
 }
@@ -38,19 +37,15 @@ const claimed = z.tuple([z.object({ held: z.boolean(), id: z.bigint().nullable()
  */
 export function createIdempotentCreate(
   { prisma, slots }: Connections,
-  spans?: StatementSpans,
+  spans: StatementSpans,
 ): IdempotentCreate {
   /** Keys of requests in this process, so that early retries take no connection. */
   const inFlight = new Set<string>();
 
   /** Runs a statement of a request. */
-  function run<T>(
-    operation: Statement['operation'],
-    span: Span | undefined,
-    statement: () => Promise<T>,
-  ): Promise<T> {
-    if (spans === undefined || span === undefined) return slots.run(statement);
-    return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, [span], statement));
+  function run<T>(operation: Statement['operation'], statement: () => Promise<T>): Promise<T> {
+    const callers = [activeSpan()];
+    return slots.run(() => spans.statement({ operation, table: 'idempotency_keys' }, callers, statement));
   }
 
   async function claim(
@@ -58,14 +53,12 @@ export function createIdempotentCreate(
     fingerprint: Uint8Array<ArrayBuffer>,
     scoped: ScopedIdempotencyKey,
     lockId: bigint,
-    span: Span | undefined,
   ) {
     const { issuer, subject, key } = scoped;
     // A retry draws an id that it does not need. Ids may have gaps.
     const [{ held, id }] = claimed.parse(
       await run(
         'INSERT',
-        span,
         () => prisma.$queryRaw`
           WITH lock AS MATERIALIZED (
             SELECT pg_try_advisory_xact_lock(${lockId}::bigint) AS held
@@ -98,7 +91,7 @@ export function createIdempotentCreate(
     ))`;
 
   return {
-    async createOnce(pet, scoped, span) {
+    async createOnce(pet, scoped) {
       const { issuer, subject, key } = scoped;
       const digest = hash('sha256', JSON.stringify([issuer, subject, key]), 'buffer');
       const lockId = digest.readBigInt64BE();
@@ -107,9 +100,9 @@ export function createIdempotentCreate(
       inFlight.add(name);
       try {
         const fingerprint = fingerprintOf(pet);
-        const id = await claim(pet, fingerprint, scoped, lockId, span);
+        const id = await claim(pet, fingerprint, scoped, lockId);
         if (id !== null) return { pet: { id, ...pet }, replayed: false };
-        const known = await run('SELECT', span, () =>
+        const known = await run('SELECT', () =>
           prisma.idempotencyKey.findUnique({ where: { issuer_subject_key: { issuer, subject, key } } }),
         );
         // The key expired between the two statements.

@@ -1,4 +1,3 @@
-import type { Span } from '@opentelemetry/api';
 import { PetsError } from '../errors.ts';
 import type { PrismaClient } from '../generated/prisma/client.ts';
 import type { PetsQuery } from '../pets/pet-input.ts';
@@ -7,14 +6,13 @@ import { openConnections, type DatabasePools, type PoolState } from './connectio
 import { DatabaseTimeout, SchemaError, unavailabilityOf } from './database-error.ts';
 import { createIdempotentCreate, type IdempotentCreate } from './idempotent-create.ts';
 import { createSharedQueries } from './shared-queries.ts';
-import type { StatementSpans } from './statement-spans.ts';
+import { createStatementSpans, type StatementSpans } from './statement-spans.ts';
 
-/** A method's span is that of the request; undefined if no traces are exported. */
 export interface PetStore extends IdempotentCreate {
   /** Pets by id ascending; `more` says whether there are further ones. */
-  list(query: PetsQuery, span?: Span): Promise<{ pets: Pet[]; more: boolean }>;
-  create(pet: NewPet, span?: Span): Promise<Pet>;
-  find(id: bigint, span?: Span): Promise<Pet | undefined>;
+  list(query: PetsQuery): Promise<{ pets: Pet[]; more: boolean }>;
+  create(pet: NewPet): Promise<Pet>;
+  find(id: bigint): Promise<Pet | undefined>;
   /** @throws PetsError service_unavailable if the database is unavailable, as all methods above do */
   ping(): Promise<void>;
   /** @throws an error for which isSchemaError is true if a table, a column or a privilege is missing; Prisma's otherwise */
@@ -28,12 +26,11 @@ export interface PetStore extends IdempotentCreate {
 /**
  * Nothing outside this folder imports Prisma.
  * @param onStatement called with the name of the pool and the duration of each statement
- * @param spans undefined if no traces are exported
  */
 export function createPetStore(
   pools: DatabasePools,
   onStatement: (pool: string, seconds: number) => void = () => {},
-  spans?: StatementSpans,
+  spans: StatementSpans = createStatementSpans(),
 ): PetStore {
   const open = (name: 'reads' | 'writes') =>
     openConnections(pools[name], (seconds) => onStatement(name, seconds));
@@ -42,27 +39,17 @@ export function createPetStore(
   const idempotent = createIdempotentCreate(writes, spans);
   const queries = createSharedQueries(reads, writes, spans);
 
-  /** Runs a step of a request, with a span if traces are exported. */
-  function step<T>(name: string, parent: Span | undefined, run: (span?: Span) => Promise<T>): Promise<T> {
-    return spans === undefined || parent === undefined ? run() : spans.step(name, parent, run);
-  }
-
   return {
-    list: (query, parent) =>
+    list: (query) =>
       reading(async () => {
-        const pets = await step('list pets', parent, (span) => queries.findPage(query, span));
+        const pets = await spans.step('list pets', () => queries.findPage(query));
         return { pets: pets.slice(0, query.limit), more: pets.length > query.limit };
       }),
-    create: (pet, parent) =>
-      writing(() => step('create pet', parent, (span) => queries.create(pet, span)), outcomeUnknown),
-    createOnce: (pet, key, parent) =>
-      writing(
-        () => step('create pet once', parent, (span) => idempotent.createOnce(pet, key, span)),
-        repeatable,
-      ),
+    create: (pet) => writing(() => spans.step('create pet', () => queries.create(pet)), outcomeUnknown),
+    createOnce: (pet, key) =>
+      writing(() => spans.step('create pet once', () => idempotent.createOnce(pet, key)), repeatable),
     deleteExpiredKeys: (limit) => reading(() => idempotent.deleteExpiredKeys(limit)),
-    find: (id, parent) =>
-      reading(async () => (await step('find pet', parent, (span) => queries.find(id, span))) ?? undefined),
+    find: (id) => reading(async () => (await spans.step('find pet', () => queries.find(id))) ?? undefined),
     ping: () =>
       reading(async () => {
         await reads.slots.run(() => reads.prisma.$queryRaw`SELECT 1`);

@@ -8,13 +8,13 @@ import type { Statement, StatementSpans } from './statement-spans.ts';
 
 /**
  * Queries of requests that arrive together, or wait together for a connection, which share a statement: its cost hardly
- * depends on their number. The span is that of a request's step, if traces are exported.
+ * depends on their number.
  */
 export interface SharedQueries {
   /** Pets by id ascending, and one more than the limit if there is a next page. */
-  findPage(query: PetsQuery, span?: Span): Promise<Pet[]>;
-  find(id: bigint, span?: Span): Promise<Pet | null>;
-  create(pet: NewPet, span?: Span): Promise<Pet>;
+  findPage(query: PetsQuery): Promise<Pet[]>;
+  find(id: bigint): Promise<Pet | null>;
+  create(pet: NewPet): Promise<Pet>;
 }
 
 interface OrdinalPet extends Pet {
@@ -42,12 +42,12 @@ const byStatusAndId = Prisma.sql`
 export function createSharedQueries(
   reads: Connections,
   writes: Connections,
-  spans?: StatementSpans,
+  spans: StatementSpans,
 ): SharedQueries {
-  const traced = (operation: Statement['operation']) =>
-    spans &&
-    (<T>(steps: readonly Span[], run: () => Promise<T>) =>
-      spans.statement({ operation, table: 'pets' }, steps, run));
+  const traced =
+    (operation: Statement['operation']) =>
+    <T>(callers: readonly (Span | undefined)[], run: () => Promise<T>) =>
+      spans.statement({ operation, table: 'pets' }, callers, run);
 
   /** The inner limit makes PostgreSQL choose the index: when it plans, it does not know the size of a page. */
   async function findPages(queries: readonly PetsQuery[], order: Prisma.Sql): Promise<Pet[][]> {
@@ -107,7 +107,7 @@ export function createSharedQueries(
   const pagesOfStatus = pageLoader(byStatusAndId);
 
   return {
-    findPage: (query, span) => (query.status === undefined ? pages : pagesOfStatus)(query, span),
+    findPage: (query) => (query.status === undefined ? pages : pagesOfStatus)(query),
     find: createBatchLoader<bigint, Pet | null>({
       slots: reads.slots,
       load: findMany,

@@ -1,5 +1,5 @@
 import type { Attributes, Span } from '@opentelemetry/api';
-import { errorTypeOf, type Tracing } from '#runtime/tracing.ts';
+import { activeSpan, measureSpan, type Tracing } from '#runtime/tracing.ts';
 
 /** What a statement does, in the terms of OpenTelemetry's conventions for databases. */
 export interface Statement {
@@ -9,30 +9,33 @@ export interface Statement {
 
 /** Spans of what requests do with the database. Statements themselves are not recorded: they hold no values, but are long. */
 export interface StatementSpans {
-  /** Runs a step of a request, with the time that it waits for a connection. @param parent span of the request */
-  step<T>(name: string, parent: Span, run: (span: Span) => Promise<T>): Promise<T>;
-  /** Runs a statement. @param steps spans of the steps that share it */
-  statement<T>(statement: Statement, steps: readonly Span[], run: () => Promise<T>): Promise<T>;
+  /** Runs a step of the active request, with the time that it waits for a connection. */
+  step<T>(name: string, run: () => Promise<T>): Promise<T>;
+  /** Runs a statement. @param callers spans of the steps that share it, undefined for a step without one */
+  statement<T>(
+    statement: Statement,
+    callers: readonly (Span | undefined)[],
+    run: () => Promise<T>,
+  ): Promise<T>;
 }
 
-/** @param url of the database; undefined for the embedded one */
-export function createStatementSpans(tracing: Tracing, url: string | undefined): StatementSpans {
+/**
+ * @param tracing undefined if no traces are exported
+ * @param url of the database; undefined for the embedded one
+ */
+export function createStatementSpans(tracing?: Tracing, url?: string): StatementSpans {
+  if (tracing === undefined)
+    return { step: (_name, run) => run(), statement: (_statement, _callers, run) => run() };
   const server = serverAttributes(url);
 
-  async function runIn<T>(span: Span, run: (span: Span) => Promise<T>): Promise<T> {
-    try {
-      return await run(span);
-    } catch (error) {
-      tracing.fail(span, errorTypeOf(error));
-      throw error;
-    } finally {
-      span.end();
-    }
-  }
-
   return {
-    step: (name, parent, run) => runIn(tracing.startInternalSpan(name, {}, parent), run),
-    statement({ operation, table }, [first, ...others], run) {
+    step(name, run) {
+      const request = activeSpan();
+      if (request === undefined) return run();
+      return measureSpan(tracing, tracing.startInternalSpan(name, {}, request), run);
+    },
+    statement({ operation, table }, callers, run) {
+      const [first, ...others] = callers.filter((span) => span !== undefined);
       if (first === undefined) return run();
       const summary = `${operation} ${table}`;
       const attributes: Attributes = {
@@ -42,7 +45,7 @@ export function createStatementSpans(tracing: Tracing, url: string | undefined):
         'db.query.summary': summary,
       };
       if (others.length > 0) attributes['db.operation.batch.size'] = others.length + 1;
-      return runIn(tracing.startClientSpan(summary, attributes, [first, ...others]), run);
+      return measureSpan(tracing, tracing.startClientSpan(summary, attributes, [first, ...others]), run);
     },
   };
 }

@@ -54,7 +54,7 @@ export function petRoutes({ store, now }: PetRoutesDependencies): Router {
 function listPets(store: PetStore): RequestHandler {
   return async function listPets(req, res) {
     const query = parsePetsQuery(req.query);
-    const { pets, more } = await store.list(query, res.locals.span);
+    const { pets, more } = await store.list(query);
     const last = pets.at(-1);
     if (more && last !== undefined) {
       // No part needs to be escaped.
@@ -70,11 +70,10 @@ function createPet(store: PetStore, now: () => number): RequestHandler {
   return async function createPet(req, res) {
     const key = parseIdempotencyKey(req);
     const newPet = parseNewPet(req.body);
-    const { span } = res.locals;
     const { pet, replayed } =
       key === undefined
-        ? { pet: await store.create(newPet, span), replayed: false }
-        : await store.createOnce(newPet, { ...tokenCallerOf(res.locals), key }, span);
+        ? { pet: await store.create(newPet), replayed: false }
+        : await store.createOnce(newPet, { ...tokenCallerOf(res.locals), key });
     res.statusCode = 201;
     // As Stripe's API does, so that a client can tell a retry from a second pet.
     if (replayed) res.setHeader('Idempotency-Replayed', 'true');
@@ -88,7 +87,7 @@ function getPet(store: PetStore, now: () => number): RequestHandler {
   return async function getPet(req, res) {
     for (const [name, value] of getPetHeaders) res.setHeader(name, value);
     if (now() >= getPetRemovedAt) throw new PetsError('endpoint_removed');
-    const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)), res.locals.span);
+    const pet = await store.find(parsePetId(req.path.slice('/v1/pets/'.length)));
     if (pet === undefined) throw new PetsError('pet_not_found');
     sendJson(res, JSON.stringify(petJson(pet)));
   };
