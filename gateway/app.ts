@@ -1,12 +1,11 @@
-import type { KeyObject } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Request } from 'express';
 import type { Logger } from 'pino';
-import type { Dispatcher } from 'undici';
 import { loadApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
+import type { ServiceConfig } from './config/service-config.ts';
 import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
@@ -21,7 +20,7 @@ import { authenticate } from './journey/authenticate.ts';
 import { bufferBody } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
-import { proxyToPets } from './journey/proxy-to-pets.ts';
+import { proxyToService } from './journey/proxy-to-service.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
@@ -43,14 +42,12 @@ import {
 } from './quota/rate-limit-headers.ts';
 import { createUsageLookup } from './quota/usage-lookup.ts';
 import type { RedisState } from './redis-state.ts';
-import { createAuthorize } from './upstream/internal-token.ts';
-import type { Upstreams } from './upstream/upstreams.ts';
+import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 export interface GatewayDependencies extends RedisState {
-  dispatcher: Dispatcher;
-  upstreams: Upstreams;
-  upstreamTimeoutMs: number;
-  privateKey: KeyObject;
+  services: readonly ServiceConfig[];
+  /** Where the requests to each of the services go, in the same order. */
+  upstreams: readonly ServiceUpstream[];
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
   trustProxy: string[];
   /** Where clients see the gateway; undefined: the scheme and Host of each request. */
@@ -84,7 +81,7 @@ export interface Gateway {
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, spans, log, metrics, now } = dependencies;
-  const api = loadApiDescription(dependencies.supportUrl);
+  const api = loadApiDescription(dependencies.supportUrl, dependencies.services);
   const { basePath } = api;
   const docs = loadDocs(api, dependencies.publicUrl);
   showKnownSeries(metrics, api);
@@ -100,7 +97,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
   const lookUpUsage = createUsageLookup(dependencies);
-  const authorize = createAuthorize(dependencies.privateKey, now);
 
   const app = express();
   app.disable('x-powered-by').disable('etag');
@@ -140,7 +136,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
-      proxyToPets({ ...dependencies, authorize, isProxy, publicAddress }),
+      proxyToService({ ...dependencies, isProxy, publicAddress }),
     );
   app.use(renderError({ publicAddress, basePath, addressLimit, log, now }));
   app.use(renderFallback({ log }));

@@ -15,9 +15,7 @@ import { createRequestSpans } from './observability/request-spans.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import type { Health, Service } from './service.ts';
-import { createReadinessProbe } from './upstream/readiness-probe.ts';
-import { createUpstreamDispatcher } from './upstream/upstream-connections.ts';
-import { createUpstreams } from './upstream/upstreams.ts';
+import { createServiceUpstream } from './upstream/service-upstream.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
@@ -39,29 +37,30 @@ interface InstanceDependencies {
   tracing: Tracing | undefined;
 }
 
-/** A process that serves requests: connections to Redis and the pets service, the journey, the HTTP server. */
+/** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
     dependencies;
-  const { limits, maxOwnConnections, upstreamTimeoutMs, trustProxy, publicUrl, supportUrl } = config;
+  const { services, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
   const readStatus = createProcessStatus({ gateway, worker, metrics, health, state: () => state });
   const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
-  const dispatcher = createUpstreamDispatcher(config.upstreamConnections);
-  const upstreams = createUpstreams({
-    urls: config.petsServiceUrls,
-    probe: createReadinessProbe(),
-    log,
-    onState: (upstream, upstreamState) => {
-      metrics.upstreamUp.set({ upstream }, upstreamState === 'ready' ? 1 : 0);
-    },
-  });
+  const upstreams = services.map((service) =>
+    createServiceUpstream({
+      service,
+      privateKey,
+      log,
+      onState: (upstream, upstreamState) => {
+        const labels = { service: service.name, upstream };
+        metrics.upstreamUp.set(labels, upstreamState === 'ready' ? 1 : 0);
+      },
+      now,
+    }),
+  );
   const { app, messageClasses, allow, isProxy, chargeAddress, recordRawResponse } = createGateway({
     ...state,
-    dispatcher,
+    services,
     upstreams,
-    upstreamTimeoutMs,
-    privateKey,
     trustProxy,
     publicUrl,
     supportUrl,
@@ -93,12 +92,17 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   }
 
   function health(): Health {
+    const states = upstreams.map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
+      name,
+      Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
+    ]);
     const redisUnavailableSince = state.localMode.unavailableSince();
     return {
       status: status(),
       redis: state.gate.open ? 'ok' : 'unavailable',
       ...(redisUnavailableSince === undefined ? {} : { redisUnavailableSince }),
-      upstreams: Object.fromEntries(upstreams.targets.map(({ origin, state }) => [origin, state])),
+      upstreams: Object.assign({}, ...states.map(([, ofService]) => ofService)),
+      services: Object.fromEntries(states),
       unreportedRequests: state.usageReports.pending(),
     };
   }
@@ -117,8 +121,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),
     async close() {
-      await upstreams.close();
-      await dispatcher.destroy();
+      await Promise.all(upstreams.map((upstream) => upstream.close()));
       await Promise.all([state.close(), tracing?.close()]);
     },
   };

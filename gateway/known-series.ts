@@ -18,6 +18,7 @@ export function showKnownSeries(metrics: Metrics, api: ApiDescription): void {
   for (const code of accessErrorCodes) metrics.consoleRefusals.inc({ code }, 0);
   for (const limit of ['total', 'address']) metrics.refusedConnections.inc({ limit }, 0);
   metrics.requests.expect({ operations: api.operations, plans: [noPlan] });
+  for (const service of api.services) metrics.upstreamSeconds.child({ service });
   showKnownPlan(metrics, enterprisePlan);
 }
 

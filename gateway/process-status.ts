@@ -13,7 +13,7 @@ interface ProcessStatusDependencies {
   /** Number of the worker; null in a gateway of one process. */
   worker: number | null;
   metrics: Metrics;
-  health: () => Pick<Health, 'status' | 'upstreams'>;
+  health: () => Pick<Health, 'status' | 'upstreams' | 'services'>;
   state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
 }
 
@@ -34,7 +34,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const readBusy = createBusyReading();
   return async function readProcessStatus() {
     const { instances, invalidValues, localMode, lostKeys } = state();
-    const { status, upstreams } = health();
+    const { status, upstreams, services } = health();
     const [counts, connections, active, refused] = await Promise.all([
       readTrafficCounters(metrics),
       metrics.connections.get(),
@@ -51,6 +51,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       startedAt,
       state: status,
       upstreams,
+      services,
       invalidSettings: invalidValues
         .list()
         .slice(0, maxInvalidSettings)

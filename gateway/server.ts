@@ -26,10 +26,13 @@ import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
+import { loadServices } from './services/load-services.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
-const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) => {
+type GatewayConfig = Config & Pick<InstanceConfig, 'services'>;
+
+const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown }) => {
   logConsoleLines(log, printedLines);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
@@ -109,12 +112,13 @@ const start: Start<Config> = async ({ config, log, writer, cleanup, shutdown }) 
   };
 };
 
-await runService<Config>({
+await runService<GatewayConfig>({
   name: 'gateway',
   loadConfig(env) {
     const config = loadConfig(env);
-    assertPortsDiffer(config);
-    return config;
+    const services = loadServices(config);
+    assertPortsDiffer(config, config.servicesFile === undefined ? undefined : services);
+    return { ...config, services };
   },
   createLog: ({ logLevel }) => createLog('gateway', logLevel),
   start,

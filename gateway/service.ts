@@ -31,6 +31,8 @@ export interface Health {
   redisUnavailableSince?: string;
   /** State of each upstream by its origin. */
   upstreams: Record<string, TargetState>;
+  /** The same by the name of the service. */
+  services: Record<string, Record<string, TargetState>>;
   /** Requests that were served without Redis and are not yet in its day counters. */
   unreportedRequests: number;
   /** Only if the gateway is more than one process. */

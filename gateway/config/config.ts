@@ -40,6 +40,8 @@ export interface Config {
   adminUrl: string | undefined;
   /** Processes that serve requests. */
   workers: number;
+  /** File that names the services behind the gateway; undefined: the pets service alone. */
+  servicesFile: string | undefined;
   /** Origins of the instances of the pets service. */
   petsServiceUrls: string[];
   /** One of the forms of redis-url.ts; undefined: a private Redis is started. */
@@ -92,6 +94,7 @@ const schema = z.object({
   ADMIN_HOSTS: hostNameList,
   ADMIN_URL: adminUrl.optional(),
   GATEWAY_WORKERS: wholeNumber(1, maxWorkers, 'workers').default(1),
+  SERVICES_FILE: text.optional(),
   PETS_SERVICE_PORT: port.default(3001),
   PETS_SERVICE_URL: originList.optional(),
   REDIS_URL: redisUrl.optional(),
@@ -123,7 +126,13 @@ const schema = z.object({
 /** @throws ConfigError with every invalid setting */
 export function loadConfig(env: NodeJS.ProcessEnv): Config {
   const values = parseEnvironment(schema, env, environmentDefaults(env));
-  if (values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
+  const { SERVICES_FILE: servicesFile } = values;
+  if (servicesFile !== undefined && values.PETS_SERVICE_URL !== undefined) {
+    throw new ConfigError([
+      'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
+    ]);
+  }
+  if (servicesFile === undefined && values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
     ]);
@@ -138,6 +147,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     adminHosts: values.ADMIN_HOSTS,
     adminUrl: values.ADMIN_URL,
     workers: values.GATEWAY_WORKERS,
+    servicesFile: servicesFile === undefined ? undefined : resolve(servicesFile),
     petsServiceUrls: values.PETS_SERVICE_URL ?? [`http://127.0.0.1:${values.PETS_SERVICE_PORT}`],
     redisUrl: values.REDIS_URL,
     dataDirectory: resolve(values.DATA_DIR),
@@ -168,20 +178,27 @@ const isEverywhere = (host: string | undefined) => host === undefined || ['0.0.0
 
 /**
  * For the gateway, not for the ops command, which does not listen.
- * @throws ConfigError if two servers would have the same port: a gateway could even take itself for the pets service
+ * @throws ConfigError if two servers would have the same port: a gateway could even take itself for a service
  */
-export function assertPortsDiffer({ host, port, adminHost, adminPort, petsServiceUrls }: Config): void {
+export function assertPortsDiffer(
+  { host, port, adminHost, adminPort, petsServiceUrls }: Config,
+  services: readonly { name: string; urls: readonly string[] }[] = [
+    { name: 'the pets service', urls: petsServiceUrls },
+  ],
+): void {
   const endpoints = [
     { name: 'GATEWAY_PORT', host, port },
     { name: 'GATEWAY_ADMIN_PORT', host: adminHost, port: adminPort },
-    ...petsServiceUrls
-      .map((url) => new URL(url))
-      .filter(({ hostname }) => ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
-      .map((url) => ({
-        name: 'the port of the pets service',
-        host: url.hostname.replace(/[[\]]/g, ''),
-        port: Number(url.port),
-      })),
+    ...services.flatMap(({ name, urls }) =>
+      urls
+        .map((url) => new URL(url))
+        .filter(({ hostname }) => ['127.0.0.1', 'localhost', '[::1]'].includes(hostname))
+        .map((url) => ({
+          name: `the port of ${name}`,
+          host: url.hostname.replace(/[[\]]/g, ''),
+          port: Number(url.port),
+        })),
+    ),
   ];
   const issues = endpoints.flatMap((one, index) =>
     endpoints

@@ -16,21 +16,24 @@ const minConnections = 50;
  * @throws ConfigError if too few client connections would be left
  */
 export function divideConnections(
-  config: Config,
+  config: Config & Pick<InstanceConfig, 'services'>,
   log: Logger,
-): Pick<InstanceConfig, 'upstreamConnections' | 'maxOwnConnections' | 'limits'> {
-  const { workers, limits, petsServiceUrls } = config;
+): Pick<InstanceConfig, 'services' | 'maxOwnConnections' | 'limits'> {
+  const { workers, limits } = config;
   const wanted = limits.maxConnections;
-  const upstreamConnections = Math.ceil(config.upstreamConnections / workers);
-  const taken = upstreamConnections * petsServiceUrls.length;
+  const services = config.services.map((service) => ({
+    ...service,
+    connections: Math.ceil(service.connections / workers),
+  }));
+  const taken = services.reduce((sum, { connections, urls }) => sum + connections * urls.length, 0);
   const openFiles = openFileLimit() ?? Infinity;
   const left = Math.max(0, openFiles - taken - reservedFiles);
   if (left < Math.min(Math.ceil(wanted / workers), minConnections)) {
     throw new ConfigError([
       `MAX_CONNECTIONS=${wanted} does not fit into the limit of open files (ulimit -n) of ${openFiles}, ` +
         `which leaves ${left} for client connections ${workers > 1 ? 'to each worker ' : ''}` +
-        `after ${reservedFiles} and UPSTREAM_CONNECTIONS to each address in PETS_SERVICE_URL, ` +
-        `which are ${upstreamConnections} x ${petsServiceUrls.length}: raise ulimit -n or lower UPSTREAM_CONNECTIONS`,
+        `after ${reservedFiles} and UPSTREAM_CONNECTIONS to each address in ${config.servicesFile === undefined ? 'PETS_SERVICE_URL' : 'SERVICES_FILE'}, ` +
+        `which are ${services.map(({ connections, urls }) => `${connections} x ${urls.length}`).join(' + ')}: raise ulimit -n or lower UPSTREAM_CONNECTIONS`,
     ]);
   }
   const maxOwnConnections = Math.min(left, wanted);
@@ -41,5 +44,5 @@ export function divideConnections(
       'MAX_CONNECTIONS is lowered to what the limit of open files (ulimit -n) leaves beside UPSTREAM_CONNECTIONS',
     );
   }
-  return { upstreamConnections, maxOwnConnections, limits: { ...limits, maxConnections } };
+  return { services, maxOwnConnections, limits: { ...limits, maxConnections } };
 }

@@ -23,7 +23,8 @@ const originLike = (example: string) =>
     .refine((text) => new URL(text).port !== '0', 'has port 0, which no server can have')
     .transform((text) => new URL(text).origin);
 
-const origin = originLike('http://127.0.0.1:3001');
+/** Origin of an instance of a service. */
+export const origin = originLike('http://127.0.0.1:3001');
 
 /** Origin of the console behind a proxy that ends TLS. */
 export const adminUrl = originLike('https://console.example.com');

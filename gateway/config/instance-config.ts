@@ -1,13 +1,14 @@
 import type { Endpoint } from '#runtime/listen.ts';
 import type { Config } from './config.ts';
+import type { ServiceConfig } from './service-config.ts';
 
 /** Settings of a process that serves requests, with what was found out and computed at the start. */
 export interface InstanceConfig extends Config {
   redisUrl: string;
   /** Whether the gateway runs this Redis itself, and so knows how it keeps its data. */
   redisIsPrivate: boolean;
-  /** Connections of one process to each instance of the pets service. */
-  upstreamConnections: number;
+  /** The services behind the gateway; their connections are those of one process. */
+  services: readonly ServiceConfig[];
   /** Client connections that one process can have; the limit of all processes is limits.maxConnections. */
   maxOwnConnections: number;
 }

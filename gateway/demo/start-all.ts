@@ -1,16 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { lockDataDirectory } from '#runtime/data-directory-lock.ts';
 import { text } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
+import { tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 import { z } from 'zod';
 import { browserHost } from '../config/console-url.ts';
 import { whenNpmEnds } from './launcher.ts';
 
 /*
- * `npm start`: runs both services on this machine, with demo data and a key to try them. Each is a process of its own, as
- * in production; this one starts them, prints how to use them, and stops them together.
+ * `npm start`: runs both services on this machine, with demo data and a key to try them; and the example service, if
+ * SERVICES_FILE is its file. Each is a process of its own, as in production; this one starts them, prints how to use them,
+ * and stops them together.
  */
 
 const messageSchema = z.discriminatedUnion('type', [
@@ -39,11 +41,11 @@ const services = new Map<string, ChildService>();
 let stopping = false;
 
 /** Starts a service. Resolves when it serves. */
-function launch(name: string, script: string): Promise<Ready> {
+function launch(name: string, script: string, env: NodeJS.ProcessEnv = {}): Promise<Ready> {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script], {
     cwd: root,
     // `node --watch` (npm run dev) would have the services report their imports to this process.
-    env: { DEMO: 'true', ...process.env, WATCH_REPORT_DEPENDENCIES: undefined },
+    env: { DEMO: 'true', ...process.env, ...env, WATCH_REPORT_DEPENDENCIES: undefined },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     // A process group of its own: Ctrl-C reaches only this process, which stops the services in order.
     detached: true,
@@ -79,7 +81,7 @@ async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Pro
   stopping = true;
   // Each service prints its invalid settings before it is stopped.
   await Promise.all(Array.from(services.values(), ({ configured }) => configured));
-  for (const name of ['gateway', 'pets-service']) {
+  for (const name of ['gateway', 'pets-service', 'orders-service']) {
     const service = services.get(name);
     service?.child.kill(signal);
     await service?.exited;
@@ -91,6 +93,18 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.on(signal, () => void stopAll(0, signal));
 
 whenNpmEnds(() => void stopAll(1));
+
+const exampleServicesFile = fileURLToPath(new URL('../services/example/services.yaml', import.meta.url));
+
+/** The gateway runs, so its public key is there. */
+function launchExample(directory: string): Promise<Ready> {
+  const publicKeyFile =
+    process.env['INTERNAL_TOKEN_PUBLIC_KEY_FILES'] ??
+    join(tokenKeyDirectory(resolve(root, directory)), 'public.pem');
+  return launch('orders-service', 'gateway/services/example/orders-service.ts', {
+    TOKEN_PUBLIC_KEY_FILE: publicKeyFile,
+  });
+}
 
 const isSet = (name: string) => Boolean(process.env[name] || process.env[`${name}_FILE`]);
 // The services report an invalid one.
@@ -109,6 +123,10 @@ const [pets, gateway] = await Promise.all([
   launch('pets-service', 'pets-service/server.ts'),
   launch('gateway', 'gateway/server.ts'),
 ]);
+
+const isExample =
+  isSet('SERVICES_FILE') && resolve(root, process.env['SERVICES_FILE'] ?? '') === exampleServicesFile;
+const orders = isExample && dataDirectory.success ? await launchExample(dataDirectory.data) : undefined;
 
 const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
 const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
@@ -133,6 +151,9 @@ const lines = [
   `  Metrics        ${admin}/metrics`,
   `  Console        ${gateway.consoleLink ?? 'npm run --silent ops -- console'}`,
   `  Pets service   ${petsService} (internal: needs a service token)`,
+  ...(orders === undefined
+    ? []
+    : [`  Orders         http://127.0.0.1:${orders.port} (internal: an example)`]),
   '',
   ...tryIt,
   '',

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
-import type { ApiDescription, ApiRoute } from '../api-description.ts';
-import { readApiDocument } from './api-document.ts';
+import type { ApiDescription } from '../api-description.ts';
+import { readApiDocument } from '../services/api-document.ts';
+import type { ApiRoute } from '../services/routes.ts';
 import { escapeHtml } from './html.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';

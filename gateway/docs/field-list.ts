@@ -1,4 +1,4 @@
-import type { Schema } from './api-document.ts';
+import type { Schema } from '../services/api-document.ts';
 import { html, type Html } from './html.ts';
 import { describeType, descriptionOf } from './schema-type.ts';
 

@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from './api-document.ts';
+import type { Operation, Parameter } from '../services/api-document.ts';
 import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
 import { codeBlock, renderMarkdown } from './markdown.ts';

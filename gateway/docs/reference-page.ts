@@ -1,4 +1,4 @@
-import type { ApiDocument, Schema } from './api-document.ts';
+import type { ApiDocument, Schema } from '../services/api-document.ts';
 import { fieldList } from './field-list.ts';
 import { html, type Html } from './html.ts';
 import { keyForm } from './key-form.ts';

@@ -1,4 +1,4 @@
-import type { Operation, Parameter } from './api-document.ts';
+import type { Operation, Parameter } from '../services/api-document.ts';
 
 /** A request as code, in the languages that clients are mostly written in. */
 export interface Sample {

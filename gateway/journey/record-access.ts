@@ -7,6 +7,7 @@ import type { LogRequest } from '../observability/request-log.ts';
 import { clientAddress } from './request-context.ts';
 
 interface RecordAccessDependencies {
+  services: readonly { name: string }[];
   logRequest: LogRequest;
   metrics: Metrics;
 }
@@ -15,7 +16,8 @@ interface RecordAccessDependencies {
  * Logs and counts each request when its response is complete or cut off, and the quota decided. Never logs a key, a token
  * or a body.
  */
-export function recordAccess({ logRequest, metrics }: RecordAccessDependencies): RequestHandler {
+export function recordAccess({ services, logRequest, metrics }: RecordAccessDependencies): RequestHandler {
+  const upstreamSeconds = services.map(({ name: service }) => metrics.upstreamSeconds.child({ service }));
   return function recordAccess(req, res, next) {
     const startedAt = performance.now();
     const { method, socket } = req;
@@ -31,16 +33,18 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
       function record(): void {
         delete res.locals.onDecision;
         const { requestId, span, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
-        const route = res.locals.route?.pattern ?? 'unmatched';
+        const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
-        if (upstreamMs !== undefined) metrics.upstreamSeconds.observe(upstreamMs / 1000);
+        if (service !== undefined && upstreamMs !== undefined)
+          upstreamSeconds[service.ordinal]?.observe(upstreamMs / 1000);
         if (errorCode !== undefined) metrics.errors.inc({ code: errorCode });
         logRequest({
           requestId,
           trace_id: span?.spanContext().traceId,
           method,
           route,
+          upstreamService: service?.name,
           status,
           keyId: caller?.id,
           address: addressGroup(clientAddress(req)),

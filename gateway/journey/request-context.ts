@@ -1,10 +1,10 @@
 import type { Span } from '@opentelemetry/api';
 import type { Request, Response } from 'express';
-import type { ApiRoute } from '../api-description.ts';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import type { QuotaDecision } from '../quota/quota-decision.ts';
+import type { ApiRoute } from '../services/routes.ts';
 
 export type Decision =
   QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';

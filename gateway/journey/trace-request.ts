@@ -21,6 +21,7 @@ export function traceRequest({ spans, isProxy }: TraceRequestDependencies): Requ
         req,
         path: req.path,
         route: route?.pattern,
+        service: route?.service?.name,
         scheme: req.protocol,
         requestId,
         clientAddress: () => addressGroup(clientAddress(req)),

@@ -1,7 +1,7 @@
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { durationBounds } from './duration-bounds.ts';
-import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
+import { PrelabelledHistogram } from './prelabelled-histogram.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
 /**
@@ -14,10 +14,10 @@ export interface Metrics {
   requests: RequestMetrics;
   /** Time from sending a command that requests wait for to its reply, or to the timeout. */
   redisSeconds: Histogram;
-  /** Time from sending a request to the pets service to the end of its response. */
-  upstreamSeconds: HistogramChild;
-  /** 1 while an instance of the pets service is ready; 0 while it is down, drains or starts. Instances are few. */
-  upstreamUp: Gauge<'upstream'>;
+  /** Time from sending a request to a service to the end of its response. */
+  upstreamSeconds: PrelabelledHistogram;
+  /** 1 while an instance of a service is ready; 0 while it is down, drains or starts. Instances are few. */
+  upstreamUp: Gauge<'service' | 'upstream'>;
   /** The gateway's own error responses, by code. */
   errors: Counter<'code'>;
   /** Open client connections. */
@@ -93,14 +93,15 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     upstreamSeconds: new PrelabelledHistogram({
       name: 'gateway_upstream_duration_seconds',
-      help: 'Time from sending a request to the pets service to the end of its response',
+      help: 'Time from sending a request to a service to the end of its response',
+      labelNames: ['service'],
       buckets: durationBounds,
       registers,
-    }).child({}),
+    }),
     upstreamUp: new Gauge({
       name: 'gateway_upstream_up',
-      help: '1 while this instance of the pets service is ready for requests',
-      labelNames: ['upstream'],
+      help: '1 while this instance of the service is ready for requests',
+      labelNames: ['service', 'upstream'],
       aggregator: 'min',
       registers,
     }),

@@ -33,6 +33,8 @@ export interface TracedRequest {
   req: IncomingMessage;
   path: string;
   route: string | undefined;
+  /** Name of the service that the route leads to. */
+  service: string | undefined;
   scheme: string;
   requestId: string;
   clientAddress: () => string;
@@ -47,11 +49,12 @@ export interface RequestOutcome {
   errorCode: string | undefined;
 }
 
-/** One attempt to send a request to an instance of the pets service. */
+/** One attempt to send a request to an instance of a service. */
 export interface Attempt {
   method: string | undefined;
   path: string;
   route: string | undefined;
+  service: string;
   target: { origin: string; hostname: string; port: string };
   /** Number of earlier attempts to send the request. */
   resendCount: number;
@@ -66,11 +69,12 @@ export interface UpstreamSpan {
 
 export function createRequestSpans(tracing: Tracing): RequestSpans {
   return {
-    startRequest({ peerIsTrusted, requestId, clientAddress, ...request }) {
+    startRequest({ peerIsTrusted, requestId, clientAddress, service, ...request }) {
       const headers: IncomingHttpHeaders | undefined = peerIsTrusted ? request.req.headers : undefined;
       const attributes = () => ({
         'client.address': clientAddress(),
         'gateway.request_id': requestId,
+        ...(service === undefined ? {} : { 'gateway.service': service }),
       });
       return startServerSpan(tracing, { ...request, attributes, headers });
     },
@@ -110,7 +114,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
         span.end();
       };
     },
-    startAttempt(parent, { method, path, route, target, resendCount }) {
+    startAttempt(parent, { method, path, route, service, target, resendCount }) {
       if (!isSampled(parent)) return { headers: tracing.headersOf(parent), end() {} };
       const { origin, hostname, port } = target;
       const name = knownMethod(method);
@@ -118,6 +122,7 @@ export function createRequestSpans(tracing: Tracing): RequestSpans {
         'http.request.method': name,
         'url.full': origin + safePath(path, route),
         'server.address': hostname,
+        'gateway.service': service,
         'server.port': Number(port) || (origin.startsWith('https:') ? 443 : 80),
       };
       if (resendCount > 0) attributes['http.request.resend_count'] = resendCount;

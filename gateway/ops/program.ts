@@ -11,6 +11,7 @@ import { acceptOutputJson } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { redisAclCommand } from './redis-acl.ts';
+import { servicesCommand } from './services.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
@@ -34,6 +35,7 @@ export const program = new Command('ops')
   .addCommand(policyCommand())
   .addCommand(auditCommand())
   .addCommand(consoleCommand())
+  .addCommand(servicesCommand())
   .addCommand(tokensCommand())
   .addCommand(redisAclCommand())
   .addCommand(completionCommand())

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { loadConfig } from '../config/config.ts';
+import { petsServiceName } from '../services/pets-service.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueServiceToken, keyId } from '../upstream/internal-token.ts';
 import { asOption, jsonOption, nameArgument, secondsArgument, type ChangeOptions } from './options.ts';
@@ -10,19 +11,21 @@ const defaultTtlSeconds = 3600;
 
 interface IssueOptions extends ChangeOptions {
   ttl: number;
+  audience: string;
 }
 
 export function tokensCommand(): Command {
-  const tokens = new Command('tokens').description('tokens with which people call the pets service');
+  const tokens = new Command('tokens').description('tokens with which people call a service');
 
   tokens
     .command('issue')
     .description('issue a token for a person or a script; services sign their own')
-    .argument('<service>', 'name of the caller in the log of the pets service', nameArgument)
+    .argument('<service>', 'name of the caller in the log of the service', nameArgument)
     .option('--ttl <seconds>', 'lifetime in seconds, at most a day', secondsArgument, defaultTtlSeconds)
+    .option('--audience <name>', 'service that accepts the token, by its audience', petsServiceName)
     .addOption(asOption())
     .addOption(jsonOption())
-    .action(async (service: string, { ttl, as, json }: IssueOptions) => {
+    .action(async (service: string, { ttl, audience, as, json }: IssueOptions) => {
       const { privateKeyFile, dataDirectory } = loadConfig(process.env);
       const privateKey = findPrivateKey(privateKeyFile, dataDirectory);
       const expiresAt = new Date(Date.now() + ttl * 1000).toISOString();
@@ -32,10 +35,10 @@ export function tokensCommand(): Command {
           action: 'tokens.issue',
           target: service,
           before: null,
-          after: { ttlSeconds: ttl, expiresAt, keyId: keyId(privateKey) },
+          after: { audience, ttlSeconds: ttl, expiresAt, keyId: keyId(privateKey) },
         }),
       );
-      const issued = { token: issueServiceToken(privateKey, service, ttl), service, expiresAt };
+      const issued = { token: issueServiceToken(privateKey, service, ttl, audience), service, expiresAt };
       if (json) printJson(issued);
       else printFields(issued);
     });

@@ -1,17 +1,15 @@
 import type { ServerResponse } from 'node:http';
-import { GatewayError } from '../errors.ts';
 import { helpLink } from '../http/help-link.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
 import { endWithBody } from '../http/send-response.ts';
+import { statusesWithoutContent, type BodyKind } from '../services/what-passes.ts';
 import { errorCodeOf, isJsonBody } from './json-body.ts';
+import { invalidResponse } from './upstream-error.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Larger than the longest page: a hundred pets, with names of 255 characters of four bytes each. */
 export const maxBufferedBytes = 128 * 1024;
-
-/** Statuses of responses without content, which have no Content-Length (RFC 9110 section 8.6). */
-export const statusesWithoutContent = new Set([204, 304]);
 
 /**
  * The upstream's response on its way to the client. It is buffered until it is complete: an upstream that breaks off
@@ -20,14 +18,18 @@ export const statusesWithoutContent = new Set([204, 304]);
  */
 export class BufferedResponse {
   readonly #res: ServerResponse;
-  readonly #clientHeaders: (headers: UpstreamHeaders) => ResponseHeaders;
+  readonly #clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders;
   #status = 0;
   #headers: UpstreamHeaders = {};
+  #bodyKind: BodyKind = 'json';
   #chunks: Buffer[] = [];
   #bytes = 0;
 
   /** @param clientHeaders makes the headers for the client from those of the upstream */
-  constructor(res: ServerResponse, clientHeaders: (headers: UpstreamHeaders) => ResponseHeaders) {
+  constructor(
+    res: ServerResponse,
+    clientHeaders: (status: number, headers: UpstreamHeaders) => ResponseHeaders,
+  ) {
     this.#res = res;
     this.#clientHeaders = clientHeaders;
   }
@@ -46,11 +48,13 @@ export class BufferedResponse {
     return this.#res.headersSent;
   }
 
-  start(status: number, headers: UpstreamHeaders): void {
+  /** @param bodyKind what the body has to be */
+  start(status: number, headers: UpstreamHeaders, bodyKind: BodyKind): void {
     this.#status = status;
     this.#headers = headers;
+    this.#bodyKind = bodyKind;
     if (Number(headers['content-length']) > maxBufferedBytes) {
-      this.#res.writeHead(status, this.#clientHeaders(headers).toRaw());
+      this.#res.writeHead(status, this.#clientHeaders(this.#status, headers).toRaw());
       this.#res.flushHeaders();
     }
   }
@@ -61,26 +65,28 @@ export class BufferedResponse {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes <= maxBufferedBytes) return true;
-    this.#res.writeHead(this.#status, this.#clientHeaders(this.#headers).toRaw());
+    this.#res.writeHead(this.#status, this.#clientHeaders(this.#status, this.#headers).toRaw());
     return this.#res.write(this.#takeChunks());
   }
 
-  /** @throws GatewayError if the response has content that is not JSON, and the client has not received a part of it */
+  /** @throws GatewayError if the body is not what it has to be, and the client has not received a part of it */
   end(): void {
     if (this.streaming) {
       this.#res.end();
     } else {
       const body = this.#takeChunks();
-      if (this.#hasContent() && this.#headers['content-encoding'] === undefined && !isJsonBody(body)) {
-        throw new GatewayError('upstream_error', {
-          cause: `the body of the upstream's response with status ${this.#status} is not JSON`,
-        });
-      }
+      if (this.#hasContent() && this.#headers['content-encoding'] === undefined) this.#checkBody(body);
       const code = this.#status < 400 ? undefined : (errorCodeOf(body) ?? this.#codeWithoutBody());
       if (code !== undefined) this.#addLink(helpLink(code));
       this.#res.writeHead(this.#status, this.#completeHeaders(body).toRaw());
       endWithBody(this.#res, body);
     }
+  }
+
+  #checkBody(body: Buffer): void {
+    if (this.#bodyKind === 'json' && !isJsonBody(body)) throw invalidResponse(this.#status, 'is not JSON');
+    if (this.#bodyKind === 'none' && body.length > 0)
+      throw invalidResponse(this.#status, 'is not empty, and not described');
   }
 
   /** The response to HEAD does not hold its code: the link leads to all of them. */
@@ -97,12 +103,12 @@ export class BufferedResponse {
   /** Headers of a response whose length is known. */
   #completeHeaders(body: Buffer): ResponseHeaders {
     if (this.#headers['content-length'] === undefined) {
-      const headers = this.#clientHeaders(this.#headers);
+      const headers = this.#clientHeaders(this.#status, this.#headers);
       if (this.#hasContent()) headers.set('Content-Length', String(body.length));
       return headers;
     }
-    if (this.#status !== 204) return this.#clientHeaders(this.#headers);
-    return this.#clientHeaders({ ...this.#headers, 'content-length': undefined });
+    if (this.#status !== 204) return this.#clientHeaders(this.#status, this.#headers);
+    return this.#clientHeaders(this.#status, { ...this.#headers, 'content-length': undefined });
   }
 
   #hasContent(): boolean {

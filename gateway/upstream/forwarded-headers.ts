@@ -6,8 +6,8 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
  */
 
 /**
- * Headers of a request that the upstream gets: those that say what is asked for, and each header parameter of the
- * description. Any other could mean something to a server behind the gateway that the gateway has not checked, as
+ * Headers of a request that the upstream gets: those that say what is asked for. The header parameters of the operation
+ * are added. Any other could mean something to a server behind the gateway that the gateway has not checked, as
  * X-HTTP-Method-Override, X-Original-URL, Cookie and the client-address headers of others do.
  */
 const forwarded = [
@@ -29,7 +29,7 @@ const forwarded = [
   'user-agent',
 ];
 
-/** A client's trace context (W3C) is never continued, also not by the pets service behind a gateway that exports no traces. */
+/** A client's trace context (W3C) is never continued, also not by a service behind a gateway that exports no traces. */
 const forwardedOfClient = new Set(forwarded);
 const forwardedOfProxy = new Set([...forwarded, 'traceparent', 'tracestate', 'baggage']);
 /** Of a trusted proxy. A gateway that exports traces sends its own span as the parent. */
@@ -57,6 +57,8 @@ const returned = new Set([
   'vary',
 ]);
 
+const noNames: ReadonlySet<string> = new Set();
+
 export interface ForwardedRequest {
   /** Names and values in turn, as received. */
   rawHeaders: readonly string[];
@@ -68,13 +70,15 @@ export interface ForwardedRequest {
   authorization: string;
   requestId: string;
   hasBody: boolean;
+  /** Header parameters of the operation, in lower case. */
+  described?: ReadonlySet<string> | undefined;
   /** Whether the gateway sends its own trace context. */
   isTraced?: boolean;
 }
 
 /** @returns headers for the upstream, names and values in turn, without Host, which the transport sets */
 export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
-  const { rawHeaders, peerAddress, peerIsTrusted } = request;
+  const { rawHeaders, peerAddress, peerIsTrusted, described = noNames } = request;
   const named = namedInConnection(rawHeaders);
   const passing = passingNames(request);
   const headers: string[] = [];
@@ -91,7 +95,7 @@ export function upstreamRequestHeaders(request: ForwardedRequest): string[] {
       if (name === 'x-forwarded-host') forwardedHost = value;
       if (name === 'x-forwarded-proto') forwardedProto = value;
     }
-    if (!passing.has(name) || named.has(name)) continue;
+    if ((!passing.has(name) && !described.has(name)) || named.has(name)) continue;
     if (name === 'content-length' && !request.hasBody) continue;
     headers.push(name, value);
   }
@@ -124,20 +128,23 @@ export function hasIdempotencyKey(headers: readonly string[]): boolean {
   return headers.some((text, index) => index % 2 === 0 && text === 'idempotency-key');
 }
 
-/** Adds the headers of the upstream's response that the client may see. Their names are in lower case. */
+/**
+ * Adds the headers of the upstream's response that the client may see. Their names are in lower case.
+ * @param described further ones that the operation describes
+ */
 export function addClientHeaders(
   response: ResponseHeaders,
   headers: Readonly<Record<string, string | string[] | undefined>>,
+  described: ReadonlySet<string> = noNames,
 ): void {
   const connection = headers['connection'];
   const named = connection === undefined ? noNames : new Set(tokens(String(connection)));
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value !== undefined && returned.has(name) && !named.has(name)) response.set(name, value);
+    if (value === undefined || named.has(name)) continue;
+    if (returned.has(name) || described.has(name)) response.set(name, value);
   }
 }
-
-const noNames: ReadonlySet<string> = new Set();
 
 /** Names in Connection, without Content-Length: if that were dropped, both ends would disagree about the body. */
 function namedInConnection(rawHeaders: readonly string[]): ReadonlySet<string> {

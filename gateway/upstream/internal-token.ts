@@ -1,8 +1,9 @@
 import { createPublicKey, hash, type KeyObject } from 'node:crypto';
 import jwt from 'jsonwebtoken';
 import { LRUCache } from 'lru-cache';
+import { petsServiceName } from '../services/pets-service.ts';
 
-/** Makes the Authorization header with which the gateway calls the pets service in a caller's name. */
+/** Makes the Authorization header with which the gateway calls a service in a caller's name. */
 export type Authorize = (caller: { id: string; plan: string }) => string;
 
 interface CachedToken {
@@ -11,7 +12,6 @@ interface CachedToken {
   issuedAtMs: number;
 }
 
-const audience = 'pets-service';
 const lifetimeSeconds = 300;
 /** Tokens are renewed this long before they expire, for requests under way and clocks that differ. */
 const marginSeconds = 60;
@@ -21,8 +21,13 @@ const maxCachedTokens = 100_000;
 /**
  * Signs ES256 tokens (RFC 7519). A token is used for all requests of a caller until shortly before it expires, since
  * signing costs more than the rest of a request.
+ * @param audience names the service: no other one accepts the tokens
  */
-export function createAuthorize(privateKey: KeyObject, now: () => number): Authorize {
+export function createAuthorize(
+  privateKey: KeyObject,
+  now: () => number,
+  audience = petsServiceName,
+): Authorize {
   const cache = new LRUCache<string, CachedToken>({ max: maxCachedTokens });
   const keyid = keyId(privateKey);
   return function authorize({ id, plan }) {
@@ -34,21 +39,27 @@ export function createAuthorize(privateKey: KeyObject, now: () => number): Autho
       const ageMs = nowMs - cached.issuedAtMs;
       if (ageMs >= 0 && ageMs < renewAfterMs) return cached.authorization;
     }
-    const contents = { issuer: 'gateway', subject: id, lifetimeSeconds, plan };
+    const contents = { issuer: 'gateway', audience, subject: id, lifetimeSeconds, plan };
     const authorization = `Bearer ${signToken(privateKey, keyid, contents, nowMs)}`;
     cache.set(id, { plan, authorization, issuedAtMs: nowMs });
     return authorization;
   };
 }
 
-/** Issues a token for an internal service that calls the pets service directly. */
-export function issueServiceToken(privateKey: KeyObject, service: string, ttlSeconds: number): string {
-  const contents = { issuer: 'ops', subject: service, lifetimeSeconds: ttlSeconds };
+/** Issues a token for a person or a script that calls a service directly. */
+export function issueServiceToken(
+  privateKey: KeyObject,
+  subject: string,
+  ttlSeconds: number,
+  audience = petsServiceName,
+): string {
+  const contents = { issuer: 'ops', audience, subject, lifetimeSeconds: ttlSeconds };
   return signToken(privateKey, keyId(privateKey), contents, Date.now());
 }
 
 interface TokenContents {
   issuer: string;
+  audience: string;
   subject: string;
   lifetimeSeconds: number;
   plan?: string;
@@ -57,7 +68,7 @@ interface TokenContents {
 function signToken(
   privateKey: KeyObject,
   keyid: string,
-  { issuer, subject, lifetimeSeconds: expiresIn, plan }: TokenContents,
+  { issuer, audience, subject, lifetimeSeconds: expiresIn, plan }: TokenContents,
   nowMs: number,
 ): string {
   const options = { algorithm: 'ES256', issuer, audience, subject, expiresIn, keyid } as const;

@@ -4,6 +4,7 @@ import type { Dispatcher } from 'undici';
 import { GatewayError } from '../errors.ts';
 import { isSafe } from '../http/request-body.ts';
 import type { ResponseHeaders } from '../http/response-headers.ts';
+import type { BodyKind } from '../services/what-passes.ts';
 import { BufferedResponse, maxBufferedBytes, type UpstreamHeaders } from './buffered-response.ts';
 import { hasIdempotencyKey } from './forwarded-headers.ts';
 import { createResponseTimers, PendingResponse, type ResponseTimers } from './response-timers.ts';
@@ -30,7 +31,7 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
   /** The complete body for the upstream. */
   requestBody: (res: Res) => Buffer | null;
   /** Headers for the client, from those of the upstream and of the gateway. */
-  responseHeaders: (res: Res, headers: UpstreamHeaders) => ResponseHeaders;
+  responseHeaders: (res: Res, status: number, headers: UpstreamHeaders) => ResponseHeaders;
   /** Called with the time from first sending the request to its outcome, whatever that is, and the response's status. */
   onSettled: (res: Res, ms: number, status: number | undefined) => void;
   /**
@@ -39,8 +40,8 @@ interface UndiciTransportOptions<Req extends IncomingMessage, Res extends Server
    */
   startAttempt?:
     ((req: Req, res: Res, target: Target, timesSent: number) => UpstreamAttempt | undefined) | undefined;
-  /** Throws if the upstream's response must not reach a client. */
-  checkResponse: (status: number, headers: UpstreamHeaders) => void;
+  /** @returns what the body has to be @throws if the upstream's response must not reach a client */
+  checkResponse: (res: Res, status: number, headers: UpstreamHeaders) => BodyKind;
 }
 
 /** What the transport does with the span of an attempt. */
@@ -138,7 +139,9 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
     this.#succeed = succeed;
     this.#fail = fail;
     this.#headers = options.requestHeaders(req, res);
-    this.#response = new BufferedResponse(res, (headers) => options.responseHeaders(res, headers));
+    this.#response = new BufferedResponse(res, (status, upstreamHeaders) =>
+      options.responseHeaders(res, status, upstreamHeaders),
+    );
   }
 
   begin(): void {
@@ -191,8 +194,8 @@ class ProxiedRequest<Req extends IncomingMessage, Res extends ServerResponse>
   ): void {
     this.connection?.onResponse();
     if (status < 200) return;
-    this.#options.checkResponse(status, headers);
-    this.#response.start(status, headers);
+    const bodyKind = this.#options.checkResponse(this.#res, status, headers);
+    this.#response.start(status, headers, bodyKind);
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {

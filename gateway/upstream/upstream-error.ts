@@ -20,7 +20,23 @@ const connectionLosses = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 const invalidResponses = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
+/** Error for a complete response with a body that it must not have. */
+export function invalidResponse(status: number, problem: string): GatewayError {
+  const cause = `the body of the upstream's response with status ${status} ${problem}`;
+  return status < 500 ? new UndescribedResponse(cause) : new GatewayError('upstream_error', { cause });
+}
+
 const retryAfter = { 'Retry-After': '1' };
+
+/**
+ * A complete response that the description of its operation does not have. The client gets a 502. It says nothing about the
+ * instance: another one would respond the same.
+ */
+export class UndescribedResponse extends GatewayError {
+  constructor(cause: string) {
+    super('upstream_error', { cause });
+  }
+}
 
 interface RetryOptions {
   /** Whether the request can be sent again without harm. */
@@ -35,7 +51,8 @@ interface RetryOptions {
  */
 export function upstreamError(error: unknown, retry: RetryOptions): GatewayError {
   if (error instanceof GatewayError) {
-    return isUpstreamFault(error) ? withUnknownOutcome(error.code, error.cause, retry) : error;
+    const isOutcomeUnknown = error instanceof UndescribedResponse || isUpstreamFault(error);
+    return isOutcomeUnknown ? withUnknownOutcome(error.code, error.cause, retry) : error;
   }
   const code = errorCode(error);
   if (code === 'UND_ERR_INVALID_ARG') return new GatewayError('bad_request', { cause: error });
@@ -76,6 +93,7 @@ export function isConnectionLost(error: unknown): boolean {
  * count.
  */
 export function isUpstreamFault(error: unknown): boolean {
+  if (error instanceof UndescribedResponse) return false;
   if (error instanceof GatewayError) {
     return error.code === 'upstream_error' || error.code === 'upstream_timeout';
   }

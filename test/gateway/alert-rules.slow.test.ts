@@ -285,22 +285,34 @@ const alertTests: AlertTest[] = [
       {
         name: 'none of two',
         series: {
-          [`gateway_upstream_up{${source},upstream="http://a"}`]: gauge(0),
-          [`gateway_upstream_up{${source},upstream="http://b"}`]: gauge(0),
+          [`gateway_upstream_up{${source},service="pets-service",upstream="http://a"}`]: gauge(0),
+          [`gateway_upstream_up{${source},service="pets-service",upstream="http://b"}`]: gauge(0),
         },
         at: 2,
         fires: {
-          labels: instance,
-          description: 'gw-1:9090 finds none of 2 instances of the pets service ready, so requests get 503.',
+          labels: { ...instance, service: 'pets-service' },
+          description: 'gw-1:9090 finds none of 2 instances of pets-service ready, so its requests get 503.',
         },
       },
       {
         name: 'one of two',
         series: {
-          [`gateway_upstream_up{${source},upstream="http://a"}`]: gauge(0),
-          [`gateway_upstream_up{${source},upstream="http://b"}`]: gauge(1),
+          [`gateway_upstream_up{${source},service="pets-service",upstream="http://a"}`]: gauge(0),
+          [`gateway_upstream_up{${source},service="pets-service",upstream="http://b"}`]: gauge(1),
         },
         at: 20,
+      },
+      {
+        name: 'one of one, while another service is ready',
+        series: {
+          [`gateway_upstream_up{${source},service="pets-service",upstream="http://a"}`]: gauge(1),
+          [`gateway_upstream_up{${source},service="orders",upstream="http://b"}`]: gauge(0),
+        },
+        at: 2,
+        fires: {
+          labels: { ...instance, service: 'orders' },
+          description: 'gw-1:9090 finds none of 1 instances of orders ready, so its requests get 503.',
+        },
       },
     ],
   },

@@ -193,7 +193,7 @@ describe('the metrics of a gateway with two workers and of a pets service', () =
     );
 
     test('an instance of the pets service that is down counts once, whatever the number of gateways', async () => {
-      const { expr = '' } = panels.find(({ title }) => title === 'Pets service instances not ready') ?? {};
+      const { expr = '' } = panels.find(({ title }) => title === 'Service instances not ready') ?? {};
       await using directory = await temporaryDirectory();
       const file = join(directory.path, 'test.yaml');
       const up = (instance: string, upstream: string, value: number) => ({

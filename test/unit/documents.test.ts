@@ -25,6 +25,7 @@ const documents = {
   'gateway/OPERATIONS.md': maxLines,
   'gateway/containers/README.md': maxLines,
   'gateway/kubernetes/README.md': maxLines,
+  'gateway/services/README.md': maxLines,
   'gateway/systemd/README.md': maxLines,
   'gateway/observability/TRACES.md': maxLines,
   'gateway/observability/README.md': maxLines,

@@ -21,15 +21,24 @@ export function gatewayName({ host, adminAddress }: Pick<FleetGateway, 'host' | 
 }
 
 function upstreamProblems({ upstreams }: LiveFacts): Problem[] {
-  if (upstreams.length > 0 && upstreams.every(({ state }) => ['down', 'not_ready'].includes(state))) {
+  return Array.from(
+    Map.groupBy(upstreams, ({ service }) => service),
+    ([service, ofService]) => problemsOfService(service, ofService),
+  ).flat();
+}
+
+/** @param service undefined for the pets service, the only one of processes of an older version */
+function problemsOfService(service = 'the pets service', upstreams: LiveFacts['upstreams']): Problem[] {
+  if (upstreams.every(({ state }) => ['down', 'not_ready'].includes(state))) {
     const states = upstreams.map(({ upstream, state }) => `${upstream} is ${stateText[state]}`).join(', ');
     return [
       {
-        id: 'no-upstream-ready',
+        id: `no-upstream-ready ${service}`,
         severity: 'critical',
-        title: 'No instance of the pets service is ready',
+        title: `No instance of ${service} is ready`,
         detail: `Requests that need it get 503: ${states}.`,
-        advice: 'Check that its instances run, at the addresses in PETS_SERVICE_URL, and read their log.',
+        advice:
+          'Check that its instances run, at the addresses in SERVICES_FILE or PETS_SERVICE_URL, and read their log.',
         link: alerts('GatewayNoUpstreamReady'),
       },
     ];

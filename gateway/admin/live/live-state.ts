@@ -28,7 +28,7 @@ export interface LiveState {
 /** A process without what the rest of the state has of it. */
 export type LiveProcess = Omit<
   FleetProcess,
-  'counts' | 'keysInUse' | 'invalidSettings' | 'lostKeys' | 'seenAtMs' | 'upstreams'
+  'counts' | 'keysInUse' | 'invalidSettings' | 'lostKeys' | 'seenAtMs' | 'upstreams' | 'services'
 > & {
   /** ISO 8601. */
   seenAt: string;
@@ -45,6 +45,7 @@ function liveProcess(process: FleetProcess): LiveProcess {
     invalidSettings: _i,
     lostKeys: _l,
     upstreams: _u,
+    services: _s,
     seenAtMs,
     ...shown
   } = process;

@@ -35,13 +35,13 @@ app.use(
             hasBody: false,
           }),
         requestBody: () => null,
-        responseHeaders(_res, headers) {
+        responseHeaders(_res, _status, headers) {
           const clientHeaders = new ResponseHeaders();
           addClientHeaders(clientHeaders, headers);
           return clientHeaders;
         },
         onSettled: () => {},
-        checkResponse: () => {},
+        checkResponse: () => 'json',
       }),
     ],
   }),

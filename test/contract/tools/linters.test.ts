@@ -1,10 +1,21 @@
-import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from 'vitest';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../gateway/api-description.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../../support/kits/temporary-directory.ts';
 import { runTool } from './tools.ts';
 
-const description = fileURLToPath(new URL('../../../gateway/openapi.yaml', import.meta.url));
-
 describe('the description', { tags: ['api-tools'] }, () => {
+  let directory: TemporaryDirectory;
+  let description: string;
+
+  beforeAll(async () => {
+    directory = await temporaryDirectory();
+    description = join(directory.path, 'openapi.json');
+    await writeFile(description, loadApiDescription().json);
+  });
+  afterAll(() => directory[Symbol.asyncDispose]());
+
   test('has no finding of Redocly, recommended-strict', async () => {
     const output = await runTool('redocly', ['lint', '--config=redocly.yaml', description]);
     expect(output).toContain('Your API description is valid');

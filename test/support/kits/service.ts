@@ -228,6 +228,13 @@ export function startGateway(
   return startService('gateway/server.ts', { ...ports, SHUTDOWN_DELAY_MS: '0', ...env }, options);
 }
 
+/** Starts the example of an orders service as a process on a port. */
+export function startOrdersService(port: number, dataDirectory: string): Promise<Service> {
+  const publicKey = join(dataDirectory, 'internal-token', 'public.pem');
+  const env = { ORDERS_PORT: String(port), TOKEN_PUBLIC_KEY_FILE: publicKey };
+  return startService('gateway/services/example/orders-service.ts', env);
+}
+
 /** Starts a pets service as a process on a free port. It fills an empty database with the demo pets. */
 export function startPetsService(
   env: Record<string, string>,

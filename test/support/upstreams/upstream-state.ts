@@ -10,7 +10,7 @@ export async function upstreamStates(gateway: Service): Promise<Record<string, s
 /** Metric of an upstream: 1 if it is up, undefined if it has no metric. */
 export async function upstreamUp(gateway: Service, url: string): Promise<number | undefined> {
   const { text } = await send(`${gateway.adminUrl}/metrics`);
-  const [, value] = text.split(`gateway_upstream_up{upstream="${url}"} `);
+  const [, value] = text.split(`gateway_upstream_up{service="pets-service",upstream="${url}"} `);
   return value === undefined ? undefined : Number.parseInt(value, 10);
 }
 

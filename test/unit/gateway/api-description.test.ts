@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { loadApiDescription } from '../../../gateway/api-description.ts';
 
 const api = loadApiDescription();
 
-const pets = { pattern: '/v1/pets', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'] };
-const pet = { pattern: '/v1/pets/{petId}', allow: ['GET', 'HEAD', 'OPTIONS'] };
+/** What passes of each operation is tested beside what-passes.ts. */
+const service = { name: 'pets-service', ordinal: 0, operations: expect.anything() as unknown };
+const pets = { pattern: '/v1/pets', allow: ['GET', 'HEAD', 'POST', 'OPTIONS'], service };
+const pet = { pattern: '/v1/pets/{petId}', allow: ['GET', 'HEAD', 'OPTIONS'], service };
 const openapiJson = { pattern: '/openapi.json', allow: ['GET', 'HEAD', 'OPTIONS'] };
 
 test.each([
@@ -70,6 +73,13 @@ describe('the OpenAPI document', () => {
       'paths',
       'components',
     ]);
+  });
+
+  test('is published to the byte as it was', () => {
+    // What clients have generated their code from. A change of the API changes it here and in the changelog.
+    expect(createHash('sha256').update(api.json).digest('hex')).toBe(
+      '78c280e5dcd76730337cbcb1bda8f88a48fc328c8e59642040de08cf11d91be4',
+    );
   });
 
   test('is JSON with the version and the paths of the specification', () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/api-description.ts';
-import { readApiDocument, type Operation } from '../../../../gateway/docs/api-document.ts';
 import { createSamples } from '../../../../gateway/docs/samples.ts';
+import { readApiDocument, type Operation } from '../../../../gateway/services/api-document.ts';
 
 /** An operation with everything that samples show. */
 function operationWith(body: unknown): Operation {

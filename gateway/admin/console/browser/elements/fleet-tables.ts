@@ -110,11 +110,12 @@ function localModeText(localMode: { from: string; to: string | null } | null) {
 export const upstreamTable = ({ upstreams }: LiveState) =>
   table({
     label: 'Upstreams',
-    headings: ['Upstream', 'State', 'As gateway processes see it'],
+    headings: ['Upstream', 'Service', 'State', 'As gateway processes see it'],
     rows: upstreams.map(
-      ({ upstream, state, seenAs }) =>
+      ({ upstream, service, state, seenAs }) =>
         html`<tr>
           <th scope="row">${upstream}</th>
+          <td>${service ?? '–'}</td>
           <td>${stateTag(state)}</td>
           <td>
             ${Object.entries(seenAs)

@@ -20,6 +20,7 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   startedAt: ago(3600),
   state: 'ok',
   upstreams: {},
+  services: {},
   invalidSettings: [],
   lostKeys: 0,
   localMode: null,

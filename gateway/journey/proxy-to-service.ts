@@ -1,0 +1,134 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { createProxyMiddleware } from 'http-proxy-middleware';
+import { GatewayError } from '../errors.ts';
+import { absoluteAddresses } from '../http/absolute-addresses.ts';
+import { peerAddress } from '../http/peer-address.ts';
+import type { PublicAddress } from '../http/public-address.ts';
+import { carriesBody } from '../http/request-body.ts';
+import type { ResponseHeaders } from '../http/response-headers.ts';
+import type { RequestSpans } from '../observability/request-spans.ts';
+import type { RoutedService } from '../services/routes.ts';
+import { statusesWithoutContent, type BodyKind, type OperationRules } from '../services/what-passes.ts';
+import type { UpstreamHeaders } from '../upstream/buffered-response.ts';
+import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-headers.ts';
+import type { ServiceUpstream } from '../upstream/service-upstream.ts';
+import type { Target } from '../upstream/target.ts';
+import { placeholderTarget, undiciTransport } from '../upstream/undici-transport.ts';
+import { UndescribedResponse } from '../upstream/upstream-error.ts';
+import { callerOf } from './request-context.ts';
+
+interface ProxyToServiceDependencies {
+  /** By the ordinal of the service. */
+  upstreams: readonly ServiceUpstream[];
+  /** Whether an address belongs to a trusted proxy. */
+  isProxy: (address: string) => boolean;
+  publicAddress: PublicAddress;
+  /** Undefined if no traces are exported. */
+  spans: RequestSpans | undefined;
+}
+
+/** Sends the request to the service of its route, on the same path, in the caller's name. */
+export function proxyToService({ upstreams, ...dependencies }: ProxyToServiceDependencies): RequestHandler {
+  const proxies = upstreams.map((upstream) => createProxy(upstream, dependencies));
+  return function proxyToService(req, res, next) {
+    proxies[serviceOf(res).ordinal]?.(req, res, next);
+  };
+}
+
+/** Requests without a route do not arrive here, and the gateway's own routes have ended earlier. */
+function serviceOf({ locals }: Response): RoutedService {
+  if (locals.route?.service === undefined) throw new GatewayError('not_found');
+  return locals.route.service;
+}
+
+function rulesOf(res: Response): OperationRules | undefined {
+  return serviceOf(res).operations[res.req.method];
+}
+
+function createProxy(
+  { name, upstreams, dispatcher, timeoutMs, authorize }: ServiceUpstream,
+  { isProxy, publicAddress, spans }: Omit<ProxyToServiceDependencies, 'upstreams'>,
+): RequestHandler {
+  const proxy = createProxyMiddleware<Request, Response>({
+    target: placeholderTarget,
+    // Only requests with a route arrive here. A path filter as text would be searched for wildcards at each request.
+    pathFilter: () => true,
+    plugins: [
+      undiciTransport<Request, Response>({
+        upstreams,
+        dispatcher,
+        timeoutMs,
+        requestHeaders,
+        requestBody: (res) => res.locals.body ?? null,
+        responseHeaders,
+        onSettled(res, ms, status) {
+          res.locals.upstreamMs = ms;
+          res.locals.upstreamStatus = status;
+        },
+        startAttempt: spans === undefined ? undefined : createStartAttempt(name, spans),
+        checkResponse,
+      }),
+    ],
+    on: {
+      // Without a listener the middleware would respond in plain text. renderError responds.
+      error: () => {},
+    },
+  });
+
+  function requestHeaders(req: Request, res: Response): string[] {
+    const address = peerAddress(req);
+    return upstreamRequestHeaders({
+      rawHeaders: req.rawHeaders,
+      peerAddress: address,
+      peerIsTrusted: isProxy(address),
+      authorization: authorize(callerOf(res.locals)),
+      requestId: res.locals.requestId,
+      hasBody: carriesBody(req),
+      described: rulesOf(res)?.requestHeaders,
+      isTraced: spans !== undefined,
+    });
+  }
+
+  function responseHeaders(res: Response, status: number, headers: UpstreamHeaders): ResponseHeaders {
+    // A copy: if the response can't be sent, none of its headers may appear on the error.
+    const response = res.locals.headers.copy();
+    addClientHeaders(
+      response,
+      absoluteAddresses(headers, () => publicAddress.baseUrl(res.req)),
+      rulesOf(res)?.responseRule(status)?.headers,
+    );
+    return response;
+  }
+
+  return (req, res, next) => void proxy(req, res, next);
+}
+
+function createStartAttempt(service: string, { startAttempt }: RequestSpans) {
+  return ({ method, path }: Request, { locals }: Response, target: Target, resendCount: number) => {
+    const { span, route } = locals;
+    if (span === undefined) return undefined;
+    return startAttempt(span, { method, path, route: route?.pattern, service, target, resendCount });
+  };
+}
+
+/**
+ * Rejects a response that its operation does not describe, or that is not meant for a client: the service refused the
+ * gateway's own token, or something between it and the gateway responded.
+ */
+function checkResponse(res: Response, status: number, headers: UpstreamHeaders): BodyKind {
+  const rule = rulesOf(res)?.responseRule(status);
+  if (rule === undefined) {
+    const cause =
+      status === 401
+        ? 'the upstream refused the internal token'
+        : `the upstream responded with status ${status}`;
+    throw new UndescribedResponse(cause);
+  }
+  const type = headers['content-type'];
+  if (Array.isArray(type)) throw new UndescribedResponse('the upstream responded with several Content-Type');
+  const bodyKind = statusesWithoutContent.has(status) ? 'none' : rule.bodyKind(type);
+  if (bodyKind !== undefined) return bodyKind;
+  const cause = `the upstream responded with ${status} as "${type ?? ''}"`;
+  // A page of a proxy says that the instance behind it has failed.
+  throw status < 500 ? new UndescribedResponse(cause) : new GatewayError('upstream_error', { cause });
+}

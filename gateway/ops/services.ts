@@ -1,0 +1,48 @@
+import { basename, resolve } from 'node:path';
+import { Command } from 'commander';
+import { loadConfig } from '../config/config.ts';
+import type { ServiceConfig } from '../config/service-config.ts';
+import { YamlFileError } from '../config/yaml-file.ts';
+import { OperationFailure } from '../operations/operation-failure.ts';
+import { readServicesFile } from '../services/load-services.ts';
+import { jsonOption, type JsonOption } from './options.ts';
+import { print, printJson } from './output.ts';
+
+export function servicesCommand(): Command {
+  const services = new Command('services').description('the services behind the gateway');
+
+  services
+    .command('check')
+    .description(
+      'what a gateway would refuse of a services file and its descriptions; exit code 1 if anything',
+    )
+    .argument('<file>', 'YAML file that SERVICES_FILE names')
+    .addOption(jsonOption())
+    .action(async (file: string, { json }: JsonOption) => {
+      const found = check(file).map(
+        ({ name, audience, urls, timeoutMs, connections, readiness, description }) => ({
+          name,
+          description: description.file,
+          urls,
+          audience,
+          timeoutMs,
+          connections,
+          readiness,
+        }),
+      );
+      if (json) return printJson({ services: found });
+      const list = found.map(({ name, urls }) => `${name} at ${urls.join(', ')}`).join('; ');
+      return print(`${basename(file)} is valid: ${list}\n`);
+    });
+
+  return services;
+}
+
+/** @throws OperationFailure with a line for everything that is wrong */
+function check(file: string): ServiceConfig[] {
+  try {
+    return readServicesFile(resolve(file), loadConfig(process.env));
+  } catch (error) {
+    throw error instanceof YamlFileError ? new OperationFailure(error.issues.join('\n')) : error;
+  }
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { origin } from '../config/env-schemas.ts';
+
+const wholeNumber = (max: number, unit: string) => {
+  const error = `is not a whole number of ${unit} from 1 to ${max}`;
+  return z.int({ error }).min(1, { error }).max(max, { error });
+};
+
+/** Visible ASCII, which is all that a name in a token or a label needs. */
+const audience = z.string({ error: 'is not a text' }).regex(/^[!-~]{1,255}$/, {
+  error: 'is not 1 to 255 visible ASCII characters',
+});
+
+export const serviceFileSchema = z
+  .strictObject(
+    {
+      description: z
+        .string({ error: 'is missing: name the OpenAPI file of the service' })
+        .min(1, { error: 'is empty: name the OpenAPI file of the service' })
+        .meta({ description: 'OpenAPI 3.1 file of the service, relative to this file' }),
+      urls: z
+        .array(origin, { error: 'is not a list of URLs such as [http://127.0.0.1:3003]' })
+        .min(1, { error: 'is empty: name at least one instance' })
+        .meta({ description: 'origins of the instances of the service' }),
+      audience: audience
+        .optional()
+        .meta({ description: 'audience of the tokens for the service; by default its name' }),
+      timeoutMs: wholeNumber(9_999_999, 'milliseconds')
+        .optional()
+        .meta({ description: 'timeout for a response; by default UPSTREAM_TIMEOUT_MS' }),
+      connections: wholeNumber(99_999, 'connections')
+        .optional()
+        .meta({ description: 'connections to each instance; by default UPSTREAM_CONNECTIONS' }),
+      readiness: z
+        .string({ error: 'is not a path such as /readyz' })
+        .regex(/^\/[!-~]*$/, { error: 'is not a path such as /readyz' })
+        .optional()
+        .meta({ description: 'path that is 503 while an instance is not ready; by default /readyz' }),
+    },
+    {
+      error: (issue) =>
+        issue.code === 'invalid_type' ? 'is not the fields description, urls, …' : undefined,
+    },
+  )
+  .meta({ description: 'a service behind the gateway' });
+
+const serviceName = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,31}$/, 'is not a valid name: use up to 32 lower-case letters, digits and dashes');
+
+/** The file that SERVICES_FILE names. */
+export const servicesFileSchema = z
+  .strictObject(
+    {
+      services: z
+        .record(serviceName, serviceFileSchema, { error: 'is not a mapping of names to services' })
+        .refine((services) => Object.keys(services).length > 0, {
+          error: 'is empty: name at least one service',
+        })
+        .meta({ description: 'the services by their names, which metrics, logs and traces show' }),
+    },
+    {
+      error: (issue) =>
+        issue.code === 'invalid_type' ? 'is not a mapping with the field services' : undefined,
+    },
+  )
+  .meta({
+    title: 'Services behind the API gateway',
+    description: 'named by SERVICES_FILE, checked by "ops services check"',
+  });
+
+export type ServicesFile = z.output<typeof servicesFileSchema>;
+
+/** The schema for editors, which is shipped as services-file.schema.json. */
+export function servicesFileJsonSchema(): object {
+  return z.toJSONSchema(servicesFileSchema, { target: 'draft-7', io: 'input' });
+}

@@ -1,0 +1,137 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { freePort } from '../support/http/free-port.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { startOrdersService } from '../support/kits/service.ts';
+import { startServicesKit, type ServicesKit } from '../support/kits/services-kit.ts';
+import { countOutcomes, startLoad } from '../support/load/steady-load.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
+
+/** Requests for pets that have to succeed while the orders service fails. */
+const requests = 400;
+
+describe('two services', { timeout: 120_000 }, () => {
+  let kit: ServicesKit;
+  let port: number;
+
+  beforeAll(async () => {
+    port = await freePort();
+    kit = await startServicesKit(port);
+  }, 120_000);
+  afterAll(() => kit[Symbol.asyncDispose]());
+
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    send(`${kit.gateway.url}/v1${path}`, { key: kit.key, headers });
+  const ordersState = async () => {
+    const { json } = await send(`${kit.gateway.adminUrl}/readyz`);
+    return (json as { services: Record<string, Record<string, string>> }).services['orders'];
+  };
+  const isOrders = (state: string) => ({ [`http://127.0.0.1:${port}`]: state });
+
+  /** Sends requests to both services until enough for pets are complete. @returns the statuses of both */
+  async function loadBoth(): Promise<{ pets: Record<string, number>; orders: Record<string, number> }> {
+    await using pets = startLoad(4, async () => (await get('/pets')).status);
+    await using orders = startLoad(4, async () => (await get('/orders')).status, 5);
+    await expect.poll(() => pets.outcomes.length, { timeout: 60_000 }).toBeGreaterThan(requests);
+    const outcomes = { pets: await pets.stop(), orders: await orders.stop() };
+    return { pets: countOutcomes(outcomes.pets), orders: countOutcomes(outcomes.orders) };
+  }
+
+  const onlyServed = { 200: expect.any(Number) as number };
+
+  test('each has its requests, its responses and its own token', async () => {
+    await using _orders = await startOrdersService(port, kit.dataDirectory);
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    expect((await get('/pets')).status).toBe(200);
+    const placed = await postJson(`${kit.gateway.url}/v1/orders`, kit.key, { petId: 7 });
+    expect(placed.status).toBe(201);
+    expect(placed.header('location')).toBe(`${kit.gateway.url}/v1/orders/order:1`);
+    expect((await get('/orders/order:1')).json).toEqual({ id: 'order:1', petId: 7, status: 'placed' });
+    const csv = await get('/orders', { accept: 'text/csv' });
+    expect(csv.header('content-type')).toBe('text/csv; charset=utf-8');
+    expect(csv.text).toBe('id,petId,status\r\norder:1,7,placed\r\n');
+    const latest = await get('/orders/latest');
+    expect([latest.status, latest.header('location')]).toEqual([303, placed.header('location')]);
+    expect((await get('/orders/order:2')).json).toMatchObject({ code: 'order_not_found' });
+  });
+
+  test('names of services are in metrics and the access log', async () => {
+    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
+    expect(text).toContain(`gateway_upstream_up{service="orders",upstream="http://127.0.0.1:${port}"}`);
+    expect(text).toMatch(/gateway_upstream_duration_seconds_count\{service="orders"\} [1-9]/);
+    expect(kit.gateway.output()).toMatch(/"route":"\/v1\/orders","upstreamService":"orders","status":201/);
+  });
+
+  test('a service that is killed takes nothing of the other with it', async () => {
+    const orders = await startOrdersService(port, kit.dataDirectory);
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    orders.signal('SIGKILL');
+    await orders.exited;
+    const { pets, orders: failed } = await loadBoth();
+    expect(pets).toEqual(onlyServed);
+    expect(Object.keys(failed)).toEqual(['503']);
+  });
+
+  test('a service that is paused delays nothing of the other', async () => {
+    await using orders = await startOrdersService(port, kit.dataDirectory);
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    orders.signal('SIGSTOP');
+    const { pets, orders: failed } = await loadBoth();
+    expect(pets).toEqual(onlyServed);
+    expect(Object.keys(failed).filter((status) => !['503', '504'].includes(status))).toEqual([]);
+  });
+
+  test('a service that responds with 5xx leaves the other alone', async () => {
+    await using orders = await startUpstream(port);
+    orders.response = (_req, res) => res.writeHead(500, { 'content-type': 'text/html' }).end('<h1>Oops</h1>');
+    const { pets, orders: failed } = await loadBoth();
+    expect(pets).toEqual(onlyServed);
+    expect(Object.keys(failed).filter((status) => !['502', '503'].includes(status))).toEqual([]);
+  });
+
+  test('a service that sends garbage leaves the other alone', async () => {
+    const server = createServer((socket) => {
+      socket.on('error', () => {});
+      socket.on('data', () => socket.end('220 mail.example ESMTP\r\n\u0000\u00ff'));
+    });
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    const { pets, orders: failed } = await loadBoth();
+    server.close();
+    expect(pets).toEqual(onlyServed);
+    expect(Object.keys(failed).filter((status) => !['502', '503'].includes(status))).toEqual([]);
+  });
+
+  test('a response that is not described is 502, and its instance stays in use', async () => {
+    await using orders = await startUpstream(port);
+    orders.response = (_req, res) => res.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hi</h1>');
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    for (let index = 0; index < 20; index += 1) expect((await get('/orders')).status).toBe(502);
+    expect(await ordersState()).toEqual(isOrders('ready'));
+    orders.response = (_req, res) => res.writeHead(302, { location: 'http://10.0.0.1/' }).end();
+    for (let index = 0; index < 20; index += 1) expect((await get('/orders')).status).toBe(502);
+    expect(await ordersState()).toEqual(isOrders('ready'));
+    expect(orders.seen.length).toBe(40);
+  });
+
+  test('a page of a failing proxy is 502 and counts against its instance', async () => {
+    await using orders = await startUpstream(port);
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    orders.response = (_req, res) => res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>');
+    orders.readiness = (res) => res.destroy();
+    for (let index = 0; index < 5; index += 1) expect((await get('/orders')).status).toBe(502);
+    await expect.poll(ordersState).toEqual(isOrders('down'));
+  });
+
+  test('a token that one service was sent is refused by the other', async () => {
+    await using orders = await startUpstream(port);
+    orders.response = (_req, res) =>
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 }).end('[]');
+    await expect.poll(ordersState).toEqual(isOrders('ready'));
+    expect((await get('/orders')).status).toBe(200);
+    const authorization = orders.seen.at(-1)?.headers.authorization ?? '';
+    expect(authorization).toMatch(/^Bearer ey/);
+    const replayed = await send(`${kit.petsService.url}/v1/pets`, { headers: { authorization } });
+    expect(replayed.status).toBe(401);
+  });
+});

@@ -1,0 +1,256 @@
+import { readFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadServices } from '../../../../gateway/services/load-services.ts';
+import { servicesFileJsonSchema } from '../../../../gateway/services/services-file-schema.ts';
+import { temporaryDirectory, type TemporaryDirectory } from '../../../support/kits/temporary-directory.ts';
+
+let directory: TemporaryDirectory;
+beforeAll(async () => {
+  directory = await temporaryDirectory();
+});
+afterAll(() => directory[Symbol.asyncDispose]());
+
+const responses = "responses: { '200': { description: Found, content: { application/json: {} } } }";
+const orders = `openapi: 3.1.1
+info: { title: Orders, version: 1.0.0 }
+paths:
+  /orders:
+    get:
+      operationId: listOrders
+      summary: List orders
+      ${responses}
+`;
+const services = `services:
+  orders: { description: orders.yaml, urls: ['http://127.0.0.1:3003'] }
+`;
+const other = `  other: { description: other.yaml, urls: ['http://127.0.0.1:3004'] }\n`;
+
+async function load(files: Record<string, string>) {
+  for (const [name, text] of Object.entries(files)) await writeFile(join(directory.path, name), text);
+  return loadServices({
+    servicesFile: join(directory.path, 'services.yaml'),
+    petsServiceUrls: [],
+    upstreamTimeoutMs: 10_000,
+    upstreamConnections: 256,
+  });
+}
+
+const operation = (id: string) => `get: { operationId: ${id}, summary: A summary, ${responses} }`;
+/** Orders with further paths, each a line that begins with its path. */
+const withPaths = (...lines: string[]) => orders + lines.map((line) => `  ${line}\n`).join('');
+const withPath = (path: string, id = 'another') => withPaths(`${path}: { ${operation(id)} }`);
+const pathParameter = (name: string) => `parameters: [{ name: ${name}, in: path, required: true }]`;
+const withTemplate = (path: string, name: string, id: string) =>
+  `${path}: { ${pathParameter(name)}, ${operation(id)} }`;
+
+test('settings that the file lacks have defaults', async () => {
+  expect(await load({ 'services.yaml': services, 'orders.yaml': orders })).toEqual([
+    {
+      name: 'orders',
+      audience: 'orders',
+      urls: ['http://127.0.0.1:3003'],
+      timeoutMs: 10_000,
+      connections: 256,
+      readiness: '/readyz',
+      description: { file: 'orders.yaml', text: orders },
+    },
+  ]);
+});
+
+test('settings of the file are taken, numbers as numbers', async () => {
+  const text = `services:
+  orders:
+    description: orders.yaml
+    urls: ['http://127.0.0.1:3003/', 'https://orders.internal']
+    audience: https://orders.example
+    timeoutMs: 1500
+    connections: 32
+    readiness: /ready?now
+`;
+  expect(await load({ 'services.yaml': text, 'orders.yaml': orders })).toMatchObject([
+    {
+      urls: ['http://127.0.0.1:3003', 'https://orders.internal'],
+      audience: 'https://orders.example',
+      timeoutMs: 1500,
+      connections: 32,
+      readiness: '/ready?now',
+    },
+  ]);
+});
+
+test('without a file, the pets service is the only one', () => {
+  const settings = { petsServiceUrls: ['http://a:1'], upstreamTimeoutMs: 7, upstreamConnections: 8 };
+  expect(loadServices({ ...settings, servicesFile: undefined })).toMatchObject([
+    { name: 'pets-service', audience: 'pets-service', urls: ['http://a:1'], timeoutMs: 7, connections: 8 },
+  ]);
+});
+
+test('the shipped JSON Schema is that of the code', () => {
+  const file = new URL('../../../../gateway/services/services-file.schema.json', import.meta.url);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual(servicesFileJsonSchema());
+});
+
+/** Each with the only issue. Files that are not given are valid. */
+const refused: Record<string, { files: Record<string, string>; issue: string | RegExp }> = {
+  'a missing description': {
+    files: { 'services.yaml': services.replace('orders.yaml', 'missing.yaml') },
+    issue: /^services\.yaml:2:13: missing\.yaml can't be read \(ENOENT/,
+  },
+  'an unknown field': {
+    files: { 'services.yaml': services.replace('urls:', 'timeout: 5, urls:') },
+    issue:
+      'services.yaml:2:39: services.orders.timeout is not known; known are description, urls, audience, timeoutMs, connections, readiness',
+  },
+  'a bad URL': {
+    files: { 'services.yaml': services.replace('http://127.0.0.1:3003', '127.0.0.1') },
+    issue: 'services.yaml:2:39: services.orders.urls.0 is not a URL such as http://127.0.0.1:3001',
+  },
+  'no instance': {
+    files: { 'services.yaml': services.replace("['http://127.0.0.1:3003']", '[]') },
+    issue: 'services.yaml:2:39: services.orders.urls is empty: name at least one instance',
+  },
+  'a bad number': {
+    files: { 'services.yaml': services.replace('urls:', 'timeoutMs: 1.5, urls:') },
+    issue:
+      'services.yaml:2:39: services.orders.timeoutMs is not a whole number of milliseconds from 1 to 9999999',
+  },
+  'a bad name': {
+    files: { 'services.yaml': services.replace('orders:', 'Orders!:') },
+    issue:
+      'services.yaml:2:3: services.Orders! is not a valid name: use up to 32 lower-case letters, digits and dashes',
+  },
+  'a URL of two services': {
+    files: { 'services.yaml': services + other.replace('3004', '3003'), 'other.yaml': orders },
+    issue: 'services.yaml:3:37: services.other.urls has http://127.0.0.1:3003, as orders has',
+  },
+  'an audience of two services': {
+    files: {
+      'services.yaml': services + other.replace('urls', 'audience: orders, urls'),
+      'other.yaml': orders,
+    },
+    issue: 'services.yaml:3:37: services.other.audience has orders, as orders has',
+  },
+  'no YAML': {
+    files: { 'orders.yaml': `${orders}]` },
+    issue: /^orders\.yaml:9:1: Unexpected flow-seq-end token/,
+  },
+  'an OpenAPI document of another version': {
+    files: { 'orders.yaml': orders.replace('3.1.1', '3.0.3') },
+    issue: 'orders.yaml:1:1: openapi is not 3.1: the gateway publishes OpenAPI 3.1',
+  },
+  'a path of another service': {
+    files: {
+      'services.yaml': services + other,
+      'other.yaml': orders.replace('listOrders', 'listOthers'),
+    },
+    issue: 'other.yaml:4:3: /orders is a path of orders, too',
+  },
+  'a path that overlaps one of another service': {
+    files: {
+      'services.yaml': services + other,
+      'orders.yaml': withPath('/boxes/mine'),
+      'other.yaml': orders
+        .replace('/orders:', `/boxes/{any}:\n    ${pathParameter('any')}`)
+        .replace('listOrders', 'listOthers'),
+    },
+    issue: 'other.yaml:4:3: /boxes/{any} overlaps /boxes/mine of orders',
+  },
+  "a path of the gateway's": {
+    files: { 'orders.yaml': withPath('/usage') },
+    issue: 'orders.yaml:9:3: /usage is a path of the gateway, too',
+  },
+  'an operationId of another service': {
+    files: { 'services.yaml': services + other, 'other.yaml': orders.replace('/orders', '/others') },
+    issue: 'other.yaml:5:5: the operationId listOrders is one of orders, too',
+  },
+  'a schema of another service': {
+    files: {
+      'services.yaml': services + other,
+      'orders.yaml': `${orders}components: { schemas: { Thing: { type: string } } }\n`,
+      'other.yaml': `${orders.replace('/orders', '/others').replace('listOrders', 'listOthers')}components: { schemas: { Thing: { type: object } } }\n`,
+    },
+    issue:
+      'other.yaml:9:26: components.schemas.Thing is not the one of orders: rename it, or leave it out to use that one',
+  },
+  'a template that can never match': {
+    files: {
+      'orders.yaml': withPaths(
+        withTemplate('/orders/{id}', 'id', 'one'),
+        withTemplate('/orders/{key}', 'key', 'two'),
+      ),
+    },
+    issue: 'orders.yaml:10:3: /orders/{key} can never match: /orders/{id} matches the same requests',
+  },
+  'a path that is never canonical': {
+    files: { 'orders.yaml': withPath('/orders/a b') },
+    issue: /^orders\.yaml:9:3: \/orders\/a b has the segment a b: only letters/,
+  },
+  'a parameter that is not described': {
+    files: { 'orders.yaml': withPath('/orders/{id}') },
+    issue: 'orders.yaml:9:19: GET /orders/{id} does not describe its parameter {id}',
+  },
+  'a method that the gateway answers': {
+    files: { 'orders.yaml': `${orders}    options: { summary: x }\n` },
+    issue: 'orders.yaml:9:5: options of /orders is answered by the gateway: leave it out',
+  },
+  'a header that the gateway sets': {
+    files: { 'orders.yaml': orders.replace('Found,', 'Found, headers: { X-RateLimit-Limit: {} },') },
+    issue: 'orders.yaml:8:60: GET /orders 200 has the header X-RateLimit-Limit, which only the gateway sends',
+  },
+  'content that cannot be there': {
+    files: { 'orders.yaml': orders.replace("'200'", "'204'") },
+    issue: 'orders.yaml:8:20: GET /orders 204 has content, which this status cannot have',
+  },
+  'a 401 of its own': {
+    files: { 'orders.yaml': orders.replace("'200'", "'401'") },
+    issue:
+      "orders.yaml:8:20: GET /orders 401 is the gateway's: a service gets requests with a valid key only",
+  },
+  'a reference to nowhere': {
+    files: {
+      'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: '#/components/schemas/X' } }"),
+    },
+    issue: /^orders\.yaml:8:\d+: refers to #\/components\/schemas\/X, which is nowhere$/,
+  },
+  'a reference to another file': {
+    files: { 'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: 'x.yaml' } }") },
+    issue: /^orders\.yaml:8:\d+: refers to x\.yaml, which is not in this file$/,
+  },
+  'another base path': {
+    files: { 'orders.yaml': `servers: [{ url: /v2 }]\n${orders}` },
+    issue: 'orders.yaml:1:1: servers has "/v2", but all paths begin with /v1',
+  },
+};
+
+test.each(Object.entries(refused))('%s is refused with its place', async (_name, { files, issue }) => {
+  const loaded = load({ 'services.yaml': services, 'orders.yaml': orders, 'other.yaml': orders, ...files });
+  const error = await loaded.then(
+    () => ({ issues: [] }),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toMatchObject({ name: 'ConfigError' });
+  const { issues } = error as { issues: string[] };
+  const found = issues.map((text) => text.replace('SERVICES_FILE: ', ''));
+  expect(found).toHaveLength(1);
+  expect(found[0]).toMatch(issue);
+});
+
+test('all that is wrong is named at once', async () => {
+  const text = orders.replace('listOrders', '"?"').replace('List orders', '""');
+  const error: unknown = await load({ 'services.yaml': services, 'orders.yaml': text }).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toMatchObject({ issues: [expect.any(String), expect.any(String)] });
+});
+
+test('equal components may be in several descriptions', async () => {
+  const shared = 'components: { schemas: { Money: { type: integer, maximum: 9223372036854775807 } } }\n';
+  const files = {
+    'services.yaml': services + other,
+    'orders.yaml': orders + shared,
+    'other.yaml': orders.replace('/orders', '/others').replace('listOrders', 'listOthers') + shared,
+  };
+  expect(await load(files)).toHaveLength(2);
+});

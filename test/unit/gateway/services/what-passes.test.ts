@@ -1,0 +1,169 @@
+import { describe, expect, test } from 'vitest';
+import { loadApiDescription } from '../../../../gateway/api-description.ts';
+import { petsDescription, petsServiceName } from '../../../../gateway/services/pets-service.ts';
+import type { OperationRules } from '../../../../gateway/services/what-passes.ts';
+
+const text = `openapi: 3.1.1
+info: { title: Boxes, version: 1.0.0, description: Keeps boxes. }
+x-error-codes: [box_full]
+paths:
+  /boxes/{box-id}:
+    parameters:
+      - { name: box-id, in: path, required: true, schema: { type: string } }
+      - { name: X-Colour, in: header }
+    get:
+      operationId: getBox
+      summary: Get a box
+      responses:
+        '200': { description: The box, headers: { X-Weight: { schema: { type: number } } }, content: { application/json: {}, text/csv: {} } }
+        '303': { description: It moved, headers: { Location: {} } }
+        '404': { $ref: '#/components/responses/NotFound' }
+    delete:
+      operationId: deleteBox
+      summary: Delete a box
+      responses:
+        '202': { description: Later }
+        '4XX': { description: Not, content: { text/plain: {} } }
+  /boxes/mine:
+    get:
+      operationId: getMine
+      summary: Get mine
+      responses: { '200': { description: Mine, content: { image/*: {} } } }
+  /boxes/{box-id}:empty:
+    parameters: [{ name: box-id, in: path, required: true }]
+    post:
+      operationId: emptyBox
+      summary: Empty a box
+      responses: { '204': { description: Empty } }
+  /shelves/{shelf}/{a.b$c}:
+    parameters:
+      - { name: shelf, in: path, required: true, schema: { type: integer } }
+      - { name: a.b$c, in: path, required: true }
+    get: { operationId: getPlace, summary: Get a place, responses: { '200': { description: It, content: { application/json: {} } } } }
+components:
+  responses:
+    NotFound: { description: No box, content: { application/json: { schema: { $ref: '#/components/schemas/Error' } } } }
+`;
+const boxes = { name: 'boxes', description: { file: 'boxes.yaml', text } };
+const api = loadApiDescription(undefined, [{ name: petsServiceName, description: petsDescription() }, boxes]);
+
+function rulesOf(path: string, method: string): OperationRules {
+  const rules = api.match(path)?.service?.operations[method];
+  if (rules === undefined) throw new Error(`there is no ${method} ${path}`);
+  return rules;
+}
+
+test.each([
+  ['/v1/pets', 'pets-service', '/v1/pets'],
+  ['/v1/boxes/1', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/user@example.com', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/urn:box:1', 'boxes', '/v1/boxes/{box-id}'],
+  ['/v1/boxes/mine', 'boxes', '/v1/boxes/mine'],
+  ['/v1/boxes/1:empty', 'boxes', '/v1/boxes/{box-id}:empty'],
+  ['/v1/shelves/1/x', 'boxes', '/v1/shelves/{shelf}/{a.b$c}'],
+])('%s is a route of %s', (path, service, pattern) => {
+  expect(api.match(path)).toMatchObject({ pattern, service: { name: service } });
+});
+
+test.each([
+  '/v1/boxes',
+  '/v1/boxes/',
+  '/v1/boxes/..',
+  '/v1/boxes/a%3Ab',
+  '/v1/boxes/a;b',
+  '/v1/shelves/a:b/x',
+])('%s is no route', (path) => {
+  expect(api.match(path)).toBeUndefined();
+});
+
+describe('of the responses of an operation', () => {
+  test.each([
+    ['GET', 200, 'application/json', 'json'],
+    ['GET', 200, 'text/csv', 'other'],
+    ['GET', 200, 'TEXT/CSV; charset=utf-8', 'other'],
+    ['HEAD', 200, 'text/csv', 'other'],
+    ['GET', 200, 'text/html', undefined],
+    ['GET', 200, undefined, undefined],
+    ['GET', 303, undefined, 'none'],
+    ['GET', 303, 'text/html', undefined],
+    ['GET', 302, undefined, 'no rule'],
+    ['GET', 401, 'application/json', 'no rule'],
+    ['GET', 407, 'application/json', 'no rule'],
+    ['GET', 404, 'application/json', 'json'],
+    ['GET', 404, 'text/plain', undefined],
+    ['GET', 418, 'application/json', 'json'],
+    ['DELETE', 202, undefined, 'none'],
+    ['DELETE', 202, 'application/json', undefined],
+    ['DELETE', 409, 'text/plain', 'other'],
+    ['DELETE', 409, 'application/json', 'json'],
+    ['DELETE', 503, 'text/plain', undefined],
+    ['GET', 600, 'application/json', 'no rule'],
+  ])('%s %d with the type %s is %s', (method, status, type, kind) => {
+    const rule = rulesOf('/v1/boxes/1', method).responseRule(status);
+    expect(rule === undefined ? 'no rule' : rule.bodyKind(type)).toBe(kind);
+    // Again, since the usual type is remembered.
+    expect(rule === undefined ? 'no rule' : rule.bodyKind(type)).toBe(kind);
+  });
+
+  test('a range of types passes', () => {
+    const rule = rulesOf('/v1/boxes/mine', 'GET').responseRule(200);
+    expect(rule?.bodyKind('image/png')).toBe('other');
+    expect(rule?.bodyKind('text/html')).toBeUndefined();
+  });
+
+  test('described headers pass, and none that the gateway sets', () => {
+    const headers = rulesOf('/v1/boxes/1', 'GET').responseRule(200)?.headers;
+    expect([...(headers ?? [])]).toEqual(['x-weight']);
+  });
+});
+
+test('header parameters of an operation pass, those of its path included', () => {
+  expect([...rulesOf('/v1/boxes/1', 'GET').requestHeaders]).toEqual(['x-colour']);
+});
+
+describe('the merged description', () => {
+  const document = JSON.parse(api.json) as {
+    info: { title: string; description: string };
+    paths: Record<string, Record<string, { responses: Record<string, { headers?: object; $ref?: string }> }>>;
+    components: { schemas: { ErrorCode: { anyOf: { enum?: string[] }[] } }; responses: object };
+  };
+
+  test("has the gateway's responses and headers on each operation of a service", () => {
+    const { responses } = document.paths['/boxes/{box-id}']?.['get'] ?? { responses: {} };
+    expect(Object.keys(responses)).toEqual([
+      '200',
+      '303',
+      '400',
+      '401',
+      '404',
+      '408',
+      '413',
+      '417',
+      '429',
+      '431',
+      '500',
+      '502',
+      '503',
+      '504',
+    ]);
+    expect(responses['429']).toEqual({ $ref: '#/components/responses/TooManyRequests' });
+    expect(Object.keys(responses['200']?.headers ?? {})).toEqual(
+      expect.arrayContaining(['X-RateLimit-Limit', 'RateLimit', 'X-Request-Id', 'X-Weight']),
+    );
+    expect(api.match('/v1/boxes/1')?.allow).toEqual(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+  });
+
+  test('has title and text of the services, and the error codes of all', () => {
+    expect(document.info.title).toBe('Animal Store API');
+    expect(document.info.description).toMatch(/^Lists, adds .*\n\nKeeps boxes\.\n\n\*\*Keys/);
+    expect(document.components.schemas.ErrorCode.anyOf[0]?.enum).toEqual(
+      expect.arrayContaining(['missing_api_key', 'pet_not_found', 'box_full', 'invalid_request']),
+    );
+  });
+
+  test('of an API without pets says nothing of pets', () => {
+    const { json } = loadApiDescription(undefined, [boxes]);
+    expect(json).toContain('Support of the Boxes');
+    expect(json.replaceAll('pets_', '')).not.toMatch(/\bpets?\b|animal/i);
+  });
+});
