@@ -19,9 +19,11 @@ import { authenticate } from './journey/authenticate.ts';
 import { bufferBody } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
+import { createObserveAddressRefusal } from './journey/observe-address-refusal.ts';
 import { proxyToPets } from './journey/proxy-to-pets.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
+import { refuseBlocked } from './journey/refuse-blocked.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
@@ -32,6 +34,7 @@ import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
+import { anonymousPlan, anonymousWindow } from './plans/plans.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota } from './quota/quota.ts';
 import {
@@ -84,7 +87,7 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, log, metrics, now } = dependencies;
+  const { redis, gate, plans, addressBlocks, busyAddresses, log, metrics, now } = dependencies;
   const api = loadApiDescription(dependencies.supportUrl);
   const { basePath } = api;
   const docs = loadDocs(api, dependencies.publicUrl);
@@ -97,7 +100,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   });
   const quota = tracedQuota(untracedQuota, dependencies.spans);
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
-  const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
+  const observeAddressRefusal = createObserveAddressRefusal({
+    metrics,
+    busyAddresses,
+    limit: { plan: anonymousPlan, window: anonymousWindow },
+  });
+  const refuseAnonymous = createRefuseAnonymous({ addressLimit, observeAddressRefusal, now });
   const lookUpUsage = createUsageLookup(dependencies);
   const authorize = createAuthorize(dependencies.privateKey, now);
 
@@ -129,6 +137,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       matchRoute(api, docs),
       traceRequest({ ...dependencies, isProxy }),
       recordAccess(dependencies),
+      refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
       serveDocs(docs, basePath),
       answerOptions({ api, addressLimit, now }),
@@ -157,6 +166,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address, { code, headers }) {
+      if (!addressBlocks.isEmpty() && addressBlocks.remainingMs(address) !== undefined) return {};
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
       return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
+import { anonymousPlan } from './plans/plans.ts';
 import type { RedisState } from './redis-state.ts';
 import { readVersion } from './runtime/version.ts';
 import type { Health } from './service.ts';
@@ -68,7 +69,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
             { active: value, refused: refusedOf.get(labels.plan) ?? 0 },
           ]),
       ),
-      counts: Object.fromEntries(withoutPlans(counts)),
+      counts: Object.fromEntries(withoutPlans(counts, anonymousPlan)),
     };
   };
 }

@@ -2,6 +2,7 @@ import type { Request, Response } from 'express';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
+import type { ObserveAddressRefusal } from './observe-address-refusal.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
 /**
@@ -12,10 +13,12 @@ export type RefuseAnonymous = (req: Request, res: Response, error: GatewayError)
 
 interface RefuseAnonymousDependencies {
   addressLimit: AddressLimit;
+  observeAddressRefusal: ObserveAddressRefusal;
   now: () => number;
 }
 
-export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
+export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies): RefuseAnonymous {
+  const { addressLimit, observeAddressRefusal, now } = dependencies;
   return async function refuseAnonymous(req, res, error) {
     const { headers } = res.locals;
     if (error.status === 503) {
@@ -27,6 +30,7 @@ export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDepe
     const { allowed, window } = await addressLimit.charge(clientAddress(req));
     headers.setAll(addressLimitHeaders(window, now()));
     setDecision(res, allowed ? 'unauthenticated' : 'address_limited');
+    observeAddressRefusal(clientAddress(req), allowed ? 'unauthenticated' : 'limited');
     if (!allowed) {
       throw new GatewayError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key from this address.',

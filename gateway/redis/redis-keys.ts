@@ -35,6 +35,8 @@ export const redisKeys = {
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
+  /** The same for refused requests of addresses, by why they were refused. */
+  busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
   trafficBucket: (resolution: '10s' | '1m', startMs: number) =>
     `gw:{traffic}:${resolution}:${Math.floor(startMs / 1000)}`,
@@ -48,6 +50,8 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
+  /** Hash: blocked addresses and networks to the end and the reason of the block (address-blocks.ts). */
+  addressBlocks: 'gw:blocked-addresses',
   /** Hash: how long the use of keys is kept (usage-policy.ts). */
   usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its SHA-256. */
