@@ -105,7 +105,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     busyAddresses,
     limit: { plan: anonymousPlan, window: anonymousWindow },
   });
-  const refuseAnonymous = createRefuseAnonymous({ addressLimit, observeAddressRefusal, now });
+  const refuseAnonymous = createRefuseAnonymous({ ...dependencies, addressLimit, observeAddressRefusal });
   const lookUpUsage = createUsageLookup(dependencies);
   const authorize = createAuthorize(dependencies.privateKey, now);
 

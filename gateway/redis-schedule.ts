@@ -7,6 +7,7 @@ import type { BusyAddresses } from './quota/busy-addresses.ts';
 import type { HotKeys } from './quota/hot-keys.ts';
 import type { Instances } from './quota/instances.ts';
 import type { KeysInUse } from './quota/keys-in-use.ts';
+import type { RefusedUseReports } from './quota/refused-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
@@ -41,6 +42,7 @@ interface RedisScheduleDependencies {
   keptUsage: KeptUsage;
   hotKeys: HotKeys;
   busyAddresses: BusyAddresses;
+  refusedUse: RefusedUseReports;
   keysInUse: KeysInUse;
   lostKeys: LostKeys;
   invalidValues: InvalidValues;
@@ -51,7 +53,8 @@ interface RedisScheduleDependencies {
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
-  const { hotKeys, busyAddresses, keysInUse, lostKeys, invalidValues, metrics, log } = dependencies;
+  const { hotKeys, busyAddresses, refusedUse, keysInUse, lostKeys, invalidValues, metrics, log } =
+    dependencies;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -131,6 +134,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       if (!gate.open) return busyAddresses.clear();
       reportUsage();
       void busyAddresses.report();
+      void refusedUse.report();
     }, usageReportMs),
     setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {

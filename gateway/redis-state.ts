@@ -15,6 +15,7 @@ import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
+import { createRefusedUseReports, type RefusedUseReports } from './quota/refused-use.ts';
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
@@ -41,6 +42,7 @@ export interface RedisState {
   usageReports: UsageReports;
   hotKeys: HotKeys;
   busyAddresses: BusyAddresses;
+  refusedUse: RefusedUseReports;
   invalidValues: InvalidValues;
   localMode: LocalModeTimes;
   lostKeys: LostKeys;
@@ -106,6 +108,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   });
   const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
   const busyAddresses = createBusyAddresses({ redis, now: clock.now });
+  const refusedUse = createRefusedUseReports({ redis, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
 
   function enforced(): EnforcedSettings {
@@ -147,6 +150,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     keptUsage,
     hotKeys,
     busyAddresses,
+    refusedUse,
     keysInUse,
     lostKeys,
     invalidValues,
@@ -166,6 +170,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     usageReports,
     hotKeys,
     busyAddresses,
+    refusedUse,
     invalidValues,
     localMode,
     lostKeys,
@@ -179,6 +184,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       if (gate.open) {
         await instances.leave();
         await usageReports.report().catch(() => {});
+        await refusedUse.report();
       }
       await trafficReporter.close();
       await keptUsage.keep();

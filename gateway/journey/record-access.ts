@@ -30,7 +30,8 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
 
       function record(): void {
         delete res.locals.onDecision;
-        const { requestId, span, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
+        const { requestId, span, caller, endedKeyId, decision, errorCode, upstreamMs, upstreamStatus } =
+          res.locals;
         const route = res.locals.route?.pattern ?? 'unmatched';
         const countedMethod = knownMethods.has(method) ? method : 'other';
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
@@ -42,7 +43,7 @@ export function recordAccess({ logRequest, metrics }: RecordAccessDependencies):
           method,
           route,
           status,
-          keyId: caller?.id,
+          keyId: caller?.id ?? endedKeyId,
           address: addressGroup(clientAddress(req)),
           plan: caller?.plan,
           decision,

@@ -19,6 +19,8 @@ declare module 'express-serve-static-core' {
     span?: Span;
     /** Set by authenticate. */
     caller?: Caller;
+    /** Id of the request's key, if it was revoked or has expired. For the access log. */
+    endedKeyId?: string;
     /**
      * Decision on the quota, for the access log:
      * - allowed, limited, banned: for a valid key

@@ -27,6 +27,8 @@ export const redisKeys = {
   dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
   /** String with expiry: runs of refused requests of a key, newest first (refusals.lua). */
   refusals: (keyHash: string) => `gw:refusals:{${keyHash}}`,
+  /** Hash with expiry: addresses that went on with a key after its end (add-refused-use-2.lua). */
+  refusedUse: (keyHash: string) => `gw:refused-use:{${keyHash}}`,
   /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (keyHash: string, month: string) => `gw:usage:{${keyHash}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
