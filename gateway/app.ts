@@ -20,9 +20,11 @@ import { authenticate } from './journey/authenticate.ts';
 import { bufferBody } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
+import { createObserveAddressRefusal } from './journey/observe-address-refusal.ts';
 import { proxyToService } from './journey/proxy-to-service.ts';
 import { recordAccess, recordRawResponse } from './journey/record-access.ts';
 import { createRefuseAnonymous } from './journey/refuse-anonymous.ts';
+import { refuseBlocked } from './journey/refuse-blocked.ts';
 import { rejectLargeBody, rejectMalformed, rejectUnknownRoute } from './journey/reject-request.ts';
 import { renderError, renderFallback } from './journey/render-error.ts';
 import { serveDocs } from './journey/serve-docs.ts';
@@ -33,6 +35,7 @@ import { showKnownSeries } from './known-series.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import type { RequestSpans } from './observability/request-spans.ts';
+import { anonymousPlan, anonymousWindow } from './plans/plans.ts';
 import { createAddressLimit } from './quota/address-limit.ts';
 import { createQuota, type Quota } from './quota/quota.ts';
 import {
@@ -80,7 +83,7 @@ export interface Gateway {
 
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, spans, log, metrics, now } = dependencies;
+  const { redis, gate, plans, spans, addressBlocks, busyAddresses, log, metrics, now } = dependencies;
   const api = loadApiDescription(dependencies.supportUrl, dependencies.services);
   const { basePath } = api;
   const docs = loadDocs(api, dependencies.publicUrl);
@@ -95,7 +98,12 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     decide: spans === undefined ? decide : (caller) => spans.traceDecision(() => decide(caller)),
   };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
-  const refuseAnonymous = createRefuseAnonymous({ addressLimit, now });
+  const observeAddressRefusal = createObserveAddressRefusal({
+    metrics,
+    busyAddresses,
+    limit: { plan: anonymousPlan, window: anonymousWindow },
+  });
+  const refuseAnonymous = createRefuseAnonymous({ ...dependencies, addressLimit, observeAddressRefusal });
   const lookUpUsage = createUsageLookup(dependencies);
 
   const app = express();
@@ -126,6 +134,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       matchRoute(api, docs),
       traceRequest({ ...dependencies, isProxy }),
       recordAccess(dependencies),
+      refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
       serveDocs(docs, basePath),
       answerOptions({ api, addressLimit, now }),
@@ -154,6 +163,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address, { code, headers }) {
+      if (!addressBlocks.isEmpty() && addressBlocks.remainingMs(address) !== undefined) return {};
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
       return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());

@@ -4,7 +4,7 @@ import { errorCodes } from './errors.ts';
 import type { SomeLimits } from './limits/limits.ts';
 import { windowNames, windows } from './limits/windows.ts';
 import type { Metrics } from './observability/metrics.ts';
-import { anonymousPlan, enterprisePlan } from './plans/plans.ts';
+import { anonymousPlan, anonymousWindow, enterprisePlan } from './plans/plans.ts';
 
 /** Plan in the labels of requests without a valid key. */
 const noPlan = 'none';
@@ -28,7 +28,15 @@ export function showPlanLimits(metrics: Metrics, plan: string, limits: SomeLimit
     const limit = limits[window];
     if (limit !== undefined) metrics.planLimit.set({ plan, window }, limit);
   }
-  if (plan !== anonymousPlan) showKnownPlan(metrics, plan, limits);
+  if (plan === anonymousPlan) showKnownAddresses(metrics);
+  else showKnownPlan(metrics, plan, limits);
+}
+
+function showKnownAddresses(metrics: Metrics): void {
+  metrics.quotaRefusals.inc({ plan: anonymousPlan, window: anonymousWindow }, 0);
+  for (const counter of [metrics.unauthenticatedRequests, metrics.blockedRequests]) {
+    counter.inc({ plan: anonymousPlan }, 0);
+  }
 }
 
 /** The same for a plan that keys may have. */

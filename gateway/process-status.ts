@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { readVersion } from '#runtime/version.ts';
 import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
+import { anonymousPlan } from './plans/plans.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
 import { readTrafficCounters } from './traffic/traffic-counters.ts';
@@ -69,7 +70,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
             { active: value, refused: refusedOf.get(labels.plan) ?? 0 },
           ]),
       ),
-      counts: Object.fromEntries(withoutPlans(counts)),
+      counts: Object.fromEntries(withoutPlans(counts, anonymousPlan)),
     };
   };
 }

@@ -3,9 +3,11 @@ import type { LostKeys } from './api-keys/lost-keys.ts';
 import type { KeptUsage } from './kept-usage.ts';
 import type { InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
+import type { BusyAddresses } from './quota/busy-addresses.ts';
 import type { HotKeys } from './quota/hot-keys.ts';
 import type { Instances } from './quota/instances.ts';
 import type { KeysInUse } from './quota/keys-in-use.ts';
+import type { RefusedUseReports } from './quota/refused-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
@@ -19,7 +21,7 @@ import { findRiskySettings } from './redis/risky-settings.ts';
 const refreshMs = 500;
 /** Maximum delay of `ops top`. */
 const hotKeysReportMs = 2000;
-/** Maximum delay of refused requests in the record of use, and what a killed process loses of them. */
+/** Maximum delay of refused requests, of keys and of addresses, and what a killed process loses of them. */
 const usageReportMs = 5000;
 /** No request depends on the indexes, only operators do. A loss of Redis without traffic is noticed as soon. */
 const checkMs = 5000;
@@ -39,6 +41,8 @@ interface RedisScheduleDependencies {
   usageReports: UsageReports;
   keptUsage: KeptUsage;
   hotKeys: HotKeys;
+  busyAddresses: BusyAddresses;
+  refusedUse: RefusedUseReports;
   keysInUse: KeysInUse;
   lostKeys: LostKeys;
   invalidValues: InvalidValues;
@@ -49,7 +53,8 @@ interface RedisScheduleDependencies {
 /** Starts what a gateway does with its Redis by the clock, and each time before it uses it again. */
 export function startRedisSchedule(dependencies: RedisScheduleDependencies): { stop(): void } {
   const { redis, isPrivate, gate, settings, instances, usageReports, keptUsage } = dependencies;
-  const { hotKeys, keysInUse, lostKeys, invalidValues, metrics, log } = dependencies;
+  const { hotKeys, busyAddresses, refusedUse, keysInUse, lostKeys, invalidValues, metrics, log } =
+    dependencies;
 
   /** @throws Error if this instance can't be announced */
   async function refresh(): Promise<void> {
@@ -125,7 +130,12 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
       whileOpen(() => void measureMemory()),
       memoryMs,
     ),
-    setInterval(whileOpen(reportUsage), usageReportMs),
+    setInterval(() => {
+      if (!gate.open) return busyAddresses.clear();
+      reportUsage();
+      void busyAddresses.report();
+      void refusedUse.report();
+    }, usageReportMs),
     setInterval(() => keysInUse.endMinute(), minuteMs),
     setInterval(() => {
       if (gate.open) void hotKeys.report();

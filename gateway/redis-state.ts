@@ -8,11 +8,14 @@ import { createInvalidValues, type InvalidValues } from './observability/invalid
 import type { Metrics } from './observability/metrics.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
 import { createPlans, type Plans } from './plans/plans.ts';
+import { createAddressBlocks, type AddressBlocks } from './quota/address-blocks.ts';
 import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
+import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
+import { createRefusedUseReports, type RefusedUseReports } from './quota/refused-use.ts';
 import { usageSetting, type LiveUsagePolicy } from './quota/usage-policy.ts';
 import { createUsageReports, type UsageReports } from './quota/usage-reports.ts';
 import { startRedisSchedule } from './redis-schedule.ts';
@@ -33,10 +36,13 @@ export interface RedisState {
   plans: Plans;
   banPolicy: LiveBanPolicy;
   usagePolicy: LiveUsagePolicy;
+  addressBlocks: AddressBlocks;
   instances: Instances;
   local: LocalQuota;
   usageReports: UsageReports;
   hotKeys: HotKeys;
+  busyAddresses: BusyAddresses;
+  refusedUse: RefusedUseReports;
   invalidValues: InvalidValues;
   localMode: LocalModeTimes;
   lostKeys: LostKeys;
@@ -78,6 +84,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   });
   const banPolicy = createLiveSetting({ redis, hashes, invalidValues, setting: banPolicySetting });
   const usagePolicy = createLiveSetting({ redis, hashes, invalidValues, setting: usageSetting });
+  const addressBlocks = createAddressBlocks({ hashes, invalidValues, now: clock.now });
   const usageReports = createUsageReports({ redis, usagePolicy, log, now: clock.now });
   // Gateways on other Redis servers may have the same directory. The port of a private one changes.
   const redisName = isPrivate ? 'private' : encodeURIComponent(withoutCredentials(url)).slice(0, 200);
@@ -100,6 +107,8 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     metrics.refusedKeys.set({ plan }, refused);
   });
   const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
+  const busyAddresses = createBusyAddresses({ redis, now: clock.now });
+  const refusedUse = createRefusedUseReports({ redis, now: clock.now });
   const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
 
   function enforced(): EnforcedSettings {
@@ -135,11 +144,13 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     redis,
     isPrivate,
     gate,
-    settings: [plans, banPolicy, usagePolicy],
+    settings: [plans, banPolicy, usagePolicy, addressBlocks],
     instances,
     usageReports,
     keptUsage,
     hotKeys,
+    busyAddresses,
+    refusedUse,
     keysInUse,
     lostKeys,
     invalidValues,
@@ -153,10 +164,13 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     plans,
     banPolicy,
     usagePolicy,
+    addressBlocks,
     instances,
     local,
     usageReports,
     hotKeys,
+    busyAddresses,
+    refusedUse,
     invalidValues,
     localMode,
     lostKeys,
@@ -170,6 +184,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       if (gate.open) {
         await instances.leave();
         await usageReports.report().catch(() => {});
+        await refusedUse.report();
       }
       await trafficReporter.close();
       await keptUsage.keep();

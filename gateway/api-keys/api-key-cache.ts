@@ -23,9 +23,13 @@ export function createCaller(record: ApiKeyRecord, keyHash: string): Caller {
   return { ...record, keyHash, quotaKeys: quotaKeys(keyHash) };
 }
 
+/** A key that was revoked or has expired. */
+export type EndedKey = Pick<Caller, 'id' | 'keyHash'>;
+
 export type ApiKeyLookup =
   | { outcome: 'valid'; caller: Caller }
-  | { outcome: 'unknown' | 'expired' | 'revoked' }
+  | { outcome: 'unknown' }
+  | { outcome: 'expired' | 'revoked'; key: EndedKey }
   /** Redis is unavailable or holds an invalid record, and nothing recent is cached; or it has lost the record. */
   | { outcome: 'unavailable' };
 
@@ -82,7 +86,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
       case 'invalid':
         invalidValues.report(key, parsed.issues);
         return parsed.revoked
-          ? revokeLast(keyHash, fields['revokedAt'])
+          ? revokeLast({ keyHash, id: fields['id'] ?? '' }, fields['revokedAt'])
           : keepLastValid(keyHash, fields['rev']);
       case 'record': {
         const caller = createCaller(parsed.record, keyHash);
@@ -124,14 +128,15 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
 
   function lookupOf(caller: Caller): ApiKeyLookup {
     const state = apiKeyState(caller, now());
-    return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state };
+    const { id, keyHash } = caller;
+    return state === 'valid' ? { outcome: 'valid', caller } : { outcome: state, key: { id, keyHash } };
   }
 
   /** The last valid record, which serves during an outage, is revoked by an invalid one. */
-  function revokeLast(keyHash: string, revokedAt: string | undefined): ApiKeyLookup {
-    const last = cache.get(keyHash);
-    if (last !== undefined) last.caller = newestRecords.newest(keyHash, { ...last.caller, revokedAt });
-    return { outcome: 'revoked' };
+  function revokeLast(key: EndedKey, revokedAt: string | undefined): ApiKeyLookup {
+    const last = cache.get(key.keyHash);
+    if (last !== undefined) last.caller = newestRecords.newest(key.keyHash, { ...last.caller, revokedAt });
+    return { outcome: 'revoked', key };
   }
 
   /** A record that was edited into an invalid one does not lock its owner out: the last valid one stays in use. */

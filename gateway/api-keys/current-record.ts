@@ -1,12 +1,13 @@
 import type { GatewayError } from '../errors.ts';
-import { anyRev, type ApiKeyCache, type Caller } from './api-key-cache.ts';
-import { lookupError } from './lookup-error.ts';
+import { anyRev, type ApiKeyCache, type Caller, type EndedKey } from './api-key-cache.ts';
+import { endedKey, lookupError } from './lookup-error.ts';
 
 /** A record that changes faster than it can be read is used as it was last read. */
 const maxRereads = 3;
 
 export type CurrentRecord<T> =
-  { outcome: 'current'; caller: Caller; result: T } | { outcome: 'refused'; error: GatewayError };
+  | { outcome: 'current'; caller: Caller; result: T }
+  | { outcome: 'refused'; error: GatewayError; key: EndedKey | undefined };
 
 /**
  * Runs a Redis command in a caller's name, on condition that the cached record is still the one in Redis. If not, because
@@ -32,7 +33,9 @@ export async function withRereadRecord<T>(
 ): Promise<CurrentRecord<T>> {
   for (let rereads = 1; ; rereads += 1) {
     const lookup = await apiKeys.reread(keyHash);
-    if (lookup.outcome !== 'valid') return { outcome: 'refused', error: lookupError(lookup.outcome) };
+    if (lookup.outcome !== 'valid') {
+      return { outcome: 'refused', error: lookupError(lookup.outcome), key: endedKey(lookup) };
+    }
     const { caller } = lookup;
     const result = await use(rereads <= maxRereads ? caller : { ...caller, rev: anyRev });
     if (result !== undefined) return { outcome: 'current', caller, result };

@@ -1,5 +1,10 @@
 import { GatewayError } from '../errors.ts';
-import type { ApiKeyLookup } from './api-key-cache.ts';
+import type { ApiKeyLookup, EndedKey } from './api-key-cache.ts';
+
+/** @returns the key of a look-up that has ended, as far as it has one */
+export function endedKey(lookup: ApiKeyLookup): EndedKey | undefined {
+  return 'key' in lookup ? lookup.key : undefined;
+}
 
 /** The error that a caller without a valid key gets. */
 export function lookupError(outcome: Exclude<ApiKeyLookup['outcome'], 'valid'>): GatewayError {

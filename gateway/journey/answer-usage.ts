@@ -35,7 +35,7 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
     );
     if (current.outcome === 'refused') {
       delete res.locals.caller;
-      return refuseAnonymous(req, res, current.error);
+      return refuseAnonymous(req, res, current.error, current.key);
     }
     const { caller, result: usage } = current;
     res.locals.caller = caller;

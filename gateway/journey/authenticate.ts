@@ -4,7 +4,7 @@ import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, ApiKeyLookup } from '../api-keys/api-key-cache.ts';
 import { hasApiKeyForm, hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
-import { lookupError } from '../api-keys/lookup-error.ts';
+import { endedKey, lookupError } from '../api-keys/lookup-error.ts';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
@@ -118,7 +118,9 @@ export function authenticate(dependencies: AuthenticateDependencies): RequestHan
 
   async function lookUp(keyHash: string, req: Request, res: Response, next: NextFunction): Promise<void> {
     const lookup = await find(keyHash, req);
-    if (lookup.outcome !== 'valid') return refuseAnonymous(req, res, lookupError(lookup.outcome));
+    if (lookup.outcome !== 'valid') {
+      return refuseAnonymous(req, res, lookupError(lookup.outcome), endedKey(lookup));
+    }
     res.locals.caller = lookup.caller;
     next();
   }

@@ -43,7 +43,7 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
       const current = await withRereadRecord(apiKeys, caller, decideOnCurrent);
       if (current.outcome === 'refused') {
         delete res.locals.caller;
-        return refuseAnonymous(req, res, current.error);
+        return refuseAnonymous(req, res, current.error, current.key);
       }
       ({ caller, result: decision } = current);
       res.locals.caller = caller;

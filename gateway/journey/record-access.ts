@@ -32,7 +32,8 @@ export function recordAccess({ services, logRequest, metrics }: RecordAccessDepe
 
       function record(): void {
         delete res.locals.onDecision;
-        const { requestId, span, caller, decision, errorCode, upstreamMs, upstreamStatus } = res.locals;
+        const { requestId, span, caller, endedKeyId, decision, errorCode, upstreamMs, upstreamStatus } =
+          res.locals;
         const { pattern: route = 'unmatched', service } = res.locals.route ?? {};
         const countedMethod = knownMethods.has(method) ? method : 'other';
         metrics.requests.count(route, countedMethod, outcome, caller?.plan ?? 'none', durationMs / 1000);
@@ -46,7 +47,7 @@ export function recordAccess({ services, logRequest, metrics }: RecordAccessDepe
           route,
           upstreamService: service?.name,
           status,
-          keyId: caller?.id,
+          keyId: caller?.id ?? endedKeyId,
           address: addressGroup(clientAddress(req)),
           plan: caller?.plan,
           decision,

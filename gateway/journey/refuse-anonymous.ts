@@ -1,23 +1,40 @@
 import type { Request, Response } from 'express';
+import type { EndedKey } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import { addressGroup } from '../http/address-group.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders, refusal } from '../quota/rate-limit-headers.ts';
+import type { RefusedUseReports } from '../quota/refused-use.ts';
+import type { ObserveAddressRefusal } from './observe-address-refusal.ts';
 import { clientAddress, setDecision } from './request-context.ts';
 
 /**
  * Refuses a request without a valid key: counts it against its address and throws the given error, or
  * rate_limit_exceeded if the address' limit is used up, so that keys can't be guessed at leisure.
+ * @param key the key that the request came with, if it has ended
  */
-export type RefuseAnonymous = (req: Request, res: Response, error: GatewayError) => Promise<never>;
+export type RefuseAnonymous = (
+  req: Request,
+  res: Response,
+  error: GatewayError,
+  key?: EndedKey,
+) => Promise<never>;
 
 interface RefuseAnonymousDependencies {
   addressLimit: AddressLimit;
+  observeAddressRefusal: ObserveAddressRefusal;
+  refusedUse: Pick<RefusedUseReports, 'count'>;
   now: () => number;
 }
 
-export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDependencies): RefuseAnonymous {
-  return async function refuseAnonymous(req, res, error) {
+export function createRefuseAnonymous(dependencies: RefuseAnonymousDependencies): RefuseAnonymous {
+  const { addressLimit, observeAddressRefusal, refusedUse, now } = dependencies;
+  return async function refuseAnonymous(req, res, error, key) {
     const { headers } = res.locals;
+    if (key !== undefined) {
+      res.locals.endedKeyId = key.id;
+      refusedUse.count(key.keyHash, addressGroup(clientAddress(req)));
+    }
     if (error.status === 503) {
       // The key may be valid, so the limit is shown but nothing is counted.
       setDecision(res, 'undecided');
@@ -27,6 +44,7 @@ export function createRefuseAnonymous({ addressLimit, now }: RefuseAnonymousDepe
     const { allowed, window } = await addressLimit.charge(clientAddress(req));
     headers.setAll(addressLimitHeaders(window, now()));
     setDecision(res, allowed ? 'unauthenticated' : 'address_limited');
+    observeAddressRefusal(clientAddress(req), allowed ? 'unauthenticated' : 'limited');
     if (!allowed) {
       throw new GatewayError('rate_limit_exceeded', {
         message: 'Too many requests without a valid API key from this address.',

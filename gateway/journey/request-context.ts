@@ -7,7 +7,7 @@ import type { QuotaDecision } from '../quota/quota-decision.ts';
 import type { ApiRoute } from '../services/routes.ts';
 
 export type Decision =
-  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'undecided' | 'free';
+  QuotaDecision['outcome'] | 'unauthenticated' | 'address_limited' | 'address_blocked' | 'undecided' | 'free';
 
 declare module 'express-serve-static-core' {
   /** Values that steps of the journey pass on to later steps. */
@@ -19,10 +19,13 @@ declare module 'express-serve-static-core' {
     span?: Span;
     /** Set by authenticate. */
     caller?: Caller;
+    /** Id of the request's key, if it was revoked or has expired. For the access log. */
+    endedKeyId?: string;
     /**
      * Decision on the quota, for the access log:
      * - allowed, limited, banned: for a valid key
      * - unauthenticated: no valid key; address_limited: too many such requests from this address
+     * - address_blocked: an operator has blocked this address
      * - undecided: it is unknown whether the key is valid
      * - free: costs no quota
      */

@@ -46,6 +46,10 @@ export interface Metrics {
   bans: Counter<'plan'>;
   /** Requests refused during a ban. */
   bannedRequests: Counter<'plan'>;
+  /** Requests refused for want of a valid key, within the limit of their address. The plan is that of addresses. */
+  unauthenticatedRequests: Counter<'plan'>;
+  /** Requests refused because an operator has blocked their address. The plan is that of addresses. */
+  blockedRequests: Counter<'plan'>;
   /** 1 while Redis is unavailable and decisions are local. */
   localMode: Gauge;
   localDecisions: Counter<'plan'>;
@@ -183,6 +187,18 @@ export function createMetrics(sources: MetricSources): Metrics {
     bannedRequests: new Counter({
       name: 'gateway_banned_requests_total',
       help: 'Requests refused during a ban',
+      labelNames: ['plan'],
+      registers,
+    }),
+    unauthenticatedRequests: new Counter({
+      name: 'gateway_unauthenticated_requests_total',
+      help: 'Requests refused for want of a valid key; those over the limit of their address are quota refusals',
+      labelNames: ['plan'],
+      registers,
+    }),
+    blockedRequests: new Counter({
+      name: 'gateway_blocked_requests_total',
+      help: 'Requests refused because an operator has blocked their address',
       labelNames: ['plan'],
       registers,
     }),

@@ -13,10 +13,15 @@ export interface BusyKey {
 /** The last minute, with the slot that is being filled. */
 const slotCount = 6;
 
+/** Slots of the last minute, the one that is being filled first. */
+export function newestSlots(nowMs: number): number[] {
+  const newest = Math.floor(nowMs / slotMs);
+  return Array.from({ length: slotCount }, (_, index) => newest - index);
+}
+
 /** Keys with the most requests in the last minute on all instances, busiest first. */
 export async function readBusiestKeys(redis: RedisClient, count: number, nowMs: number): Promise<BusyKey[]> {
-  const newest = Math.floor(nowMs / slotMs);
-  const slots = Array.from({ length: slotCount }, (_, index) => newest - index);
+  const slots = newestSlots(nowMs);
   const [requests, refused] = await Promise.all([
     redis.zunion(slotCount, slots.map(redisKeys.busy), 'WITHSCORES'),
     redis.zunion(slotCount, slots.map(redisKeys.busyRefused), 'WITHSCORES'),

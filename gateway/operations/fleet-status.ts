@@ -157,5 +157,10 @@ async function readInvalidSettings(
   );
 }
 
-const isSetting = (key: string) =>
-  key.startsWith(redisKeys.plan('')) || key === redisKeys.banPolicy || key === redisKeys.usagePolicy;
+const hashesOfSettings: ReadonlySet<string> = new Set([
+  redisKeys.banPolicy,
+  redisKeys.usagePolicy,
+  redisKeys.addressBlocks,
+]);
+
+const isSetting = (key: string) => key.startsWith(redisKeys.plan('')) || hashesOfSettings.has(key);

@@ -2,6 +2,7 @@ import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { withLimits, type Limits } from '../limits/limits.ts';
 import { withoutWindows, type WindowName } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
+import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { createApiKeyIndex } from './api-key-index.ts';
 import { createApiKeyStore } from './api-key-store.ts';
@@ -51,6 +52,8 @@ export interface KeyDetail extends Omit<KeyView, 'state' | WindowName> {
   strikesToBan: number | null;
   ban: BanView | null;
   trial: KeyTrialView | null;
+  /** Requests after its end, by address, the latest first. */
+  refusedUse: RefusedUse[];
   /** What its next request gets. */
   next: NextRequest;
   /** Redis' clock when this was read, ISO 8601 in UTC. */
@@ -76,7 +79,8 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
   if (key === undefined) return withoutRecord(id, { state: 'gone', issues: [], nowMs: now() });
   if (key.outcome === 'invalid') {
     const state = key.revoked ? 'revoked' : 'unusable';
-    return withoutRecord(id, { state, issues: key.issues, nowMs: now() });
+    const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
+    return { ...view, refusedUse: await readRefusedUse(redis, keyHash) };
   }
   return describeRecord(session, { keyHash, record: key.record });
 }
@@ -99,6 +103,7 @@ function withoutRecord(
     strikesToBan: null,
     ban: null,
     trial: null,
+    refusedUse: [],
     next: refusedForGood(state, { issues }),
     now: new Date(nowMs).toISOString(),
   };
@@ -115,7 +120,10 @@ async function describeRecord(
     ignoreInvalid(createKeyTrials(session).show(record.id)),
   ]);
   const use = await readKeyWindows(redis, keyHash, knownLimitsIn(limits), policy);
-  const ban = await readBan(session, { keyHash, record });
+  const [ban, refusedUse] = await Promise.all([
+    readBan(session, { keyHash, record }),
+    readRefusedUse(redis, keyHash),
+  ]);
   const view = keyView({ outcome: 'record', record }, use.nowMs);
   return {
     ...withoutWindows(view),
@@ -128,6 +136,7 @@ async function describeRecord(
     strikesToBan: banAfter(policy, limits),
     ban,
     trial: await describeTrial(session, trial),
+    refusedUse,
     next: nextOf(view.state, { record, use, ban }),
     now: new Date(use.nowMs).toISOString(),
   };

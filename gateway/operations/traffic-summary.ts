@@ -25,6 +25,10 @@ export interface PlanTraffic {
   bans: number;
   /** Requests refused during a ban. */
   bannedRequests: number;
+  /** Requests refused for want of a valid key, of the plan `anonymous`. Absent if there were none. */
+  unauthenticated?: number;
+  /** Requests refused because their address is blocked, of the plan `anonymous`. Absent if there were none. */
+  blockedRequests?: number;
   /** Requests decided without Redis. */
   localDecisions: number;
 }
@@ -94,6 +98,10 @@ function addTo(tally: Tally, { kind, status }: TrafficField, count: number): voi
     case 'bannedRequests':
     case 'localDecisions':
       tally[kind] += count;
+      break;
+    case 'unauthenticated':
+    case 'blockedRequests':
+      tally[kind] = (tally[kind] ?? 0) + count;
       break;
     case 'durations':
       break;

@@ -2,24 +2,41 @@ import { Command } from 'commander';
 import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial } from '../operations/key-trial.ts';
 import { limitsView, recordView } from '../operations/key-view.ts';
+import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
+import { onePage, printList, type ListLayout } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
-import { printError, printFields, printJson } from './output.ts';
+import { print, printError, printFields, printJson } from './output.ts';
 import { withRedis } from './redis-session.ts';
 import { isoTime } from './trial-options.ts';
 
 export function keysShowCommand(): Command {
   return new Command('show')
-    .description('one key, with the trial that it is on')
+    .description('one key, with the trial that it is on, and its use after its end')
     .argument('<id>', '', idArgument)
     .addOption(jsonOption())
     .action(async (id: string, { json }: JsonOption) => {
-      const key = await withRedis((session) => createKeyTrials(session).show(id));
+      const { key, refusedUse } = await withRedis(async (session) => {
+        const shown = await createKeyTrials(session).show(id);
+        return { key: shown, refusedUse: await readRefusedUse(session.redis, shown.keyHash) };
+      });
       const { id: _same, ...record } = recordView(key.record, Date.now());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
-      if (json) printJson({ id, ...record, trial: trialView(key) });
-      else printFields({ id, ...record, trial: describeTrial(key) });
+      if (json) {
+        const use = refusedUse.length === 0 ? {} : { refusedUse };
+        return printJson({ id, ...record, trial: trialView(key), ...use });
+      }
+      printFields({ id, ...record, trial: describeTrial(key) });
+      if (refusedUse.length === 0) return;
+      await print('');
+      await printList('table', refusedUseLayout, onePage(refusedUse));
     });
 }
+
+const refusedUseLayout: ListLayout<RefusedUse> = {
+  headings: ['USED AFTER ITS END FROM', 'FIRST', 'LAST', 'REQUESTS'],
+  row: ({ address, from, to, requests }) => [address, from, to, requests],
+  csv: {},
+};
 
 function trialView({ trial }: KeyOnTrial) {
   return trial === undefined

@@ -1,5 +1,6 @@
 import { readVersion } from '#runtime/version.ts';
 import { Command } from 'commander';
+import { addressesCommand } from './addresses.ts';
 import { auditCommand } from './audit.ts';
 import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
@@ -31,6 +32,7 @@ export const program = new Command('ops')
   .addCommand(topCommand())
   .addCommand(trafficCommand())
   .addCommand(bansCommand())
+  .addCommand(addressesCommand())
   .addCommand(plansCommand())
   .addCommand(policyCommand())
   .addCommand(auditCommand())

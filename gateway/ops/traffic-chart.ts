@@ -54,6 +54,12 @@ export function drawTraffic(
     rate('refused', 'yellow', ({ refusals }) => refusals.minute + refusals.day),
     rate('banned', 'yellow', ({ bannedRequests }) => bannedRequests),
     rate('bans', 'red', ({ bans }) => bans),
+    ...(total.unauthenticated === undefined
+      ? []
+      : [rate('no key', 'yellow', ({ unauthenticated = 0 }) => unauthenticated)]),
+    ...(total.blockedRequests === undefined
+      ? []
+      : [rate('blocked', 'yellow', ({ blockedRequests = 0 }) => blockedRequests)]),
     rate('local', 'magenta', ({ localDecisions }) => localDecisions),
     latency('p50'),
     latency('p99'),

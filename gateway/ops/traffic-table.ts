@@ -30,6 +30,8 @@ export const trafficLayout: ListLayout<TrafficPoint> = {
     'BANS',
     'BANNED',
     'LOCAL',
+    'NO KEY',
+    'BLOCKED',
   ],
   row: (point) => [
     point.at.replace('.000Z', 'Z'),
@@ -41,6 +43,8 @@ export const trafficLayout: ListLayout<TrafficPoint> = {
     point.bans,
     point.bannedRequests,
     point.localDecisions,
+    point.unauthenticated ?? 0,
+    point.blockedRequests ?? 0,
   ],
   csv: {
     ...fieldColumns<TrafficPoint>('at', 'seconds', 'requests'),

@@ -32,8 +32,10 @@ export const defaultPlans: Readonly<Record<string, Limits>> = {
 /** The plan without limits of its own: every key on it carries both. */
 export const enterprisePlan = 'enterprise';
 
-/** Not a plan for keys, but the limit of each address for requests without a valid key; has `minute` only. */
+/** Not a plan for keys, but the limit of each address for requests without a valid key. */
 export const anonymousPlan = 'anonymous';
+/** The only window of that plan. */
+export const anonymousWindow: WindowName = 'minute';
 const defaultAnonymousMinute = 60;
 
 /** Limits of the plans that always exist. `anonymous` is one of them. */
@@ -205,11 +207,11 @@ export function createPlans({ redis, hashes, invalidValues, now, onLimits }: Pla
 
 /** The plan of addresses has one window. */
 function fieldsOf(name: string): readonly WindowName[] {
-  return name === anonymousPlan ? ['minute'] : windowNames;
+  return name === anonymousPlan ? [anonymousWindow] : windowNames;
 }
 
 function requiredFieldsOf(name: string): readonly WindowName[] {
-  return name === anonymousPlan ? ['minute'] : requiredWindows;
+  return name === anonymousPlan ? [anonymousWindow] : requiredWindows;
 }
 
 function validLimits(textOf: (window: WindowName) => string | undefined): SomeLimits {

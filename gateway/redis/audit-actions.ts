@@ -1,5 +1,7 @@
 /** Actions of the audit log: what was changed, and how. An action ends with `.incomplete` if it was not carried to its end. */
 export const auditActions = [
+  'addresses.block',
+  'addresses.unblock',
   'bans.add',
   'bans.lift',
   'console.end',

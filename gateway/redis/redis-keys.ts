@@ -27,6 +27,8 @@ export const redisKeys = {
   dayReport: (keyHash: string, processId: string) => `gw:day-report:{${keyHash}}:${processId}`,
   /** String with expiry: runs of refused requests of a key, newest first (refusals.lua). */
   refusals: (keyHash: string) => `gw:refusals:{${keyHash}}`,
+  /** Hash with expiry: addresses that went on with a key after its end (add-refused-use-2.lua). */
+  refusedUse: (keyHash: string) => `gw:refused-use:{${keyHash}}`,
   /** Hash with expiry: use of a key in one month (usage.lua). @param month UTC month as YYYYMM */
   usageMonth: (keyHash: string, month: string) => `gw:usage:{${keyHash}}:${month}`,
   /** Sorted set: ids of banned keys by the end of the ban in Unix milliseconds. Ended bans are removed. */
@@ -35,6 +37,8 @@ export const redisKeys = {
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
+  /** The same for refused requests of addresses, by why they were refused. */
+  busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
   trafficBucket: (resolution: '10s' | '1m', startMs: number) =>
     `gw:{traffic}:${resolution}:${Math.floor(startMs / 1000)}`,
@@ -48,6 +52,8 @@ export const redisKeys = {
   planNames: 'gw:plans',
   /** Hash: when and for how long keys are banned. */
   banPolicy: 'gw:ban-policy',
+  /** Hash: blocked addresses and networks to the end and the reason of the block (address-blocks.ts). */
+  addressBlocks: 'gw:blocked-addresses',
   /** Hash: how long the use of keys is kept (usage-policy.ts). */
   usagePolicy: 'gw:usage-policy',
   /** Hash: id of an API key to its SHA-256. */

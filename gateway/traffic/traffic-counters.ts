@@ -21,6 +21,8 @@ export async function readTrafficCounters(metrics: TrafficMetrics): Promise<Traf
   }
   await addByPlan('bans', metrics.bans);
   await addByPlan('bannedRequests', metrics.bannedRequests);
+  await addByPlan('unauthenticated', metrics.unauthenticatedRequests);
+  await addByPlan('blockedRequests', metrics.blockedRequests);
   await addByPlan('localDecisions', metrics.localDecisions);
   return counts;
 
@@ -31,7 +33,13 @@ export async function readTrafficCounters(metrics: TrafficMetrics): Promise<Traf
 
 export type TrafficMetrics = Pick<
   Metrics,
-  'requests' | 'quotaRefusals' | 'bans' | 'bannedRequests' | 'localDecisions'
+  | 'requests'
+  | 'quotaRefusals'
+  | 'bans'
+  | 'bannedRequests'
+  | 'unauthenticatedRequests'
+  | 'blockedRequests'
+  | 'localDecisions'
 >;
 
 /** Counts that were added since the earlier reading. */

@@ -13,6 +13,10 @@ const kinds = [
   ['bans', 'b'],
   /** Requests refused during a ban, by plan. */
   ['bannedRequests', 'x'],
+  /** Requests refused for want of a valid key, by the plan of addresses. */
+  ['unauthenticated', 'u'],
+  /** Requests refused because their address is blocked, by the plan of addresses. */
+  ['blockedRequests', 'k'],
   /** Requests decided without Redis, by plan. */
   ['localDecisions', 'l'],
   /** Requests by class of status and upper bound of their duration in milliseconds, or `inf`. */
@@ -75,13 +79,14 @@ export function addCount(counts: TrafficCounts, field: string, count: number): v
   }
 }
 
-/** The same counts for all plans together, with some 100 fields at most. */
-export function withoutPlans(counts: TrafficCounts): TrafficCounts {
+/** The same counts for all plans together, except for the one that is kept, with some 100 fields at most. */
+export function withoutPlans(counts: TrafficCounts, keptPlan?: string): TrafficCounts {
   const sums: TrafficCounts = new Map();
   for (const [text, count] of counts) {
     const field = parseField(text);
     if (field === undefined) continue;
-    const sum = field.kind === 'durations' ? text : formatField({ ...field, name: '' });
+    const isKept = field.kind === 'durations' || field.name === keptPlan;
+    const sum = isKept ? text : formatField({ ...field, name: '' });
     sums.set(sum, (sums.get(sum) ?? 0) + count);
   }
   return sums;

@@ -245,6 +245,16 @@ describe(
       await waitUntilStops('GatewayManyKeysRefused');
     });
 
+    test('GatewayFloodWithoutKeys', async () => {
+      const load = startLoad(2, () => send(`${gateway.url}/v1/pets`).catch(() => undefined), 50);
+      try {
+        await waitUntilFires('GatewayFloodWithoutKeys');
+      } finally {
+        await load[Symbol.asyncDispose]();
+      }
+      await waitUntilStops('GatewayFloodWithoutKeys');
+    });
+
     test('all of them were shown', () => {
       expect([...shown].toSorted()).toEqual(rules.flatMap(({ alert }) => alert ?? []).toSorted());
     });

@@ -74,6 +74,17 @@ function slowness(segments: readonly Segment[], step = 1): Record<string, string
   };
 }
 
+/** Requests a minute without a valid key, those over the limit of their address, and refused requests of keys. */
+function flood(unauthenticated: number, limited: number, ofKeys = 0): Record<string, string> {
+  const refusals = (plan: string) => `gateway_quota_refusals_total{${source},plan="${plan}",window="minute"}`;
+  return {
+    [`gateway_unauthenticated_requests_total{${source},plan="anonymous"}`]: counter([[unauthenticated, 30]]),
+    [refusals('anonymous')]: counter([[limited, 30]]),
+    [refusals('pro')]: counter([[ofKeys, 30]]),
+    [`gateway_blocked_requests_total{${source},plan="anonymous"}`]: counter([[6000, 30]]),
+  };
+}
+
 const failing = (share: string) =>
   `${share} of the requests to gateway end with 5xx or are cut off; the objective is 0.1 %.`;
 const slow = (share: string) =>
@@ -445,6 +456,23 @@ const alertTests: AlertTest[] = [
       { name: '20 of 100 keys', series: keys(20, 100), at: 20 },
       { name: 'all of nine keys', series: keys(9, 9), at: 20 },
       { name: 'no keys in use', series: keys(0, 0), at: 20 },
+    ],
+  },
+  {
+    alert: 'GatewayFloodWithoutKeys',
+    situations: [
+      {
+        name: 'a hundred a minute without a valid key, and 560 over the limit of their address',
+        series: flood(100, 560),
+        at: 15,
+        fires: {
+          labels: job,
+          description: '11 requests a second to gateway have no valid key and are refused.',
+        },
+      },
+      { name: 'ten a second', series: flood(100, 500), at: 20 },
+      { name: 'those of blocked addresses', series: flood(0, 0), at: 20 },
+      { name: 'keys over their limits', series: flood(0, 0, 6000), at: 20 },
     ],
   },
 ];

@@ -92,6 +92,7 @@ describe('the record of traffic of two gateways with two workers each', { tags: 
     const expected = {
       pro: { ...none, requests: 38, byStatus: { '2xx': 30, '4xx': 5, '5xx': 3 } },
       none: { ...none, requests: 7, byStatus: { '4xx': 7 } },
+      anonymous: { ...none, requests: 0, byStatus: {}, unauthenticated: 7 },
       free: {
         ...none,
         requests: 9,

@@ -1,6 +1,7 @@
 import express, { Router } from 'express';
 import type { ConsoleAccess } from '../access/console-access.ts';
 import type { LiveFeed } from '../live/live-feed.ts';
+import { addressesApi } from './addresses.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
 import { auditApi } from './audit.ts';
@@ -32,6 +33,7 @@ export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   router.use(sessionApi(api, access));
   router.use(access.guard, json);
   router.use(
+    addressesApi(api),
     auditApi(api),
     bansApi(api),
     keysApi(api),

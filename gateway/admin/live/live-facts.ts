@@ -1,5 +1,7 @@
+import type { BusyAddress } from '../../operations/busiest-addresses.ts';
 import type { FleetStatus } from '../../operations/fleet-status.ts';
 import type { RedisServerStatus } from '../../operations/redis-status.ts';
+import type { TrafficSummary } from '../../operations/traffic-summary.ts';
 import type { TrafficPoint } from '../../operations/traffic.ts';
 import type { UpstreamState } from './upstream-states.ts';
 
@@ -15,6 +17,10 @@ export interface LiveFacts {
   upstreams: readonly UpstreamState[];
   /** The last hour by the minute, oldest first; empty while it is unknown. */
   lastHour: readonly TrafficPoint[];
+  /** Counts a second over the last five seconds; undefined in the first second. */
+  perSecond: TrafficSummary | undefined;
+  /** Addresses with the most refused requests in the last minute; empty while they are unknown. */
+  busiestAddresses: readonly BusyAddress[];
   /** Settings that gateways have been enforcing differently, with the time since when, in Unix milliseconds. */
   disagreeingSince: ReadonlyMap<string, number>;
 }

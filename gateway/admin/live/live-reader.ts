@@ -1,3 +1,4 @@
+import { readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
 import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
 import { createFleetTraffic } from '../../operations/fleet-traffic.ts';
@@ -52,6 +53,9 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
   const busiest = createPeriodically<BusyKeyUsage[] | null>(busiestMs, null, () =>
     read((session) => readBusiestKeyUsage(session, busiestCount)),
   );
+  const busiestAddresses = createPeriodically<BusyAddress[]>(busiestMs, [], () =>
+    read((session) => readBusiestAddresses(session, busiestCount)),
+  );
   const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () =>
     read(async (session) => {
       const range = { fromMs: session.now() - hourMs, toMs: session.now(), stepMs: minuteMs };
@@ -91,7 +95,7 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
 
   return async function readLiveState() {
     const available = await readFleet();
-    if (available) for (const part of [servers, busiest, lastHour]) part.refresh();
+    if (available) for (const part of [servers, busiest, busiestAddresses, lastHour]) part.refresh();
     const { atMs, gateways, activeBans, withoutStatus } = fleet;
     const since = unavailableSince ?? new Date(atMs).toISOString();
     const redis = available
@@ -99,6 +103,7 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
       : { available, since: service.health().redisUnavailableSince ?? since };
     const upstreams = combineUpstreams(gateways);
     const processes = gateways.flatMap((gateway) => gateway.processes);
+    const traffic = addReading(processes, atMs);
     return {
       at: new Date(atMs).toISOString(),
       problems: findProblems({
@@ -108,10 +113,12 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
         fleet,
         upstreams,
         lastHour: lastHour.value(),
+        perSecond: traffic?.perSecond,
+        busiestAddresses: busiestAddresses.value(),
         disagreeingSince,
       }),
       redis,
-      traffic: addReading(processes, atMs) ?? null,
+      traffic: traffic ?? null,
       activeBans,
       gateways: gateways.map(liveGateway),
       withoutStatus: withoutStatus.length,

@@ -62,6 +62,7 @@ function pageOf(key: string): ProblemLink | undefined {
   if (key === 'gw:ban-policy' || key === 'gw:usage-policy' || plan === 'anonymous') {
     return { page: '/console/settings', text: 'Settings' };
   }
+  if (key === 'gw:blocked-addresses') return { page: '/console/addresses', text: 'Addresses' };
   return plan === undefined
     ? undefined
     : { page: `/console/plans/${encodeURIComponent(plan)}`, text: `Plan ${plan}` };

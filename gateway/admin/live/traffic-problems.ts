@@ -1,4 +1,6 @@
+import { allRefusals } from '../../operations/traffic-summary.ts';
 import type { TrafficPoint } from '../../operations/traffic.ts';
+import { anonymousPlan } from '../../plans/plans.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
@@ -16,6 +18,8 @@ const minimumP99Ms = 50;
 const minimumRequests = 100;
 const minimumMinutes = 10;
 const manyBans = 10;
+/** Requests a second without a valid key. As GatewayFloodWithoutKeys in alerts.yaml. */
+const floodRate = 10;
 /** As GatewayManyKeysRefused in alerts.yaml. */
 const refusedKeysShare = 0.2;
 const minimumRefusedKeys = 10;
@@ -26,6 +30,7 @@ export function findTrafficProblems(facts: LiveFacts): Problem[] {
     ...latency(facts.lastHour),
     ...refusedKeys(facts),
     ...bans(facts.lastHour),
+    ...flood(facts),
   ];
 }
 
@@ -106,6 +111,27 @@ function bans(lastHour: readonly TrafficPoint[]): Problem[] {
       detail: `${count} bans began in the last ${recent.length} minutes.`,
       advice: 'If the keys are those of one client, a release of it may not obey Retry-After.',
       link: { page: '/console/bans', text: 'Bans' },
+    },
+  ];
+}
+
+/** Without requests of blocked addresses, about which something is done. */
+function flood({ perSecond, busiestAddresses }: LiveFacts): Problem[] {
+  const ofAddresses = perSecond?.byPlan[anonymousPlan];
+  if (ofAddresses === undefined) return [];
+  const rate = (ofAddresses.unauthenticated ?? 0) + allRefusals(ofAddresses.refusals);
+  if (rate <= floodRate) return [];
+  const busiest = busiestAddresses.find(({ blockedUntil }) => blockedUntil === null);
+  const most =
+    busiest === undefined ? '' : ` Most come from ${busiest.address}: ${busiest.refused} in the last minute.`;
+  return [
+    {
+      id: 'flood',
+      severity: 'warning',
+      title: 'Many requests without a valid key are refused',
+      detail: `${Math.round(rate)} requests a second have no valid key.${most}`,
+      advice: 'Unless it is a customer whose key has expired, block the address or its network for a time.',
+      link: { page: '/console/addresses', text: 'Addresses' },
     },
   ];
 }

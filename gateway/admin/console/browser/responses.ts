@@ -1,4 +1,5 @@
 /** Responses of the API, as the code that makes them declares them. Only types: a browser loads none of that code. */
+import type { BlockView } from '../../../operations/address-block-store.ts';
 import type { ActiveBan } from '../../../operations/ban-store.ts';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
 import type { KeyPage } from '../../../operations/key-page.ts';
@@ -14,6 +15,7 @@ import type { viewPlanDetail } from '../../api/plans.ts';
 import type { viewSession } from '../../api/session.ts';
 import type { Adjustment } from '../../api/usage-retention.ts';
 
+export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
@@ -44,6 +46,7 @@ export type ChangedKey = Changed<KeyDetail>;
 export type KeyList = Omit<KeyPage, 'keys'> & Page<KeyPage['keys'][number]>;
 export type AuditEntry = ReturnType<typeof viewEntry>;
 export type Ban = ReturnType<typeof viewBan<ActiveBan>>;
+export type { BlockView };
 export type IssuedKey = Awaited<ReturnType<typeof issuedKey>>;
 export type KeyPlan = ReturnType<typeof viewKeyPlan>;
 export type Plans = Awaited<ReturnType<typeof viewPlans>>;

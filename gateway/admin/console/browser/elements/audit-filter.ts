@@ -10,6 +10,7 @@ const actions = [
   ['keys', 'Keys'],
   ['plans', 'Plans'],
   ['bans', 'Bans'],
+  ['addresses', 'Addresses'],
   ['policy', 'Ban policy'],
   ['usage', 'Usage retention'],
   ['console', 'Console sessions'],

@@ -7,7 +7,7 @@ import { url } from '../url.ts';
 import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-const lengths: [seconds: number, label: string][] = [
+export const banLengths: [seconds: number, label: string][] = [
   [900, '15 minutes'],
   [3600, '1 hour'],
   [86_400, '1 day'],
@@ -46,7 +46,7 @@ export class BanDialog extends DialogElement {
         <label
           >For
           <select name="seconds" autofocus>
-            ${lengths.map(([seconds, label]) => html`<option value=${seconds}>${label}</option>`)}
+            ${banLengths.map(([seconds, label]) => html`<option value=${seconds}>${label}</option>`)}
           </select></label
         >
         <label

@@ -40,6 +40,12 @@ const routes: { path: RegExp; element: string; title: string; load: () => Promis
   },
   { path: /^\/console\/bans$/, element: 'page-bans', title: 'Bans', load: () => import('../pages/bans.ts') },
   {
+    path: /^\/console\/addresses$/,
+    element: 'page-addresses',
+    title: 'Addresses',
+    load: () => import('../pages/addresses.ts'),
+  },
+  {
     path: /^\/console\/audit$/,
     element: 'page-audit',
     title: 'Audit',
@@ -58,6 +64,7 @@ const navigation = [
   ['/console/customers', 'Customers'],
   ['/console/plans', 'Plans'],
   ['/console/bans', 'Bans'],
+  ['/console/addresses', 'Addresses'],
   ['/console/audit', 'Audit'],
   ['/console/settings', 'Settings'],
 ];

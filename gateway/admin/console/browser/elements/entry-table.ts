@@ -30,6 +30,7 @@ function targetLink(action: string, target: string) {
   if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;
+  if (action.startsWith('addresses.')) return html`<a href="/console/addresses">${target}</a>`;
   if (action.startsWith('plans.')) return html`<a href=${url`/console/plans/${target}`}>${target}</a>`;
   return target;
 }

@@ -4,14 +4,21 @@ import type { LiveState } from '../responses.ts';
 
 /** Figures on top of the page. */
 export function liveFigures({ traffic, activeBans }: LiveState) {
-  const { requests = 0, byStatus, refusals, bannedRequests = 0, latencyMs } = traffic?.perSecond ?? {};
+  const {
+    requests = 0,
+    byStatus,
+    refusals,
+    bannedRequests = 0,
+    unauthenticated = 0,
+    latencyMs,
+  } = traffic?.perSecond ?? {};
   const byClass = Object.entries(byStatus ?? {})
     .filter(([, rate]) => rate > 0)
     .map(([status, rate]) => `${status.replace('_', ' ')} ${formatRate(rate)}`);
   const { p50, p99 } = latencyMs?.served ?? {};
   return html`<dl class="figures-now">
     ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', formatRate(Object.values(refusals ?? {}).reduce((sum, rate) => sum + rate, 0)), `${formatRate(bannedRequests)} more during bans`)}
+    ${figure('Refusals a second', formatRate(Object.values(refusals ?? {}).reduce((sum, rate) => sum + rate, 0)), `${formatRate(bannedRequests)} more during bans, ${formatRate(unauthenticated)} without a valid key`)}
     ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
     ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
     ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}

@@ -8,7 +8,7 @@ import { session } from '../session.ts';
 import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 import { inlineFailure, loading } from './page-state.ts';
-import { perSecond, refusalSeries, requestSeries, secondsOf } from './traffic-series.ts';
+import { occurring, perSecond, refusalSeries, requestSeries, secondsOf } from './traffic-series.ts';
 
 type Range = readonly [last: string, label: string, refreshMs: number];
 const defaultRange: Range = ['1h', 'Last hour', 10_000];
@@ -18,6 +18,12 @@ const ranges: readonly Range[] = [
   ['24h', '24 hours', 60_000],
   ['7d', '7 days', 300_000],
 ];
+
+/** What is no plan of keys. */
+const planLabels: Record<string, string> = {
+  none: 'Without a valid key',
+  anonymous: 'Refused addresses',
+};
 
 /** Charts of the record of traffic. Range and plan are in the address. */
 class TrafficCharts extends LightElement {
@@ -112,7 +118,7 @@ class TrafficCharts extends LightElement {
             ${this.planNames.map(
               (name) =>
                 html`<option value=${name} ?selected=${name === this.plan}>
-                  ${name === 'none' ? 'Without a valid key' : name}
+                  ${planLabels[name] ?? name}
                 </option>`,
             )}
           </select>
@@ -134,7 +140,8 @@ class TrafficCharts extends LightElement {
     const rate = (count: (point: TrafficPoint) => number) =>
       points.map((point) => perSecond(count(point), point.seconds));
     const quantile = (name: 'p50' | 'p99') => points.map(({ latencyMs }) => latencyMs.served?.[name] ?? null);
-    return html`${total.requests === 0 ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
+    const isQuiet = total.requests === 0 && this.plan !== 'anonymous';
+    return html`${isQuiet ? html`<p class="quiet">There were no requests in this time.</p>` : nothing}
       ${issues.map(({ key, issue }) => html`<p class="failure-text">${key}: ${issue}</p>`)}
       <div class="charts">
         <time-chart
@@ -153,6 +160,18 @@ class TrafficCharts extends LightElement {
           .series=${[
             ...refusalSeries(points),
             { label: 'during a ban', tone: 'bad', values: rate(({ bannedRequests }) => bannedRequests) },
+            ...occurring([
+              {
+                label: 'without a valid key',
+                tone: 'quiet',
+                values: rate(({ unauthenticated = 0 }) => unauthenticated),
+              },
+              {
+                label: 'blocked address',
+                tone: 'other',
+                values: rate(({ blockedRequests = 0 }) => blockedRequests),
+              },
+            ]),
           ]}
           .format=${formatRate}
         ></time-chart>

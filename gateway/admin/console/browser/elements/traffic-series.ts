@@ -42,6 +42,10 @@ export function refusalSeries(
     .filter(({ required, values }) => required || values.some((value) => value > 0));
 }
 
+/** Series without those that have no value above 0. */
+export const occurring = (series: readonly ChartSeries[]): ChartSeries[] =>
+  series.filter(({ values }) => values.some((value) => (value ?? 0) > 0));
+
 export const perSecond = (count: number | undefined, seconds: number) =>
   seconds > 0 ? (count ?? 0) / seconds : 0;
 

@@ -17,6 +17,7 @@ import { KeyHistory } from '../elements/key-history.ts';
 import { KeyLimitsForm } from '../elements/key-limits-form.ts';
 import { notify } from '../elements/notice.ts';
 import { failureText, inlineFailure } from '../elements/page-state.ts';
+import { numeric, table } from '../elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
 import { fetchPlanNames } from '../key-search.ts';
 import { keyPath, keyTitle } from '../key.ts';
@@ -119,7 +120,7 @@ class PageCustomer extends ActingElement {
       ${this.refresher.failure === undefined ? nothing : html`<p class="failure-text" role="alert">Not up to date: ${failureText(this.refresher.failure)}</p>`}
       ${session.isOperator ? nothing : html`<p class="quiet">You have a viewer's link: you can look, and change nothing.</p>`}
       <key-status .key=${key} @help=${({ detail }: CustomEvent<string>) => this.help(detail)}></key-status>
-      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderMeters(key)}
+      ${inlineFailure(this.failure)} ${renderFacts(key)} ${renderRefusedUse(key)} ${renderMeters(key)}
       <key-trial .key=${key} @changed=${this.onChanged}></key-trial>
       ${
         canChange
@@ -212,6 +213,31 @@ function renderFacts(key: KeyDetail) {
         </div>`,
     )}
   </dl>`;
+}
+
+/** Who goes on with the key after its end. */
+function renderRefusedUse({ refusedUse, state }: KeyDetail) {
+  if (refusedUse.length === 0) return nothing;
+  return html`<h2>Used after its end</h2>
+    <p>
+      ${state === 'valid' ? 'Before it was valid again, these' : 'These'} addresses sent requests with this
+      key, which were refused: the ${refusedUse.length === 1 ? 'latest one' : `latest ${refusedUse.length}`}.
+      <a href="/console/addresses">Block an address</a>
+    </p>
+    ${table({
+      label: 'Used after its end',
+      region: 'wide',
+      headings: ['Address', 'First', 'Last', numeric('Requests')],
+      rows: refusedUse.map(
+        ({ address, from, to, requests }) =>
+          html`<tr>
+            <th scope="row">${address}</th>
+            <td>${formatTime(from)}</td>
+            <td>${formatTime(to)}</td>
+            <td class="number">${formatNumber(requests)}</td>
+          </tr>`,
+      ),
+    })}`;
 }
 
 function renderMeters({ windows, limits, plan, now }: KeyDetail) {

@@ -93,6 +93,8 @@ const facts = ({
   redisIsPrivate: false,
   upstreams: [{ upstream: 'http://pets:3001', state: 'ready', seenAs: { ready: 1 } }],
   lastHour: hour(),
+  perSecond: undefined,
+  busiestAddresses: [],
   disagreeingSince: new Map(),
   ...changes,
   fleet: {
@@ -329,6 +331,41 @@ test('the most severe problem is the first', () => {
   expect(problems.map(({ severity }) => severity)).toEqual(['critical', 'warning', 'notice']);
 });
 
+/** Refused requests a second of addresses. */
+const flood = (unauthenticated: number, limited: number, blockedRequests = 0) => {
+  const refused = { ...nothing, refusals: { minute: limited, day: 0 }, unauthenticated, blockedRequests };
+  return { ...refused, byPlan: { anonymous: refused }, latencyMs: { served: null, all: null } };
+};
+
+describe('a flood without keys', () => {
+  const busy = (address: string, refused: number, blockedUntil: string | null = null) => ({
+    address,
+    refused,
+    unauthenticated: refused,
+    limited: 0,
+    blocked: 0,
+    blockedUntil,
+  });
+
+  test('names the busiest address that is not blocked, and leads to the page that blocks it', () => {
+    const [problem] = found({
+      perSecond: flood(1, 60),
+      busiestAddresses: [busy('198.51.100.1', 9000, ago(-60)), busy('203.0.113.7', 3540)],
+    });
+    expect(problem).toMatchObject({
+      id: 'flood',
+      severity: 'warning',
+      detail: '61 requests a second have no valid key. Most come from 203.0.113.7: 3540 in the last minute.',
+      link: { page: '/console/addresses' },
+    });
+  });
+
+  test('is a problem without knowing the address', () => {
+    const [problem] = found({ perSecond: flood(11, 0) });
+    expect(problem?.detail).toBe('11 requests a second have no valid key.');
+  });
+});
+
 describe('no problem is', () => {
   test.each([
     [
@@ -339,6 +376,8 @@ describe('no problem is', () => {
       },
     ],
     ['a few failed requests', { lastHour: hour([minute({ byStatus: { '2xx': 100, '5xx': 9 } })]) }],
+    ['ten requests a second without a valid key', { perSecond: flood(4, 6) }],
+    ['a flood of blocked addresses', { perSecond: flood(1, 0, 500) }],
     ['a slow request among few', { lastHour: hour([minute({ requests: 5 }, 900)]) }],
     ['a p99 that was always high', { lastHour: Array.from({ length: 60 }, () => minute({}, 900)) }],
     ['a first minute without an hour to compare', { lastHour: [minute({}, 900)] }],

@@ -1,0 +1,58 @@
+import { addressRefusals, type AddressRefusal } from '../quota/busy-addresses.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
+import { activeBlocks, readAddressBlocks } from './address-block-store.ts';
+import { newestSlots } from './busiest-keys.ts';
+import { ignoreInvalid } from './invalid-operation.ts';
+import type { Session } from './session.ts';
+
+/** Refused requests of an address within the last minute. */
+export interface BusyAddress extends Record<AddressRefusal, number> {
+  /** An IPv4 address, or the IPv6 network that shares a limit. */
+  address: string;
+  refused: number;
+  /** End of the block of it or of its first address, ISO 8601 in UTC; null if it is not blocked. */
+  blockedUntil: string | null;
+}
+
+/** Addresses with the most refused requests in the last minute on all instances, busiest first. Counts appear within 5 s. */
+export async function readBusiestAddresses(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  count: number,
+): Promise<BusyAddress[]> {
+  const slots = newestSlots(now());
+  const [members, stored] = await Promise.all([
+    redis.zunion(slots.length, slots.map(redisKeys.busyAddresses), 'WITHSCORES'),
+    ignoreInvalid(readAddressBlocks(redis)),
+  ]);
+  const blocks = activeBlocks(stored?.blocks ?? [], now());
+  const byAddress = new Map<string, BusyAddress>();
+  for (const [member, refused] of scoredMembers(members)) {
+    const [kind, address = ''] = member.split(' ');
+    const refusal = addressRefusals.find((known) => known === kind);
+    if (refusal === undefined) continue;
+    const entry = byAddress.get(address) ?? nothingOf(address);
+    entry.refused += refused;
+    entry[refusal] += refused;
+    byAddress.set(address, entry);
+  }
+  return [...byAddress.values()]
+    .toSorted((one, other) => other.refused - one.refused)
+    .slice(0, count)
+    .map((entry) => Object.assign(entry, { blockedUntil: blockedUntil(entry) }));
+
+  function blockedUntil({ address }: BusyAddress): string | null {
+    const [first = ''] = address.split('/');
+    const last = blocks.findLast(({ network }) => network.contains(first));
+    return last === undefined ? null : new Date(last.endsAtMs).toISOString();
+  }
+}
+
+const nothingOf = (address: string): BusyAddress => ({
+  address,
+  refused: 0,
+  unauthenticated: 0,
+  limited: 0,
+  blocked: 0,
+  blockedUntil: null,
+});

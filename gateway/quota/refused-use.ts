@@ -1,0 +1,95 @@
+import { LRUCache } from 'lru-cache';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { isWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
+
+/** Requests of one address with a key that was revoked or has expired. */
+export interface RefusedUse {
+  /** An IPv4 address, or an IPv6 network as the limit of addresses counts them. */
+  address: string;
+  /** Time of the first one, ISO 8601 in UTC. */
+  from: string;
+  /** Time of the last one. */
+  to: string;
+  requests: number;
+}
+
+export interface RefusedUseReports {
+  /** Counts one request. @param group address or IPv6 network */
+  count(keyHash: string, group: string): void;
+  /** Adds all counts to those in Redis. Never rejects: what it does not confirm is lost. */
+  report(): Promise<void>;
+}
+
+interface RefusedUseDependencies {
+  redis: RedisClient;
+  now: () => number;
+}
+
+/** Addresses of a key that are kept; the one seen longest ago is forgotten. */
+const maxAddresses = 10;
+/** Keys of a report. Beyond, the one that was used longest ago is forgotten. */
+const maxKeys = 1000;
+/** How long it is kept of a record without an expiry. */
+const keptMs = 90 * 86_400_000;
+
+interface Use {
+  fromMs: number;
+  toMs: number;
+  requests: number;
+}
+
+/** Counts who goes on with keys that have ended, without a Redis command for each request. */
+export function createRefusedUseReports({ redis, now }: RefusedUseDependencies): RefusedUseReports {
+  const keys = new LRUCache<string, LRUCache<string, Use>>({ max: maxKeys });
+  return {
+    count(keyHash, group) {
+      let addresses = keys.get(keyHash);
+      if (addresses === undefined) {
+        addresses = new LRUCache({ max: maxAddresses });
+        keys.set(keyHash, addresses);
+      }
+      const nowMs = Math.floor(now());
+      const use = addresses.get(group) ?? { fromMs: nowMs, toMs: nowMs, requests: 0 };
+      use.toMs = nowMs;
+      use.requests += 1;
+      addresses.set(group, use);
+    },
+    async report() {
+      const reports = Array.from(keys.entries(), ([keyHash, addresses]) =>
+        redis.addRefusedUse(
+          redisKeys.apiKey(keyHash),
+          redisKeys.refusedUse(keyHash),
+          maxAddresses,
+          keptMs,
+          ...Array.from(addresses.entries()).flatMap(([address, { fromMs, toMs, requests }]) => [
+            address,
+            fromMs,
+            toMs,
+            requests,
+          ]),
+        ),
+      );
+      keys.clear();
+      // Redis is unavailable, which the gate reports.
+      await Promise.allSettled(reports);
+    },
+  };
+}
+
+/** Reads who went on with a key after its end, the latest first. What was edited by hand is left out. */
+export async function readRefusedUse(redis: RedisClient, keyHash: string): Promise<RefusedUse[]> {
+  const fields = await redis.hgetall(redisKeys.refusedUse(keyHash)).catch((error: unknown) => {
+    if (isWrongType(error)) return {};
+    throw error;
+  });
+  return Object.entries(fields)
+    .flatMap(([address, text]): RefusedUse[] => {
+      const [, from, to, requests] = /^(\d{1,15}) (\d{1,15}) (\d{1,15})$/.exec(text) ?? [];
+      if (requests === undefined) return [];
+      return [{ address, from: isoTime(from), to: isoTime(to), requests: Number(requests) }];
+    })
+    .toSorted((one, other) => other.to.localeCompare(one.to));
+}
+
+const isoTime = (ms: string | undefined) => new Date(Number(ms)).toISOString();
