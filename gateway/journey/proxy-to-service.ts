@@ -14,7 +14,7 @@ import { addClientHeaders, upstreamRequestHeaders } from '../upstream/forwarded-
 import type { ServiceUpstream } from '../upstream/service-upstream.ts';
 import type { Target } from '../upstream/target.ts';
 import { placeholderTarget, undiciTransport } from '../upstream/undici-transport.ts';
-import { UndescribedResponse } from '../upstream/upstream-error.ts';
+import { breach } from '../upstream/upstream-error.ts';
 import { callerOf } from './request-context.ts';
 
 interface ProxyToServiceDependencies {
@@ -122,13 +122,11 @@ function checkResponse(res: Response, status: number, headers: UpstreamHeaders):
       status === 401
         ? 'the upstream refused the internal token'
         : `the upstream responded with status ${status}`;
-    throw new UndescribedResponse(cause);
+    throw breach(status, cause);
   }
   const type = headers['content-type'];
-  if (Array.isArray(type)) throw new UndescribedResponse('the upstream responded with several Content-Type');
+  if (Array.isArray(type)) throw breach(status, 'the upstream responded with several Content-Type');
   const bodyKind = statusesWithoutContent.has(status) ? 'none' : rule.bodyKind(type);
   if (bodyKind !== undefined) return bodyKind;
-  const cause = `the upstream responded with ${status} as "${type ?? ''}"`;
-  // A page of a proxy says that the instance behind it has failed.
-  throw status < 500 ? new UndescribedResponse(cause) : new GatewayError('upstream_error', { cause });
+  throw breach(status, `the upstream responded with ${status} as "${type ?? ''}"`);
 }

@@ -35,7 +35,12 @@ export function tokensCommand(): Command {
           action: 'tokens.issue',
           target: service,
           before: null,
-          after: { audience, ttlSeconds: ttl, expiresAt, keyId: keyId(privateKey) },
+          after: {
+            ...(audience === petsServiceName ? {} : { audience }),
+            ttlSeconds: ttl,
+            expiresAt,
+            keyId: keyId(privateKey),
+          },
         }),
       );
       const issued = { token: issueServiceToken(privateKey, service, ttl, audience), service, expiresAt };

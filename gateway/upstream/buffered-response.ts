@@ -4,7 +4,7 @@ import type { ResponseHeaders } from '../http/response-headers.ts';
 import { endWithBody } from '../http/send-response.ts';
 import { statusesWithoutContent, type BodyKind } from '../services/what-passes.ts';
 import { errorCodeOf, isJsonBody } from './json-body.ts';
-import { invalidResponse } from './upstream-error.ts';
+import { breach } from './upstream-error.ts';
 
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -84,9 +84,14 @@ export class BufferedResponse {
   }
 
   #checkBody(body: Buffer): void {
-    if (this.#bodyKind === 'json' && !isJsonBody(body)) throw invalidResponse(this.#status, 'is not JSON');
-    if (this.#bodyKind === 'none' && body.length > 0)
-      throw invalidResponse(this.#status, 'is not empty, and not described');
+    const isDescribed =
+      this.#bodyKind === 'json' ? isJsonBody(body) : this.#bodyKind === 'other' || body.length === 0;
+    if (isDescribed) return;
+    const problem = this.#bodyKind === 'json' ? 'not JSON' : 'not empty, and not described';
+    throw breach(
+      this.#status,
+      `the body of the upstream's response with status ${this.#status} is ${problem}`,
+    );
   }
 
   /** The response to HEAD does not hold its code: the link leads to all of them. */

@@ -20,9 +20,11 @@ const connectionLosses = new Set(['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE']);
 
 const invalidResponses = new Set(['UND_ERR_HEADERS_OVERFLOW', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH']);
 
-/** Error for a complete response with a body that it must not have. */
-export function invalidResponse(status: number, problem: string): GatewayError {
-  const cause = `the body of the upstream's response with status ${status} ${problem}`;
+/**
+ * Error for a complete response that breaks its description. A 5xx that does so is the page of a proxy, which says that the
+ * instance behind it has failed.
+ */
+export function breach(status: number, cause: string): GatewayError {
   return status < 500 ? new UndescribedResponse(cause) : new GatewayError('upstream_error', { cause });
 }
 
@@ -32,7 +34,7 @@ const retryAfter = { 'Retry-After': '1' };
  * A complete response that the description of its operation does not have. The client gets a 502. It says nothing about the
  * instance: another one would respond the same.
  */
-export class UndescribedResponse extends GatewayError {
+class UndescribedResponse extends GatewayError {
   constructor(cause: string) {
     super('upstream_error', { cause });
   }

@@ -309,6 +309,13 @@ describe('an invalid setting is reported with the reason', () => {
     },
   );
 
+  test('if SERVICES_FILE and PETS_SERVICE_URL are both set', () => {
+    expect(issuesOf({ SERVICES_FILE: 'services.yaml', PETS_SERVICE_URL: 'http://pets:3001' })).toEqual([
+      'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
+    ]);
+    expect(issuesOf({ SERVICES_FILE: 'services.yaml', PETS_SERVICE_PORT: '0' })).toEqual([]);
+  });
+
   test('if PETS_SERVICE_PORT is 0 and PETS_SERVICE_URL is not set', () => {
     expect(issuesOf({ PETS_SERVICE_PORT: '0' })).toEqual([
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',

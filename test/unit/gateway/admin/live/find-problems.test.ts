@@ -200,6 +200,16 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'critical',
     says: 'http://pets:3001 is down and ejected',
   },
+  'No instance of orders is ready': {
+    problems: found({
+      upstreams: [
+        { upstream: 'http://pets:3001', service: 'pets-service', state: 'ready', seenAs: { ready: 1 } },
+        { upstream: 'http://orders:3003', service: 'orders', state: 'down', seenAs: { down: 1 } },
+      ],
+    }),
+    severity: 'critical',
+    says: 'http://orders:3003 is down and ejected',
+  },
   'Upstream http://b:3001 is down and ejected': {
     problems: found({
       upstreams: [
