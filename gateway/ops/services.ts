@@ -1,13 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
+import { errorMessage } from '#runtime/error-message.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { origin } from '../config/env-schemas.ts';
 import type { DescriptionText, ServiceConfig } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { checkConformance, type TestTokens } from '../services/conformance.ts';
 import { readServicesFile } from '../services/load-services.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';

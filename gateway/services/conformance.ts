@@ -1,7 +1,7 @@
+import { errorMessage } from '#runtime/error-message.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { ServiceConfig } from '../config/service-config.ts';
-import { errorMessage } from '../runtime/error-message.ts';
 import { describeServices } from './describe-services.ts';
 import { parameterNames, type ApiRoute } from './routes.ts';
 import { fieldsOf, resolveReference, textOf, type Fields } from './service-description.ts';
