@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
@@ -42,6 +42,19 @@ describe('the version', () => {
       expect(read(`${service}/Dockerfile`)).not.toContain(version);
     }
   });
+});
+
+test("the README's pictures come light and dark, and are small", () => {
+  const named = Array.from(
+    read('README.md').matchAll(/"(\.github\/pictures\/[^"]+)"/g),
+    ([, path = '']) => path,
+  );
+  expect(named.toSorted()).toEqual(globSync('.github/pictures/*', { cwd: root }).toSorted());
+  expect(named.map((path) => path.replace(/^.*\//, '')).toSorted()).toEqual(
+    ['console', 'docs'].flatMap((page) => [`${page}-dark.png`, `${page}-light.png`]),
+  );
+  const bytes = named.map((path) => statSync(join(root, path)).size);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
 });
 
 describe('.github', () => {
