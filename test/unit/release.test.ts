@@ -144,3 +144,14 @@ describe('.github', () => {
     );
   });
 });
+
+test('commands and units that start a program outside of a container name the Node that it needs', () => {
+  const text = [read('gateway/OPERATIONS.md'), read('package.json')]
+    .concat(globSync('*/systemd/*.service', { cwd: root }).map(read))
+    .join('\n');
+  const starts = text
+    .split('\n')
+    .filter((line) => /\bnode [^`]*(gateway|pets-service)\/(server|ops\/main)\.ts/.test(line));
+  expect(starts.length).toBeGreaterThanOrEqual(6);
+  for (const line of starts) expect(line).toContain('node --require ./gateway/demo/check-installation.cjs ');
+});
