@@ -49,7 +49,11 @@ describe('the operating manual', { timeout: 120_000 }, () => {
     await admin.query('CREATE ROLE pets_owner LOGIN');
     await admin.query('CREATE DATABASE pets OWNER pets_owner');
     await admin.end();
-    const env = { DATABASE_URL: owned('pets'), RESTORED_URL: owned('pets_restored'), ADMIN_URL: adminUrl };
+    const env = {
+      DATABASE_URL: owned('pets'),
+      RESTORED_URL: owned('pets_restored'),
+      SUPERUSER_URL: adminUrl,
+    };
     expect(await runProgram(['prisma/migrate.ts'], env)).toMatchObject({ code: 0 });
 
     const token = serviceToken('manual');

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readVersion } from '../../gateway/runtime/version.ts';
 import { parseRaw, send, sendRaw } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
+import { runOps } from '../support/kits/service.ts';
 
 describe('the admin port', () => {
   let kit: GatewayKit;
@@ -42,6 +44,13 @@ describe('the admin port', () => {
       expect({ status, json }).toMatchObject({ status: 400, json: { code: 'bad_request', status: 400 } });
     },
   );
+
+  test('and the ops command show the version of package.json', async () => {
+    const { text } = await send(`${kit.gateway.adminUrl}/metrics`);
+    const [, served] = /^gateway_build_info\{version="([^"]+)"/m.exec(text) ?? [];
+    const { stdout } = await runOps(['--version']);
+    expect([served, stdout.trim()]).toEqual([readVersion(), readVersion()]);
+  });
 
   test('responds to HTTP/1.0 without Host, as of a simple probe', async () => {
     expect(await get('/livez', '', '1.0')).toMatch(/^HTTP\/1\.1 200 /);

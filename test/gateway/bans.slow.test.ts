@@ -131,14 +131,25 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
     const issued = await exhaustedKey();
     await provokeBan(issued);
     const monitor = await monitorRedis(kit.server.port);
-    const startedAt = Date.now();
     let requests = 0;
-    while (Date.now() - startedAt < 3000) {
-      const responses = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
-      requests += responses.filter(({ status }) => status === 429).length;
-    }
+    let startedAt = 0;
+    let outagesBefore = 0;
+    const outages = () => kit.gateway.output().split('Redis is unavailable; known keys').length;
+    // Once more if the machine stalled: then Redis was unavailable for a moment, or the last responses came late.
+    do {
+      monitor.commands.length = 0;
+      requests = 0;
+      outagesBefore = outages();
+      startedAt = Date.now();
+      while (Date.now() - startedAt < 3000) {
+        const responses = await Promise.all(Array.from({ length: 10 }, () => pets(issued.key)));
+        requests += responses.filter(({ status }) => status === 429).length;
+      }
+    } while (outages() > outagesBefore || Date.now() - startedAt > 3500);
     const sent = monitor.commands.filter(
-      ({ source, args }) => source !== 'lua' && args.some((arg) => arg.includes(issued.keyHash)),
+      // Not the look for lost keys, every five seconds.
+      ({ source, args }) =>
+        source !== 'lua' && args[0] !== 'exists' && args.some((arg) => arg.includes(issued.keyHash)),
     );
     const reports = sent.filter(({ args }) => args.some((arg) => arg.startsWith('gw:day-report:'))).length;
     const commands = sent.length - reports;

@@ -101,6 +101,8 @@ describe('the record of the use of a key', () => {
     await redis.hset(record, fields);
     const served = (count: number) => [{ served: count, refused: 2, plan: 'free' }];
     expect(await key.days('2026-11-25', '2026-11-25')).toMatchObject(served(3));
+    const inBetween = await redis.readUsageMonth(redisKeys.usageMonth(key.keyHash, '202611'));
+    expect(inBetween.join(' ')).toContain('id key_1 name ACME p01 free');
     await key.serve(2);
     await redis.hset(record, { plan: 'pro' });
     await key.at('2026-11-26T12:00:00Z');
@@ -193,6 +195,22 @@ describe('the record of the use of a key', () => {
     await redis.set(ban[0], 'by hand', 'EX', 50);
     await redis.liftBan(...ban, 400);
     expect((await bannedSeconds())[0]).toBe(100);
+  });
+
+  test('a long name is cut between two characters, at most 64 bytes long', async () => {
+    for (const [name, kept] of [
+      ['x'.repeat(63) + 'é', 'x'.repeat(63)],
+      ['x'.repeat(62) + '猫', 'x'.repeat(62)],
+      ['x'.repeat(61) + '猫x', 'x'.repeat(61) + '猫'],
+      ['x'.repeat(65), 'x'.repeat(64)],
+      ['x'.repeat(64), 'x'.repeat(64)],
+    ] as const) {
+      const key = await createSimulatedKey(redis);
+      await redis.hset(redisKeys.apiKey(key.keyHash), 'name', name);
+      await key.at('2026-11-24T12:00:00Z');
+      await key.serve(1);
+      expect(await redis.hget(redisKeys.usageMonth(key.keyHash, '202611'), 'name')).toBe(kept);
+    }
   });
 
   test(

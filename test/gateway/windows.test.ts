@@ -65,6 +65,31 @@ describe('windows', () => {
     expect(refusal(await key.decide({ month: 15 }))).toEqual(['month', 43_200_000]);
   });
 
+  test('of a month do not count days to come, which a clock that was set back leaves in the record', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-24T12:00:00.000Z');
+    await redis.hset(redisKeys.usageMonth(key.keyHash, '202611'), { 23: 1, 24: 5, 25: 7, r23: 9 });
+    const ask = async () => refusal(await key.decide({ month: 7 }));
+    // Six of the days until today, and this one.
+    expect(await ask()).toBe('allowed');
+    expect(await ask()).toEqual(['month', 561_600_000]);
+  });
+
+  test('with a limit on trial end when they would have if the clock is set back', async () => {
+    const key = await createSimulatedKey(redis);
+    let refused = 0;
+    const limits = { minute: 1, day: 1000, since: 5 };
+    const ask = () => key.decide({}, { limits, onRefusal: () => (refused += 1) });
+    await key.at('2026-11-20T12:00:00.000Z');
+    await ask();
+    await key.at('2026-11-20T11:00:00.000Z');
+    await ask();
+    expect(refused).toBe(1);
+    await key.at('2026-11-20T11:01:00.000Z');
+    await ask();
+    expect(refused).toBe(1);
+  });
+
   test.each(windowNames)('with a limit on trial of a %s count what it would have refused', async (name) => {
     const key = await createSimulatedKey(redis);
     const refused: WindowName[] = [];

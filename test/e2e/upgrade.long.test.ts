@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashApiKey } from '../../gateway/api-keys/api-key-format.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { checkOut } from '../bench/checkout.ts';
+import { send } from '../support/http/http.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startLoad, type SteadyLoad } from '../support/load/steady-load.ts';
+import { dayUsage } from '../support/stores/day-counter.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The last release before this commit: its tag is v and a version. */
+function lastRelease(): string | undefined {
+  const { status, stdout } = spawnSync(
+    'git',
+    ['describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD'],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
+  return status === 0 ? stdout.trim() : undefined;
+}
+
+const release = lastRelease();
+if (release === undefined) {
+  console.warn(
+    'upgrade test: no tag v* is reachable from HEAD, so this commit stands for the release before',
+  );
+}
+
+/** Two gateways at a time on one Redis, behind what takes turns between those that are in rotation. */
+describe(
+  `an upgrade from ${release ?? 'this commit, for want of a tag,'} and back`,
+  { timeout: 120_000 },
+  () => {
+    let stack: AsyncDisposableStack;
+    let server: RedisServer;
+    let redis: RedisClient;
+    let upstream: Upstream;
+    let before: string;
+    let rotation: Service[];
+    const counted = new Map<string, number>();
+
+    beforeAll(async () => {
+      await using starting = new AsyncDisposableStack();
+      const directory = starting.use(await temporaryDirectory());
+      before = join(directory.path, 'before');
+      await checkOut(release ?? 'HEAD', before);
+      server = starting.use(await startAnyRedis());
+      redis = await connectRedis(server.url);
+      starting.defer(() => redis.disconnect());
+      upstream = starting.use(await startUpstream());
+      rotation = [starting.use(await start(before)), starting.use(await start(before))];
+      stack = starting.move();
+    }, 120_000);
+    afterAll(() => stack.disposeAsync());
+
+    const start = (directory: string) =>
+      startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url }, { directory });
+
+    async function ops(directory: string, ...args: string[]): Promise<unknown> {
+      const { code, stdout, stderr } = await runProgram(
+        ['gateway/ops/main.ts', ...args, '--json'],
+        { REDIS_URL: server.url },
+        { directory },
+      );
+      expect(code, stderr).toBe(0);
+      return JSON.parse(stdout);
+    }
+
+    async function issue(directory: string, name: string): Promise<string> {
+      const limits = ['--minute', '1000000', '--day', '10000000'];
+      const issued = await ops(directory, 'keys', 'issue', '--name', name, '--plan', 'free', ...limits);
+      const { key } = issued as { key: string };
+      counted.set(key, 0);
+      return key;
+    }
+
+    /** Requests with each key by turns, each on the next gateway in rotation. */
+    function startTraffic(...keys: string[]): SteadyLoad<number> {
+      let turn = 0;
+      return startLoad(4, async () => {
+        turn += 1;
+        const key = keys[turn % keys.length] ?? '';
+        const { status } = await send(`${rotation[turn % rotation.length]?.url}/v1/pets`, { key });
+        counted.set(key, (counted.get(key) ?? 0) + 1);
+        return status;
+      });
+    }
+
+    const more = ({ outcomes }: SteadyLoad<number>) => {
+      const before = outcomes.length;
+      return expect.poll(() => outcomes.length).toBeGreaterThan(before + 50);
+    };
+
+    /** Replaces one gateway after the other, each after the new one is ready. */
+    async function replaceAll(directory: string, load: SteadyLoad<number>): Promise<void> {
+      for (const old of rotation.slice()) {
+        const next = stack.use(await start(directory));
+        await expect.poll(async () => (await send(`${next.adminUrl}/readyz`)).status).toBe(200);
+        rotation = [...rotation.filter((gateway) => gateway !== old), next];
+        await more(load);
+        expect(await old.stop()).toBe(0);
+        await more(load);
+      }
+    }
+
+    async function expectCounted(): Promise<void> {
+      for (const [key, requests] of counted) expect(await dayUsage(redis, hashApiKey(key))).toBe(requests);
+    }
+
+    test('loses no request, and both versions count in the same counters and know the same keys', async () => {
+      const old = await issue(before, 'before the upgrade');
+      await using upgrade = startTraffic(old);
+      await more(upgrade);
+      await replaceAll(root, upgrade);
+      expect(new Set(await upgrade.stop())).toEqual(new Set([200]));
+      await expectCounted();
+
+      const fresh = await issue(root, 'after the upgrade');
+      await using rollback = startTraffic(old, fresh);
+      await more(rollback);
+      await replaceAll(before, rollback);
+      expect(new Set(await rollback.stop())).toEqual(new Set([200]));
+      await expectCounted();
+
+      for (const directory of [before, root]) {
+        const entries = JSON.stringify(await ops(directory, 'audit'));
+        for (const name of ['before the upgrade', 'after the upgrade']) expect(entries).toContain(name);
+      }
+    });
+  },
+);

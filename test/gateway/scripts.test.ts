@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defaultBanPolicy } from '../../gateway/quota/ban-policy.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { connectRedis } from '../support/kits/keys.ts';
+import { createSimulatedKey } from '../support/kits/simulated-key.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+
+/** What a script does with each argument, beyond what its callers need today. */
+describe('the script', () => {
+  let server: RedisServer;
+  let redis: RedisClient;
+  const key = () => `test:${randomUUID()}`;
+
+  beforeAll(async () => {
+    server = await startAnyRedis();
+    redis = await connectRedis(server.url);
+  });
+  afterAll(async () => {
+    redis.disconnect();
+    await server[Symbol.asyncDispose]();
+  });
+
+  test('announce counts processes that are alive, and removes those of long ago and of a clock set back', async () => {
+    const instances = key();
+    const now = 1_795_000_000_000;
+    for (const [age, name] of [
+      [60_000, 'long ago'],
+      [59_999, 'silent'],
+      [3000, 'alive'],
+      [-59_999, 'a little ahead'],
+      [-60_000, 'far ahead'],
+    ] as const) {
+      await redis.zadd(instances, now - age, name);
+    }
+    const announce = () => redis.announce(instances, now, 'own', 3000, 60);
+    expect(await announce()).toEqual([1, 3]);
+    expect(await announce()).toEqual([0, 3]);
+    expect(await redis.zrangebyscore(instances, '-inf', '+inf')).toEqual([
+      'silent',
+      'alive',
+      'own',
+      'a little ahead',
+    ]);
+    expect(await redis.ttl(instances)).toBe(60);
+  });
+
+  test('consume keeps the number of bans until a ban counts as a first one again', async () => {
+    const key = await createSimulatedKey(redis);
+    const strikes = redisKeys.strikes(key.keyHash);
+    await key.at('2026-11-24T12:00:00Z');
+    await redis.hset(strikes, { bans: 1, bannedUntil: Date.parse('2026-11-24T11:59:00Z') });
+    expect((await key.decide({ minute: 1 })).outcome).toBe('allowed');
+    expect((await key.decide({ minute: 1 })).outcome).toBe('limited');
+    const keptSeconds = await redis.ttl(strikes);
+    // A minute of it has passed, and the test itself takes a moment.
+    expect(keptSeconds).toBeLessThanOrEqual(defaultBanPolicy.resetSeconds - 60);
+    expect(keptSeconds).toBeGreaterThan(defaultBanPolicy.resetSeconds - 180);
+  });
+
+  test('read-hashes returns fields and values of each hash, or its error', async () => {
+    const [one, none, list] = [key(), key(), key()];
+    await redis.hset(one, { a: '1', b: '2' });
+    await redis.rpush(list, 'x');
+    expect(await redis.readHashes(3, one, none, list)).toEqual([
+      ['a', '1', 'b', '2'],
+      [],
+      expect.stringContaining('WRONGTYPE') as string,
+    ]);
+  });
+
+  test('set-fields changes a hash that is as expected, and no other', async () => {
+    const hash = key();
+    await redis.hset(hash, { a: '1', b: '2' });
+    const others: (string | number)[][] = [
+      [1, 'a', '1'],
+      [2, 'a', '1', 'b', 'other'],
+      [2, 'a', 'other', 'b', '2'],
+      [3, 'a', '1', 'b', '2', 'c', '3'],
+    ];
+    for (const expected of others) {
+      expect(await redis.setFields(hash, ...expected, 'a', 'new')).toBe(0);
+    }
+    expect(await redis.hgetall(hash)).toEqual({ a: '1', b: '2' });
+    expect(await redis.setFields(hash, 2, 'a', '1', 'b', '2', 'a', '', 'c', '3')).toBe(1);
+    expect(await redis.hgetall(hash)).toEqual({ b: '2', c: '3' });
+  });
+
+  test('write-settings writes all hashes and names, or nothing', async () => {
+    const [names, one, other] = [key(), key(), key()];
+    await redis.sadd(names, 'old', 'kept');
+    await redis.hset(one, { a: '1', b: '2' });
+    const lists = (...all: string[][]) => all.flatMap((list) => [[list.length], list].flat());
+    const write = (expectedOfOther: string[]) =>
+      redis.writeSettingsAudited(
+        3,
+        names,
+        one,
+        other,
+        ...lists(['new'], ['old'], ['a', '1', 'b', '2'], ['a', '', 'c', '3'], expectedOfOther, ['d', '4']),
+        key(),
+        '',
+      );
+    expect(await write(['d', '0'])).toBe(0);
+    expect([await redis.hgetall(one), await redis.exists(other)]).toEqual([{ a: '1', b: '2' }, 0]);
+    expect((await redis.smembers(names)).toSorted()).toEqual(['kept', 'old']);
+    expect(await write([])).toBe(1);
+    expect([await redis.hgetall(one), await redis.hgetall(other)]).toEqual([{ b: '2', c: '3' }, { d: '4' }]);
+    expect((await redis.smembers(names)).toSorted()).toEqual(['kept', 'new']);
+  });
+});

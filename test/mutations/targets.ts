@@ -1,0 +1,71 @@
+const model = 'gateway/quota-model.long.test.ts';
+const direct = 'gateway/scripts.test.ts';
+const record = 'gateway/usage-record.test.ts';
+const units = ['unit/gateway/quota', 'unit/gateway/limits', 'unit/gateway/api-keys'];
+
+/** Test files that concern a source, the quickest first. */
+export interface Target {
+  source: string;
+  tests: readonly string[];
+}
+
+const scripts: Readonly<Record<string, readonly string[]>> = {
+  'add-traffic.lua': ['gateway/traffic-reports.test.ts'],
+  'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
+  'announce-1.lua': [direct],
+  'audited.lua': ['gateway/audited-changes.test.ts'],
+  'bans.lua': [model, record],
+  'change-record-1.lua': [model, 'gateway/audited-changes.test.ts'],
+  'clock.lua': ['gateway/windows.test.ts', record, model],
+  'consume.lua': [model, direct, 'gateway/quota-script.test.ts', record, 'gateway/windows.test.ts'],
+  'lift-ban-2.lua': [model, record],
+  'read-hashes.lua': [direct],
+  'read-usage-4.lua': [model],
+  'read-usage-month-1.lua': [record],
+  'refusals.lua': ['gateway/refusals.test.ts'],
+  'set-ban-2.lua': [model, record],
+  'set-fields-1.lua': [direct],
+  'trial.lua': ['gateway/windows.test.ts', model],
+  'usage.lua': [record, model],
+  'windows.lua': ['gateway/windows.test.ts', model],
+  'write-settings.lua': [direct],
+};
+
+/**
+ * Besides the unit tests of all three folders. Left out is what only a running gateway can test: its tests take too long, and
+ * fail on a busy machine.
+ */
+const sources: Readonly<Record<string, readonly string[]>> = {
+  'quota/ban-cache.ts': [],
+  'quota/ban-policy.ts': [],
+  'quota/ban-reason.ts': [],
+  'quota/keys-in-use.ts': [],
+  'quota/known-limits.ts': [],
+  'quota/local-quota.ts': [],
+  'quota/policy-argument.ts': [model],
+  'quota/quota-batch.ts': [],
+  'quota/quota-decision.ts': [model],
+  'quota/rate-limit-headers.ts': [],
+  'quota/redis-quota.ts': [model],
+  'quota/refusal-runs.ts': [],
+  'quota/refused-addresses.ts': [],
+  'quota/usage-days.ts': [record],
+  'quota/usage-reports.ts': [],
+  'quota/usage.ts': [model],
+  'limits/limits.ts': [],
+  'limits/utc-day.ts': [record],
+  'limits/window-states.ts': [],
+  'limits/windows.ts': [],
+  'api-keys/api-key-cache.ts': [],
+  'api-keys/api-key-format.ts': [],
+  'api-keys/api-key-record.ts': [],
+  'api-keys/newest-records.ts': [],
+};
+
+export const targets: readonly Target[] = [
+  ...Object.entries(scripts).map(([file, tests]) => ({ source: `gateway/redis/scripts/${file}`, tests })),
+  ...Object.entries(sources).map(([file, tests]) => ({
+    source: `gateway/${file}`,
+    tests: [...units, ...tests],
+  })),
+];

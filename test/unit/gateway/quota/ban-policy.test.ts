@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import {
+  banPolicyBounds,
+  banPolicySetting,
+  defaultBanPolicy,
+  strikesToBan,
+} from '../../../../gateway/quota/ban-policy.ts';
+
+test('a key is banned after the strikes of the policy, or more if its minute limit asks for more', () => {
+  const strikes = (minuteLimit: number) =>
+    strikesToBan({ ...defaultBanPolicy, strikes: 60, strikesPerLimit: 0.5 }, minuteLimit);
+  expect([strikes(1), strikes(120), strikes(121), strikes(1000)]).toEqual([60, 60, 61, 500]);
+});
+
+test('each number of the policy has the bounds that are documented, and no further ones', () => {
+  expect(banPolicyBounds).toEqual({
+    graceSeconds: { min: 0, max: 3600 },
+    strikes: { min: 1, max: 1_000_000 },
+    strikesPerLimit: { min: 0, max: 1000 },
+    windowSeconds: { min: 1, max: 3600 },
+    banSeconds: { min: 1, max: 2_592_000 },
+    maxBanSeconds: { min: 1, max: 2_592_000 },
+    resetSeconds: { min: 1, max: 2_592_000 },
+  });
+  const accepts = (strikesPerLimit: number) =>
+    banPolicySetting.values.safeParse({ ...defaultBanPolicy, strikesPerLimit }).success;
+  expect([-0.001, 0, 1000, 1000.001].map(accepts)).toEqual([false, true, true, false]);
+});

@@ -1,0 +1,141 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createQuotaBatch } from '../../../../gateway/quota/quota-batch.ts';
+import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
+import { RedisUnavailable } from '../../../../gateway/redis/redis-gate.ts';
+import { quotaKeys } from '../../../../gateway/redis/redis-keys.ts';
+import { scriptOutcome } from '../../../../gateway/redis/script-outcomes.ts';
+
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      does: fc.constant('requests' as const),
+      number: fc.constantFrom(1, 2, 3, 99, 100, 101, 250),
+    }),
+  },
+  { weight: 4, arbitrary: fc.constant({ does: 'turn of the event loop' as const }) },
+  { weight: 4, arbitrary: fc.constant({ does: 'reply' as const }) },
+  { weight: 1, arbitrary: fc.constant({ does: 'outage' as const }) },
+  { weight: 1, arbitrary: fc.constant({ does: 'invalid record' as const }) },
+);
+
+/** Lets replies arrive until all requests have a result. */
+async function settle<T>(scheduler: fc.Scheduler, results: readonly Promise<T>[]): Promise<T[]> {
+  const state = { done: false };
+  const all = Promise.all(results).finally(() => (state.done = true));
+  while (!state.done) {
+    await nextTurn();
+    await scheduler.waitIdle();
+  }
+  return all;
+}
+
+test('whatever the order of requests, replies and outages, each request gets its own reply or an error', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.scheduler(), fc.array(step, { maxLength: 25 }), async (scheduler, steps) => {
+      const gate = { open: true, outages: 0, send: <T>(command: () => Promise<T>) => command() };
+      const commands = { now: 0, largest: 0 };
+      const executed: string[] = [];
+      let invalid: string | undefined;
+      /** Replies to each request with its own argument, as a number. */
+      async function consumeQuota(numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown[][]> {
+        const requests = numberOfKeys / 4;
+        expect(keysAndArgs.length).toBe(numberOfKeys + 1 + requests);
+        expect(keysAndArgs[numberOfKeys]).toBe('the policies');
+        const replies = Array.from({ length: requests }, (_, index) => {
+          const argument = keysAndArgs[numberOfKeys + 1 + index] ?? '';
+          executed.push(argument);
+          expect(keysAndArgs[4 * index]).toBe(quotaKeys(argument)[0]);
+          return argument === invalid
+            ? [scriptOutcome.invalidRecord, 'WRONGTYPE']
+            : [scriptOutcome.allowed, Number(argument)];
+        });
+        commands.now += 1;
+        commands.largest = Math.max(commands.largest, requests);
+        const outages = gate.outages;
+        await scheduler.schedule(Promise.resolve());
+        commands.now -= 1;
+        if (gate.outages !== outages) throw new RedisUnavailable('no reply');
+        return replies;
+      }
+      const redis = { consumeQuota } as unknown as RedisClient;
+      const batch = createQuotaBatch({ redis, gate, policies: () => 'the policies' });
+      const results: Promise<'reply' | 'unavailable' | 'invalid'>[] = [];
+      const send = (id: number) => {
+        const run = batch.run(quotaKeys(String(id)), [String(id)], ([, own]) => own);
+        results.push(
+          run.then(
+            (own) => {
+              expect(own).toBe(id);
+              return 'reply';
+            },
+            (error: unknown) => (error instanceof RedisUnavailable ? 'unavailable' : 'invalid'),
+          ),
+        );
+      };
+      for (const step of steps) {
+        if (step.does === 'requests')
+          for (let sent = 0; sent < step.number; sent += 1) send(results.length + 1);
+        else if (step.does === 'turn of the event loop') await nextTurn();
+        else if (step.does === 'reply') {
+          if (scheduler.count() > 0) await scheduler.waitNext(1);
+        } else if (step.does === 'outage') gate.outages += 1;
+        else {
+          invalid ??= String(results.length + 1);
+          send(results.length + 1);
+        }
+      }
+      const outcomes = await settle(scheduler, results);
+      expect(new Set(executed).size).toBe(executed.length);
+      for (const [index, outcome] of outcomes.entries()) {
+        // One that was not sent is decided without Redis, and must not be counted there later.
+        if (outcome === 'reply') expect(executed).toContain(String(index + 1));
+        if (outcome === 'invalid') expect(String(index + 1)).toBe(invalid);
+      }
+      if (gate.outages === 0) expect(outcomes).not.toContain('unavailable');
+      expect(commands.largest).toBeLessThanOrEqual(100);
+      expect(commands.now).toBe(0);
+    }),
+    { numRuns: 30 },
+  );
+});
+
+test('requests of one turn share commands, of which four at most wait for a reply', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 12 }),
+      async (scheduler, turns) => {
+        let waiting = 0;
+        let most = 0;
+        const sizes: number[] = [];
+        const redis = {
+          async consumeQuota(numberOfKeys: number) {
+            sizes.push(numberOfKeys / 4);
+            waiting += 1;
+            most = Math.max(most, waiting);
+            await scheduler.schedule(Promise.resolve());
+            waiting -= 1;
+            return Array.from({ length: numberOfKeys / 4 }, () => [scriptOutcome.allowed]);
+          },
+        } as unknown as RedisClient;
+        const gate = { open: true, outages: 0, send: <T>(command: () => Promise<T>) => command() };
+        const batch = createQuotaBatch({ redis, gate, policies: () => '' });
+        const results: Promise<unknown>[] = [];
+        for (const requests of turns) {
+          for (let sent = 0; sent < requests; sent += 1)
+            results.push(batch.run(quotaKeys('a'), [''], () => true));
+          await nextTurn();
+        }
+        const sentBeforeReply = Math.min(4, turns.length);
+        expect(sizes).toEqual(turns.slice(0, sentBeforeReply));
+        await settle(scheduler, results);
+        expect(most).toBe(sentBeforeReply);
+        expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(results.length);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});

@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { pino } from 'pino';
+import { expect, test } from 'vitest';
+import { dayMs } from '../../../../gateway/limits/utc-day.ts';
+import { countRefused, parseRefusalRuns } from '../../../../gateway/quota/refusal-runs.ts';
+import { createUsageReports, type UnsentUsage } from '../../../../gateway/quota/usage-reports.ts';
+import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
+
+const keyHash = (digit: string) => digit.repeat(64);
+const key = fc.constantFrom(keyHash('a'), keyHash('b'));
+const daysAgo = fc.constantFrom(0, 0, 1);
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ does: fc.constant('serve' as const), key }) },
+  { weight: 1, arbitrary: fc.record({ does: fc.constant('take back' as const), key, daysAgo }) },
+  { weight: 3, arbitrary: fc.record({ does: fc.constant('refuse' as const), key, daysAgo }) },
+  { weight: 4, arbitrary: fc.constant({ does: 'report' as const }) },
+  { weight: 5, arbitrary: fc.constant({ does: 'receive a reply' as const }) },
+  { weight: 2, arbitrary: fc.constant({ does: 'lose the connection' as const }) },
+  { weight: 1, arbitrary: fc.constant({ does: 'midnight' as const }) },
+);
+
+/** Adds reports once each, as add-usage-2.lua does. A connection may be lost before or after that. */
+function createRedis(scheduler: fc.Scheduler) {
+  const marks = new Map<string, number>();
+  const counted = { served: 0, refused: 0, asRuns: 0 };
+  let connection = 0;
+  return {
+    counted,
+    loseConnection() {
+      connection += 1;
+    },
+    async addUsage(mark: string, _prefix: string, ...args: (string | number)[]): Promise<number> {
+      const [number = 0, , served = 0, refused = 0, , lines = ''] = args;
+      const ownConnection = connection;
+      await scheduler.schedule(Promise.resolve(), 'the command');
+      if (ownConnection !== connection) throw new Error('Connection is closed.');
+      const isNew = (marks.get(mark) ?? 0) < Number(number);
+      if (isNew) {
+        marks.set(mark, Number(number));
+        counted.served += Number(served);
+        counted.refused += Number(refused);
+        counted.asRuns += countRefused(parseRefusalRuns(String(lines)));
+      }
+      await scheduler.schedule(Promise.resolve(), 'the reply');
+      if (ownConnection !== connection) throw new Error('Connection is closed.');
+      return isNew ? 1 : 0;
+    },
+  };
+}
+
+test('whatever the order of counting, reports, replies and lost connections, each request is added once', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.scheduler(),
+      fc.array(step, { maxLength: 50 }),
+      fc.boolean(),
+      async (scheduler, steps, ends) => {
+        const redis = createRedis(scheduler);
+        const create = (ended?: UnsentUsage) =>
+          createUsageReports({
+            redis: redis as unknown as RedisClient,
+            usagePolicy: { current: () => ({ retentionDays: 400 }) },
+            log: pino({ level: 'silent' }),
+            now: () => nowMs,
+            ...(ended === undefined ? {} : { ended }),
+          });
+        let nowMs = 20_000 * dayMs + 1000;
+        const reports = create();
+        const sum = { served: 0, refused: 0 };
+        const calls: Promise<unknown>[] = [];
+        for (const step of steps) {
+          switch (step.does) {
+            case 'serve':
+              reports.addServed(step.key);
+              sum.served += 1;
+              break;
+            case 'take back':
+              reports.takeBackServed(step.key, nowMs - step.daysAgo * dayMs);
+              sum.served -= 1;
+              break;
+            case 'refuse':
+              reports.addRefused(step.key, 'minute', nowMs - step.daysAgo * dayMs);
+              sum.refused += 1;
+              break;
+            case 'report':
+              calls.push(reports.report().catch(() => {}));
+              break;
+            case 'receive a reply':
+              if (scheduler.count() > 0) await scheduler.waitNext(1);
+              break;
+            case 'lose the connection':
+              redis.loseConnection();
+              break;
+            case 'midnight':
+              nowMs += dayMs;
+          }
+        }
+        await scheduler.waitIdle();
+        await Promise.all(calls);
+        // What is left is sent by this process, or by the next one.
+        const unsent = ends ? reports.unsent() : undefined;
+        const last = unsent === undefined ? reports : create(unsent);
+        for (let round = 0; round < steps.length + 1; round += 1) {
+          const report = last.report();
+          await scheduler.waitIdle();
+          await report;
+        }
+        expect(redis.counted).toEqual({ ...sum, asRuns: sum.refused });
+        expect(last.pending()).toBe(0);
+        expect(last.unsent()).toBeUndefined();
+      },
+    ),
+    { numRuns: 100 },
+  );
+});

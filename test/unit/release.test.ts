@@ -1,0 +1,154 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
+import { readVersion } from '../../gateway/runtime/version.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+const json = (path: string) => JSON.parse(read(path)) as Record<string, unknown>;
+const releaseNotes = (version: string) =>
+  spawnSync(join(root, '.ci/release-notes'), [version], { encoding: 'utf8' });
+
+describe('the version', () => {
+  const { version } = json('package.json') as { version: string };
+
+  test('of package.json is that of the lock file, the runtime of both services and the newest section of the changelog', () => {
+    const lock = json('package-lock.json') as {
+      version: string;
+      packages: Record<string, { version?: string }>;
+    };
+    const [, newest] = /^## (\S+)$/m.exec(read('gateway/ops/CHANGELOG.md')) ?? [];
+    expect([lock.version, lock.packages['']?.version, readVersion(), newest]).toEqual(Array(4).fill(version));
+  });
+
+  test('has release notes, and one without them an error', () => {
+    expect(releaseNotes(version)).toMatchObject({ status: 0, stdout: expect.stringMatching(/\w/) as string });
+    const { status, stdout, stderr } = releaseNotes('9.9.9');
+    expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
+    expect(stderr).toContain('gateway/ops/CHANGELOG.md has no section 9.9.9');
+  });
+
+  test('is in both images, which take it from package.json', () => {
+    // copy-imports.ts, which fills both images, always copies it.
+    expect(read('gateway/containers/copy-imports.ts')).toContain(`'package.json'`);
+    for (const service of ['gateway', 'pets-service']) {
+      expect(read(`${service}/Dockerfile`)).toContain('COPY package.json package-lock.json ./');
+      expect(read(`${service}/Dockerfile`)).not.toContain(version);
+    }
+  });
+});
+
+test("the README's pictures come light and dark, and are small", () => {
+  const named = Array.from(
+    read('README.md').matchAll(/"(\.github\/pictures\/[^"]+)"/g),
+    ([, path = '']) => path,
+  );
+  expect(named.toSorted()).toEqual(globSync('.github/pictures/*', { cwd: root }).toSorted());
+  expect(named.map((path) => path.replace(/^.*\//, '')).toSorted()).toEqual(
+    ['console', 'docs'].flatMap((page) => [`${page}-dark.png`, `${page}-light.png`]),
+  );
+  const bytes = named.map((path) => statSync(join(root, path)).size);
+  expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
+});
+
+describe('.github', () => {
+  const files = globSync(['.github/**/*.yml', '.github/**/*.yaml'], { cwd: root }).toSorted();
+  const workflows = files.filter((file) => file.startsWith('.github/workflows/'));
+  const parse = (file: string) => {
+    const document = parseDocument(read(file), { strict: true, uniqueKeys: true });
+    expect(document.errors, file).toEqual([]);
+    return document.toJS() as Record<string, unknown>;
+  };
+  type Step = { uses?: string; run?: string };
+  type Job = { 'runs-on': string; needs?: string; steps: Step[]; permissions?: Record<string, string> };
+  const jobsOf = (file: string) => parse(file)['jobs'] as Record<string, Job>;
+  const steps = (file: string) => Object.values(jobsOf(file)).flatMap((job) => job.steps);
+
+  test('has workflows, update bot and templates that are valid YAML', () => {
+    expect(files).toEqual([
+      '.github/ISSUE_TEMPLATE/bug.yml',
+      '.github/ISSUE_TEMPLATE/config.yml',
+      '.github/ISSUE_TEMPLATE/idea.yml',
+      '.github/dependabot.yml',
+      '.github/workflows/checks.yml',
+      '.github/workflows/release.yml',
+    ]);
+    for (const file of files) expect(Object.keys(parse(file)), file).not.toEqual([]);
+  });
+
+  test('workflows run only files and npm scripts that exist', () => {
+    const { scripts } = json('package.json') as { scripts: Record<string, string> };
+    const named: string[] = [];
+    for (const { run = '' } of workflows.flatMap(steps)) {
+      for (const [file] of run.matchAll(/(?<=^|\s)\.ci\/[\w-]+/gm)) named.push(file);
+      for (const [, script = ''] of run.matchAll(/npm run ([\w:-]+)/g))
+        expect(scripts).toHaveProperty([script]);
+    }
+    expect(new Set(named)).toEqual(new Set(['.ci/run', '.ci/release-notes']));
+    for (const file of named) expect(existsSync(join(root, file)), file).toBe(true);
+    const dockerfiles = read('.github/workflows/release.yml').matchAll(/file: (\S+Dockerfile)/g);
+    expect(Array.from(dockerfiles, ([, file = '']) => existsSync(join(root, file)))).toEqual([true, true]);
+  });
+
+  test('every push and pull request is checked, and a tag v* is released after the checks', () => {
+    expect(Object.keys(parse('.github/workflows/checks.yml')['on'] as object)).toEqual([
+      'push',
+      'pull_request',
+    ]);
+    expect(parse('.github/workflows/release.yml')['on']).toEqual({ push: { tags: ['v*'] } });
+    const { checks, images, notes } = jobsOf('.github/workflows/release.yml');
+    expect(checks?.steps.map(({ run }) => run)).toContain('sudo -E env "PATH=$PATH" .ci/run');
+    expect([images?.needs, notes?.needs]).toEqual(['checks', 'images']);
+  });
+
+  test('images get SBOM, full provenance and a signature of their digest', () => {
+    const [build = '', sign = ''] = steps('.github/workflows/release.yml').flatMap(({ run }) =>
+      run !== undefined && /buildx build|cosign/.test(run) ? run : [],
+    );
+    expect(build).toContain('--sbom=true --provenance=mode=max');
+    expect(sign).toMatch(/^cosign sign --yes "\$IMAGE@/);
+  });
+
+  test('each workflow may read only, unless a job says what it writes; actions have a version', () => {
+    for (const file of workflows) {
+      expect(parse(file)['permissions'], file).toEqual({ contents: 'read' });
+      for (const { uses = 'a/step-of-its-own@v1' } of steps(file))
+        expect(uses).toMatch(/^[\w-]+\/[\w-]+@v\d+$/);
+    }
+  });
+
+  test('the update bot looks into every folder with packages, images or workflows', () => {
+    const { updates } = parse('.github/dependabot.yml') as {
+      updates: { 'package-ecosystem': string; directory?: string; directories?: string[] }[];
+    };
+    const watched = updates.flatMap(({ 'package-ecosystem': kind, directory, directories = [] }) =>
+      [...directories, directory ?? []].flat().map((folder) => `${kind} ${folder}`),
+    );
+    const folders = (pattern: string) =>
+      globSync(pattern, { cwd: root, exclude: ['**/node_modules/**'] }).map(
+        (file) => `/${file.split('/').slice(0, -1).join('/')}`,
+      );
+    expect(watched.toSorted()).toEqual(
+      [
+        ...folders('**/package-lock.json').map((folder) => `npm ${folder}`),
+        ...folders('*/Dockerfile').map((folder) => `docker ${folder}`),
+        'docker-compose /',
+        'github-actions /',
+      ].toSorted(),
+    );
+  });
+});
+
+test('commands and units that start a program outside of a container name the Node that it needs', () => {
+  const text = [read('gateway/OPERATIONS.md'), read('package.json')]
+    .concat(globSync('*/systemd/*.service', { cwd: root }).map(read))
+    .join('\n');
+  const starts = text
+    .split('\n')
+    .filter((line) => /\bnode [^`]*(gateway|pets-service)\/(server|ops\/main)\.ts/.test(line));
+  expect(starts.length).toBeGreaterThanOrEqual(6);
+  for (const line of starts) expect(line).toContain('node --require ./gateway/demo/check-installation.cjs ');
+});
