@@ -13,6 +13,7 @@ import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { redisAclCommand } from './redis-acl.ts';
 import { servicesCommand } from './services.ts';
+import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
@@ -27,6 +28,7 @@ export const program = new Command('ops')
   .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
   // An option after the name of a command belongs to that command (usage.ts has some, and commands below it).
   .enablePositionalOptions()
+  .addCommand(statusCommand())
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())

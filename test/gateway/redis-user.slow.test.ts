@@ -250,7 +250,12 @@ describe('the Redis users of ops redis-acl', { tags: ['redis-server'], timeout: 
       const { code, stderr } = await ops(...args);
       if (code !== 0 || stderr !== '') failed.push({ args, code, stderr });
     }
-    // A replica pings its master.
-    expect({ failed, ...(await commandUse('ping')) }).toEqual({ failed: [], ...exactly('ops') });
+    // There is no gateway yet.
+    expect(await ops('status')).toMatchObject({
+      code: 1,
+      stderr: '',
+      stdout: expect.stringContaining('No gateway is running') as string,
+    });
+    expect({ failed, ...(await commandUse()) }).toEqual({ failed: [], ...exactly('ops') });
   });
 });

@@ -1,25 +1,26 @@
 import { html } from 'lit';
 import { formatTime } from '../format.ts';
-import type { Problem, ProblemLink } from '../responses.ts';
+import type { LiveState, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
 const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** What is wrong, in words, most severe first. */
-export function problemList(problems: readonly Problem[]) {
+export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
   if (problems.length === 0) {
-    return html`<p class="panel well"><span class="tag good">✓</span> All is well.</p>`;
+    return html`<p class="panel well"><span class="tag good">✓</span> ${summary}</p>`;
   }
-  return html`<ul class="problems">
-    ${problems.map(
-      ({ id, severity, title, detail, advice, link }) =>
-        html`<li class="panel ${severity}" data-problem=${id}>
-          <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
-          <p>${withTimes(detail)}</p>
-          <p>${advice} ${linkTo(link)}</p>
-        </li>`,
-    )}
-  </ul>`;
+  return html`<p>${summary}</p>
+    <ul class="problems">
+      ${problems.map(
+        ({ id, severity, title, detail, advice, link }) =>
+          html`<li class="panel ${severity}" data-problem=${id}>
+            <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
+            <p>${withTimes(detail)}</p>
+            <p>${advice} ${linkTo(link)}</p>
+          </li>`,
+      )}
+    </ul>`;
 }
 
 function linkTo(link: ProblemLink) {

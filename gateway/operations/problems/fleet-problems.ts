@@ -1,4 +1,4 @@
-import type { FleetGateway, FleetProcess } from '../../operations/fleet-status.ts';
+import type { FleetGateway, FleetProcess } from '../fleet-status.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
@@ -9,6 +9,7 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
   // What others do is unknown without Redis.
   const gateways = facts.redis.available ? facts.fleet.gateways : [];
   return [
+    ...noGatewayProblems(facts),
     ...upstreamProblems(facts),
     ...gateways.flatMap((gateway) => notSeen(gateway, facts.nowMs).concat(restarts(gateway))),
     ...versionProblems(facts),
@@ -18,6 +19,22 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
 /** Name that an operator knows a gateway by. */
 export function gatewayName({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>): string {
   return adminAddress === undefined ? host : `${host} (${adminAddress})`;
+}
+
+function noGatewayProblems({ redis, fleet: { gateways, withoutStatus } }: LiveFacts): Problem[] {
+  if (!redis.available || withoutStatus.length > 0 || gateways.some(({ state }) => state !== 'not_seen')) {
+    return [];
+  }
+  return [
+    {
+      id: 'no-gateway',
+      severity: 'critical',
+      title: 'No gateway is running',
+      detail: 'No gateway announces itself on this Redis.',
+      advice: 'Start one, or check that REDIS_URL is the Redis of the gateways.',
+      link: alerts('GatewayMissing'),
+    },
+  ];
 }
 
 function upstreamProblems({ upstreams }: LiveFacts): Problem[] {

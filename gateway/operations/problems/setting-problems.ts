@@ -2,7 +2,7 @@ import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem, type ProblemLink } from './problem.ts';
 
 /** A change is in force everywhere within a second. */
-const disagreementMs = 5000;
+export const disagreementMs = 5000;
 
 export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: LiveFacts): Problem[] {
   if (!redis.available) return [];

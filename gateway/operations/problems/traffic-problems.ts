@@ -1,5 +1,5 @@
-import { allRefusals } from '../../operations/traffic-summary.ts';
-import type { TrafficPoint } from '../../operations/traffic.ts';
+import { allRefusals } from '../traffic-summary.ts';
+import type { TrafficPoint } from '../traffic.ts';
 import { anonymousPlan } from '../../plans/plans.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { findProblems } from '../../../../../gateway/admin/live/find-problems.ts';
-import type { LiveFacts } from '../../../../../gateway/admin/live/live-facts.ts';
-import type { Problem } from '../../../../../gateway/admin/live/problem.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/operations/fleet-status.ts';
+import { findProblems } from '../../../../../gateway/operations/problems/find-problems.ts';
+import type { LiveFacts } from '../../../../../gateway/operations/problems/live-facts.ts';
+import type { Problem } from '../../../../../gateway/operations/problems/problem.ts';
+import { summarizeProblems } from '../../../../../gateway/operations/problems/summarize-problems.ts';
 import type { RedisServerStatus } from '../../../../../gateway/operations/redis-status.ts';
 import type { TrafficPoint } from '../../../../../gateway/operations/traffic.ts';
 
@@ -220,10 +221,22 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: '2 of 3 gateway processes',
   },
+  'No gateway is running': {
+    problems: found({ fleet: { gateways: [] } }),
+    severity: 'critical',
+    says: 'on this Redis',
+  },
   'Gateway gw-1 (10.0.0.1:9090) is not seen': {
-    problems: withGateway({
-      state: 'not_seen',
-      processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+    problems: found({
+      fleet: {
+        gateways: [
+          gateway({ id: 'other', host: 'gw-2' }),
+          gateway({
+            state: 'not_seen',
+            processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+          }),
+        ],
+      },
     }),
     severity: 'warning',
     says: '12 s ago',
@@ -374,6 +387,16 @@ describe('a flood without keys', () => {
     const [problem] = found({ perSecond: flood(11, 0) });
     expect(problem?.detail).toBe('11 requests a second have no valid key.');
   });
+});
+
+test('the state is a sentence: counts by severity, and well if there is nothing to do', () => {
+  const sentence = (...given: Problem['severity'][]) =>
+    summarizeProblems(given.map((severity) => ({ severity })));
+  expect(sentence()).toBe('All is well.');
+  expect(sentence('notice', 'notice')).toBe('All is well; 2 notices.');
+  expect(sentence('critical', 'warning', 'warning', 'notice')).toBe(
+    '1 critical problem, 2 warnings, 1 notice.',
+  );
 });
 
 describe('no problem is', () => {

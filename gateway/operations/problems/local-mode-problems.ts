@@ -1,4 +1,4 @@
-import type { FleetGateway } from '../../operations/fleet-status.ts';
+import type { FleetGateway } from '../fleet-status.ts';
 import { gatewayName } from './fleet-problems.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';

@@ -1,9 +1,12 @@
+/** Most severe first. */
+export const severities = ['critical', 'warning', 'notice'] as const;
+
 /** Something that is wrong, in words. */
 export interface Problem {
   /** The same while it is the same problem. */
   id: string;
   /** `critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md. */
-  severity: 'critical' | 'warning' | 'notice';
+  severity: (typeof severities)[number];
   title: string;
   detail: string;
   /** What to do, in a sentence or two. */
