@@ -37,15 +37,17 @@ const shared = [
   'zremrangebyscore',
 ];
 
-/** Sent by what operators do: by the gateway for its console, and by the ops command. */
+/** Sent by what operators do: by the gateway for its console, and by the ops command, also as the gateway's user. */
 const operators = [
   'dbsize',
+  'hscan',
   'persist',
   'scan',
   'srem',
   'wait',
   'waitaof',
   'xrange',
+  'xread',
   'xrevrange',
   'zrange',
   'zrank',
@@ -70,7 +72,7 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'multi',
     'zincrby',
   ],
-  ops: [...shared, ...operators, 'hscan', 'xread'],
+  ops: [...shared, ...operators],
 };
 
 /** The commands for the audit log. `type` is for other keys, too. */

@@ -41,6 +41,11 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     expect(stdout).toMatch(/^last 5 minutes +0\.\d\d requests\/s, 0\.00 refused\/s, 0\.00 errors\/s, p99 /m);
   });
 
+  test('plans list counts gateways, however many workers they have', async () => {
+    const { stdout } = await runOps(['plans', 'list'], { REDIS_URL: server.url });
+    expect(stdout).toMatch(/^pro +300 +10000 +\d+ +2 of 2$/m);
+  });
+
   test('names the same problems as the console, with their advice, and exits with 1', async () => {
     const { port } = new URL(fleet.upstream.url);
     await fleet.upstream[Symbol.asyncDispose]();

@@ -22,8 +22,8 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
       title: `Gateways enforce different values of ${key}`,
       detail: `${values
         .map(
-          ({ fields, gateways }) =>
-            `${gateways} ${gateways === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
+          ({ fields, processes }) =>
+            `${processes} ${processes === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
         )
         .join('; ')}.`,
       advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',
