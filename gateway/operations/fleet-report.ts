@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { RecentMeasures } from '../traffic/recent-measures.ts';
 import { readBusiestAddresses } from './busiest-addresses.ts';
+import { combineMeasures } from './fleet-measures.ts';
 import { readFleetStatus, type FleetStatus } from './fleet-status.ts';
 import { createFleetTraffic } from './fleet-traffic.ts';
 import { viewGateway, type GatewayView } from './fleet-view.ts';
@@ -29,6 +31,8 @@ export interface FleetReport {
   /** Processes of a release that publishes no status. */
   withoutStatus: number;
   upstreams: UpstreamState[];
+  /** What gateways have measured in the last minute. */
+  recent: RecentMeasures;
 }
 
 const minuteMs = 60_000;
@@ -39,13 +43,14 @@ export const reportedMinutes = 5;
 /** @param redisIsPrivate whether the gateway runs this Redis itself */
 export async function readFleetReport(session: Session, redisIsPrivate: boolean): Promise<FleetReport> {
   const nowMs = session.now();
-  const [{ fleet, disagreeingSince, perSecond }, servers, lastHour, busiestAddresses, { total }] = await Promise.all([
-    readSettledFleet(session),
-    readRedisStatus(session.redis),
-    readLastHour(session),
-    readBusiestAddresses(session, 1 + blockedAddresses),
-    readTraffic(session, { fromMs: nowMs - reportedMinutes * minuteMs, toMs: nowMs, stepMs: minuteMs }),
-  ]);
+  const [{ fleet, disagreeingSince, perSecond }, servers, lastHour, busiestAddresses, { total }] =
+    await Promise.all([
+      readSettledFleet(session),
+      readRedisStatus(session.redis),
+      readLastHour(session),
+      readBusiestAddresses(session, 1 + blockedAddresses),
+      readTraffic(session, { fromMs: nowMs - reportedMinutes * minuteMs, toMs: nowMs, stepMs: minuteMs }),
+    ]);
   const upstreams = combineUpstreams(fleet.gateways);
   const problems = findProblems({
     nowMs: fleet.atMs,
@@ -68,6 +73,7 @@ export async function readFleetReport(session: Session, redisIsPrivate: boolean)
     gateways: fleet.gateways.map(viewGateway),
     withoutStatus: fleet.withoutStatus.length,
     upstreams,
+    recent: combineMeasures(fleet.gateways),
   };
 }
 

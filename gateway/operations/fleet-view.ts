@@ -6,7 +6,15 @@ export type GatewayView = Omit<FleetGateway, 'processes'> & { processes: Process
 /** A process without what the rest of the state of the fleet has of it. */
 export type ProcessView = Omit<
   FleetProcess,
-  'counts' | 'keysInUse' | 'invalidSettings' | 'lostKeys' | 'seenAtMs' | 'upstreams' | 'services'
+  | 'counts'
+  | 'keysInUse'
+  | 'invalidSettings'
+  | 'lostKeys'
+  | 'seenAtMs'
+  | 'upstreams'
+  | 'services'
+  | 'earlierLocalModes'
+  | 'recent'
 > & {
   /** ISO 8601. */
   seenAt: string;
@@ -24,6 +32,8 @@ function viewProcess(process: FleetProcess): ProcessView {
     lostKeys: _l,
     upstreams: _u,
     services: _s,
+    earlierLocalModes: _e,
+    recent: _r,
     seenAtMs,
     ...shown
   } = process;

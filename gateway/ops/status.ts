@@ -23,7 +23,8 @@ export function statusCommand(): Command {
 }
 
 async function printReport(report: FleetReport): Promise<void> {
-  const { summary, problems, gateways, upstreams, redis, traffic, activeBans, withoutStatus } = report;
+  const { summary, problems, gateways, upstreams, redis, traffic, recent, activeBans, withoutStatus } =
+    report;
   await print(`${summary}\n\n${problems.map(problemText).join('')}`);
   printTable(
     ['GATEWAY', 'STATE', 'VERSION', 'WORKERS', 'STARTED', 'WITHOUT REDIS'],
@@ -55,7 +56,12 @@ async function printReport(report: FleetReport): Promise<void> {
     ]),
   );
   await print('\n');
-  printFields({ [`last ${reportedMinutes} minutes`]: trafficText(traffic), 'active bans': activeBans });
+  printFields({
+    [`last ${reportedMinutes} minutes`]: trafficText(traffic),
+    'errors, last minute': countsText(recent.errors) || 'none',
+    'p99, last minute': `Redis ${milliseconds(recent.redisP99Ms)}, upstream ${milliseconds(recent.upstreamP99Ms)}`,
+    'active bans': activeBans,
+  });
 }
 
 function problemText({ severity, title, detail, advice, link }: Problem): string {
@@ -81,6 +87,8 @@ function trafficText(point: TrafficPoint): string {
   const p99 = latencyMs.served === null ? '' : `, p99 ${Math.round(latencyMs.served.p99)} ms`;
   return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} errors/s${p99}`;
 }
+
+const milliseconds = (ms: number | null) => (ms === null ? '-' : `${Math.round(ms)} ms`);
 
 const countsText = (counts: Partial<Record<string, number>>) =>
   Object.entries(counts)

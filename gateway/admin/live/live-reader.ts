@@ -1,5 +1,6 @@
 import { readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
 import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import { combineMeasures } from '../../operations/fleet-measures.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
 import { createFleetTraffic } from '../../operations/fleet-traffic.ts';
 import { viewGateway } from '../../operations/fleet-view.ts';
@@ -121,6 +122,7 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
       gateways: gateways.map(viewGateway),
       withoutStatus: withoutStatus.length,
       upstreams,
+      recent: combineMeasures(gateways),
       busiestKeys: busiest.value()?.map(shownKey) ?? null,
     };
   };

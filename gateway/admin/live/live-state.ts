@@ -1,4 +1,5 @@
 import type { BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import type { combineMeasures } from '../../operations/fleet-measures.ts';
 import type { FleetTraffic } from '../../operations/fleet-traffic.ts';
 import type { GatewayView } from '../../operations/fleet-view.ts';
 import type { Problem } from '../../operations/problems/problem.ts';
@@ -23,6 +24,8 @@ export interface LiveState {
   /** Processes of a release that publishes no status. */
   withoutStatus: number;
   upstreams: UpstreamState[];
+  /** What gateways have measured in the last minute. */
+  recent: ReturnType<typeof combineMeasures>;
   /** Of the last minute, the busiest first. Null while they cannot be read. */
   busiestKeys: Pick<BusyKeyUsage, 'id' | 'name' | 'plan' | 'state' | 'requests' | 'refused'>[] | null;
 }

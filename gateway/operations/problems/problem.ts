@@ -12,6 +12,8 @@ export interface Problem {
   /** What to do, in a sentence or two. */
   advice: string;
   link: ProblemLink;
+  /** It is over, and shown for information. */
+  past?: true;
 }
 
 /** A page of the console, or a heading of a document that comes with the gateway. */

@@ -35,6 +35,7 @@ function stateOf(reading: number): LiveState {
     gateways: [],
     withoutStatus: 0,
     upstreams: [],
+    recent: { redisP99Ms: null, upstreamP99Ms: null, errors: {} },
     busiestKeys: [],
   };
 }

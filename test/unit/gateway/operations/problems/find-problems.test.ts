@@ -160,6 +160,32 @@ test('one stall of Redis is one notice, however many processes it hit', () => {
   ]);
 });
 
+test('stalls of Redis that hit the same gateways are one problem with a count, and over some minutes later', () => {
+  const stall = (from: number, to: number) => ({ from: ago(from), to: ago(to) });
+  const flapping = (localMode: FleetProcess['localMode']) => ({
+    localMode,
+    earlierLocalModes: [stall(600, 595), stall(500, 490)],
+  });
+  expect(withProcess(flapping(stall(60, 50)))).toMatchObject([
+    {
+      severity: 'warning',
+      title: 'Gateway gw-1 (10.0.0.1:9090) was without Redis 3 times',
+      detail: expect.stringContaining(`It was the third time since ${ago(600)}, 25 s in all.`) as string,
+    },
+  ]);
+  expect(withProcess(flapping(stall(400, 390)))).toMatchObject([{ severity: 'notice', past: true }]);
+  expect(withProcess(flapping({ from: ago(9), to: null }))).toMatchObject([
+    { severity: 'critical', detail: expect.stringContaining('It was the third time') as string },
+  ]);
+  const unavailable = found({
+    redis: { available: false, since: ago(5) },
+    fleet: { gateways: [gateway({ processes: [fleetProcess(flapping({ from: ago(5), to: null }))] })] },
+  });
+  expect(unavailable).toMatchObject([
+    { id: 'redis-unavailable', detail: expect.stringContaining(`gone 3 times since ${ago(600)}`) as string },
+  ]);
+});
+
 function headingsOf(document: string): string[] {
   const text = readFileSync(
     join(fileURLToPath(new URL('../../../../..', import.meta.url)), document),
@@ -195,7 +221,16 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'notice',
     says: 'lost when the gateway stops',
   },
-  'Redis is slow': { problems: withRedis({ latencyMs: 40 }), severity: 'warning', says: '40 ms' },
+  'Redis is slow': {
+    problems: withProcess({ recent: { redisP99Ms: 40, upstreamP99Ms: 250, errors: {} } }),
+    severity: 'warning',
+    says: '40 ms',
+  },
+  'A service behind the gateway is slow': {
+    problems: withProcess({ recent: { redisP99Ms: 25, upstreamP99Ms: 400, errors: {} } }),
+    severity: 'warning',
+    says: '400 ms',
+  },
   'No instance of the pets service is ready': {
     problems: found({ upstreams: [{ upstream: 'http://pets:3001', state: 'down', seenAs: { down: 1 } }] }),
     severity: 'critical',
@@ -256,6 +291,11 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'notice',
     says: 'For 12 s',
   },
+  'A gateway ended unexpectedly, and was started again': {
+    problems: withGateway({ crashedAt: ago(40) }),
+    severity: 'notice',
+    says: ago(40),
+  },
   'Workers exit or hang': {
     problems: withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
     severity: 'warning',
@@ -290,8 +330,8 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
           {
             key: 'gw:plan:pro',
             values: [
-              { fields: { minute: '300' }, gateways: 2 },
-              { fields: { minute: '600' }, gateways: 1 },
+              { fields: { minute: '300' }, processes: 2 },
+              { fields: { minute: '600' }, processes: 1 },
             ],
           },
         ],
