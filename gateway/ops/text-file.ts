@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { errorMessage } from '#runtime/error-message.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
 
 /** Reads a file of UTF-8, with its SHA-256 for the audit log. @throws InvalidOperation */
 export async function readTextFile(path: string): Promise<{ text: string; sha256: string }> {

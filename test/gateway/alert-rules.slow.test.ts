@@ -404,14 +404,16 @@ const alertTests: AlertTest[] = [
       {
         name: 'one of two, as both gateways see it',
         series: {
-          [`gateway_upstream_up{${source},upstream="http://a"}`]: gauge(0),
-          'gateway_upstream_up{job="gateway",instance="gw-2:9090",upstream="http://a"}': gauge(0),
-          [`gateway_upstream_up{${source},upstream="http://b"}`]: gauge(1),
-          'gateway_upstream_up{job="gateway",instance="gw-2:9090",upstream="http://b"}': gauge(1),
+          [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: gauge(0),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://a"}':
+            gauge(0),
+          [`gateway_upstream_up{${source},service="pets",upstream="http://b"}`]: gauge(1),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://b"}':
+            gauge(1),
         },
         at: 3,
         fires: {
-          labels: { ...job, upstream: 'http://a' },
+          labels: { ...job, service: 'pets', upstream: 'http://a' },
           description:
             'No gateway of gateway finds http://a ready (2 of them look). Its requests go to the other instances.',
         },
@@ -419,14 +421,15 @@ const alertTests: AlertTest[] = [
       {
         name: 'one that a gateway still finds ready',
         series: {
-          [`gateway_upstream_up{${source},upstream="http://a"}`]: gauge(0),
-          'gateway_upstream_up{job="gateway",instance="gw-2:9090",upstream="http://a"}': gauge(1),
+          [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: gauge(0),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://a"}':
+            gauge(1),
         },
         at: 10,
       },
       {
         name: 'one that is restarted',
-        series: { [`gateway_upstream_up{${source},upstream="http://a"}`]: '0x1 1x30' },
+        series: { [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: '0x1 1x30' },
         at: 10,
       },
     ],
