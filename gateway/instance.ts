@@ -120,9 +120,9 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
     drain: (shutdown) => drain.drain(shutdown),
-    async close() {
+    async close(cause = 'shutdown') {
       await Promise.all(upstreams.map((upstream) => upstream.close()));
-      await Promise.all([state.close(), tracing?.close()]);
+      await Promise.all([state.close(cause), tracing?.close()]);
     },
   };
 }

@@ -6,6 +6,7 @@ import type { GatewayIdentity, ProcessStatus } from './observability/process-sta
 import { anonymousPlan } from './plans/plans.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
+import { createRecentMeasures } from './traffic/recent-measures.ts';
 import { readTrafficCounters } from './traffic/traffic-counters.ts';
 import { withoutPlans } from './traffic/traffic-fields.ts';
 
@@ -33,11 +34,13 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const { gateway, worker, metrics, health, state } = dependencies;
   const startedAt = new Date(performance.timeOrigin).toISOString();
   const readBusy = createBusyReading();
+  const readRecent = createRecentMeasures(metrics);
   return async function readProcessStatus() {
     const { instances, invalidValues, localMode, lostKeys } = state();
     const { status, upstreams, services } = health();
-    const [counts, connections, active, refused] = await Promise.all([
+    const [counts, recent, connections, active, refused] = await Promise.all([
       readTrafficCounters(metrics),
+      readRecent(),
       metrics.connections.get(),
       metrics.activeKeys.get(),
       metrics.refusedKeys.get(),
@@ -59,6 +62,8 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
         .map(({ key, issues }) => ({ key, issues: [...issues] })),
       lostKeys: lostKeys.count(),
       localMode: localMode.last(),
+      earlierLocalModes: localMode.earlier(),
+      recent,
       connections: connections.values[0]?.value ?? 0,
       busy: readBusy(),
       rssBytes: process.memoryUsage.rss(),

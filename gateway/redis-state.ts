@@ -12,7 +12,7 @@ import { createAddressBlocks, type AddressBlocks } from './quota/address-blocks.
 import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
-import { createInstances, type Instances } from './quota/instances.ts';
+import { createInstances, type EndCause, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
 import { createLocalQuota, type LocalQuota } from './quota/local-quota.ts';
 import { createRefusedUseReports, type RefusedUseReports } from './quota/refused-use.ts';
@@ -49,8 +49,11 @@ export interface RedisState {
   /** Resolves when Redis is available, or when the time is over. @returns whether it is available */
   waitUntilOpen(timeoutMs: number): Promise<boolean>;
   /** Reports pending counts and disconnects. */
-  close(): Promise<void>;
+  close(cause?: EndCause): Promise<void>;
 }
+
+/** Interval for the seconds without Redis while they last. */
+const localModeCountMs = 1000;
 
 interface RedisStateDependencies {
   url: string;
@@ -121,11 +124,21 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
 
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);
+  let isLocal = true;
+  let countedAtMs = performance.now();
+  function countLocalMode(): void {
+    const atMs = performance.now();
+    if (isLocal) metrics.localModeSeconds.inc((atMs - countedAtMs) / 1000);
+    countedAtMs = atMs;
+  }
+  const localModeTimer = setInterval(countLocalMode, localModeCountMs);
   const gate = createRedisGate({
     ping: () => pingRedis(redis, clock),
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => {
+      countLocalMode();
+      isLocal = !open;
       metrics.localMode.set(open ? 0 : 1);
       localMode.changed(!open);
     },
@@ -179,10 +192,11 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       while (!gate.open && now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
       return gate.open;
     },
-    async close() {
+    async close(cause) {
+      clearInterval(localModeTimer);
       schedule.stop();
       if (gate.open) {
-        await instances.leave();
+        await instances.leave(cause);
         await usageReports.report().catch(() => {});
         await refusedUse.report();
       }

@@ -1,6 +1,9 @@
 import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { ProcessStatus } from './observability/process-status.ts';
+import type { EndCause } from './quota/instances.ts';
 import type { TargetState } from './upstream/target.ts';
+
+export type { EndCause } from './quota/instances.ts';
 
 /** What serves requests: this process, or the workers that it has started. */
 export interface Service {
@@ -19,7 +22,7 @@ export interface Service {
   /** Lets requests in flight finish, as `drain.ts` of the runtime does. */
   drain(shutdown: Shutdown): Promise<void>;
   /** Closes connections to Redis and the upstream, and ends workers. */
-  close(): Promise<void>;
+  close(cause?: EndCause): Promise<void>;
 }
 
 /** Body of /readyz on the admin port. */

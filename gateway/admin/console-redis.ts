@@ -10,8 +10,11 @@ import { ApiError } from './api/api-error.ts';
 /** The admin port's own connection to Redis: what operators do must not queue behind requests, nor delay them. */
 export interface ConsoleRedis extends Pick<ApiDependencies, 'read'> {
   redis: RedisClient;
-  /** See ApiDependencies.change. @param who name of the person */
-  change<T>(who: string, use: Parameters<typeof changeRedis<T>>[1]): Promise<Changed<T>>;
+  /** See ApiDependencies.change. @param by the person, and why */
+  change<T>(
+    by: { who: string; reason: string | undefined },
+    use: Parameters<typeof changeRedis<T>>[1],
+  ): Promise<Changed<T>>;
   close(): void;
 }
 
@@ -47,12 +50,12 @@ export function createConsoleRedis({ url, isPrivate, log, now }: ConsoleRedisDep
     async read(use) {
       return use({ ...(await open()), audit: readOnlyAudit });
     },
-    async change(who, use) {
+    async change(by, use) {
       const warnings: string[] = [];
       const { result, unconfirmed } = await changeRedis(
         {
           ...(await open()),
-          who,
+          ...by,
           knownRisks: new Set(isPrivate ? [appendOnlyOff] : []),
           warn: (warning) => warnings.push(warning),
         },

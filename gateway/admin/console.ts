@@ -6,6 +6,7 @@ import { createConsoleAccess } from './access/console-access.ts';
 import { sessionOf } from './access/console-session.ts';
 import { createSearchTurns } from './access/search-turns.ts';
 import { operatorsApi } from './api/api.ts';
+import { changeReason } from './api/change-reason.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages } from './console/console-pages.ts';
 import { createLiveFeed } from './live/live-feed.ts';
@@ -64,7 +65,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     api: operatorsApi({
       read,
       search: (req, use) => takeTurn(sessionOf(req).id, () => read(use)),
-      change: (req, use) => redis.change(sessionOf(req).name, use),
+      change: (req, use) => redis.change({ who: sessionOf(req).name, reason: changeReason(req) }, use),
       access,
       live,
       logUnexpected,

@@ -1,7 +1,7 @@
 import { collectProcessMetrics } from '#runtime/process-metrics.ts';
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { durationBounds } from './duration-bounds.ts';
-import { PrelabelledHistogram } from './prelabelled-histogram.ts';
+import { PrelabelledHistogram, type HistogramChild } from './prelabelled-histogram.ts';
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts';
 
 /**
@@ -13,7 +13,7 @@ export interface Metrics {
   /** Requests and their duration. */
   requests: RequestMetrics;
   /** Time from sending a command that requests wait for to its reply, or to the timeout. */
-  redisSeconds: Histogram;
+  redisSeconds: HistogramChild;
   /** Time from sending a request to a service to the end of its response. */
   upstreamSeconds: PrelabelledHistogram;
   /** 1 while an instance of a service is ready; 0 while it is down, drains or starts. Instances are few. */
@@ -52,6 +52,8 @@ export interface Metrics {
   blockedRequests: Counter<'plan'>;
   /** 1 while Redis is unavailable and decisions are local. */
   localMode: Gauge;
+  /** Seconds of it. */
+  localModeSeconds: Counter;
   localDecisions: Counter<'plan'>;
   /** Memory of the fullest Redis server that accepts writes, and its limit; both 0 while unknown. */
   redisMemoryUsed: Gauge;
@@ -89,12 +91,12 @@ export function createMetrics(sources: MetricSources): Metrics {
   return {
     registry,
     requests: createRequestMetrics(registry, durationBounds),
-    redisSeconds: new Histogram({
+    redisSeconds: new PrelabelledHistogram({
       name: 'gateway_redis_duration_seconds',
       help: 'Duration of Redis commands that requests wait for',
       buckets: redisBuckets,
       registers,
-    }),
+    }).child({}),
     upstreamSeconds: new PrelabelledHistogram({
       name: 'gateway_upstream_duration_seconds',
       help: 'Time from sending a request to a service to the end of its response',
@@ -205,6 +207,12 @@ export function createMetrics(sources: MetricSources): Metrics {
     localMode: new Gauge({
       name: 'gateway_local_mode',
       help: '1 while Redis is unavailable and this instance decides alone',
+      aggregator: 'max',
+      registers,
+    }),
+    localModeSeconds: new Counter({
+      name: 'gateway_local_mode_seconds_total',
+      help: 'Seconds in which Redis was unavailable and this instance decided alone',
       aggregator: 'max',
       registers,
     }),

@@ -18,6 +18,8 @@ const gatewayIdentity = z.object({
   restartedAt: z.array(isoTime),
 });
 
+const localModePeriod = z.object({ from: isoTime, to: isoTime.nullable() });
+
 export const processStatus = z.object({
   /** Another one at each start. */
   id: z.string(),
@@ -39,7 +41,17 @@ export const processStatus = z.object({
   /** API keys that this process has served and Redis has lost. */
   lostKeys: count.default(0),
   /** When Redis was last unavailable to this process, which then decided alone; `to` is null while it is. */
-  localMode: z.object({ from: isoTime, to: isoTime.nullable() }).nullable(),
+  localMode: localModePeriod.nullable(),
+  /** Those before it that ended within 15 minutes, oldest first. */
+  earlierLocalModes: z.array(localModePeriod).optional(),
+  /** What it has measured in the last minute (recent-measures.ts). */
+  recent: z
+    .object({
+      redisP99Ms: count.nullable(),
+      upstreamP99Ms: count.nullable(),
+      errors: z.record(z.string(), count),
+    })
+    .optional(),
   /** Open client connections. */
   connections: count,
   /** Share of the last half second in which the event loop was busy. */

@@ -12,6 +12,8 @@ export interface AuditEntry extends Omit<Change, 'action'> {
   at: string;
   who: string;
   action: string;
+  /** Why, in the words of the person; undefined if none was given. */
+  reason?: string;
   /** Id of an earlier entry, whose change was not made: this entry says so. */
   notMade?: string;
 }
@@ -119,7 +121,7 @@ function parseMatching(items: readonly StreamItem[], filter: AuditFilter): Audit
 }
 
 function parseEntry([id, fields]: StreamItem): AuditEntry {
-  const { who = '', action = '', target = '', before = '', after = '', notMade } = textsOf(fields);
+  const { who = '', action = '', target = '', before = '', after = '', reason, notMade } = textsOf(fields);
   return {
     id,
     at: entryTime(id),
@@ -128,6 +130,7 @@ function parseEntry([id, fields]: StreamItem): AuditEntry {
     target,
     before: recordedValue(before),
     after: recordedValue(after),
+    ...(reason === undefined ? {} : { reason }),
     ...(notMade === undefined ? {} : { notMade }),
   };
 }

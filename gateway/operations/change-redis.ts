@@ -10,6 +10,8 @@ import type { ChangingSession, Session } from './session.ts';
 interface ChangeRedisOptions extends Pick<Session, 'redis' | 'now'> {
   /** Name of the person, for the audit log. */
   who: string;
+  /** Why they make the change, perhaps with a ticket, for the audit log. */
+  reason?: string | undefined;
   /** Risks of this Redis that its operator has been told of, which need no further warning. */
   knownRisks?: ReadonlySet<string>;
   /** Told once of each risk that Redis loses the change. */
@@ -29,13 +31,13 @@ export interface ChangeResult<T> {
  *   the change is on its disk
  */
 export async function changeRedis<T>(
-  { redis, now, who, knownRisks = new Set(), warn }: ChangeRedisOptions,
+  { redis, now, who, reason, knownRisks = new Set(), warn }: ChangeRedisOptions,
   use: (session: ChangingSession) => Promise<T>,
 ): Promise<ChangeResult<T>> {
   await assertTypes(redis);
   await seedDefaults(redis, who);
   const changed = new Set<string>();
-  const audit = createAuditLog({ redis, who, onChange: ({ target }) => changed.add(target) });
+  const audit = createAuditLog({ redis, who, reason, onChange: ({ target }) => changed.add(target) });
   const warned = new Set(knownRisks);
   const warnOnce = (risk: string, text: string) => {
     if (!warned.has(risk)) warn(text);

@@ -25,6 +25,8 @@ export interface FleetGateway extends Omit<PublishedStatus['gateway'], 'restarte
   processes: FleetProcess[];
   /** Unexpected exits of workers in the last 15 minutes. ISO 8601, oldest first. */
   restartedAt: string[];
+  /** When the one before it, of the same name, was last seen if it has not shut down. ISO 8601. */
+  crashedAt?: string;
 }
 
 export interface FleetStatus {
@@ -36,7 +38,7 @@ export interface FleetStatus {
   /** Processes that announce themselves without a status: they run an older release. */
   withoutStatus: { id: string; seenAtMs: number }[];
   /** Settings that live processes enforce differently, with the number of processes for each value. */
-  disagreements: { key: string; values: { fields: Record<string, string>; gateways: number }[] }[];
+  disagreements: { key: string; values: { fields: Record<string, string>; processes: number }[] }[];
   /** Invalid values in Redis, with the fields that are stored now, and the number of processes that report them. */
   invalidSettings: {
     key: string;
@@ -84,14 +86,24 @@ const wrongType = {
   processes: 0,
 };
 
-/** Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before. */
+/**
+ * Gateways by name, the ones that were not seen last. One that was started again takes the place of the one before, and of
+ * several that crashed the newest counts.
+ */
 export function groupByGateway(statuses: readonly PublishedStatus[], atMs: number): FleetGateway[] {
   const byId = Map.groupBy(statuses, ({ gateway }) => gateway.id);
   const gateways = Array.from(byId.values(), (ofGateway) => describeGateway(ofGateway, atMs));
   const isLive = ({ state }: FleetGateway) => state !== 'not_seen';
-  const liveNames = new Set(gateways.filter(isLive).map(nameOf));
-  return gateways
-    .filter((gateway) => isLive(gateway) || !liveNames.has(nameOf(gateway)))
+  const lastSeenMs = ({ processes }: FleetGateway) => Math.max(...processes.map(({ seenAtMs }) => seenAtMs));
+  return Array.from(Map.groupBy(gateways, nameOf).values())
+    .flatMap((ofName) => {
+      const [live, gone] = [ofName.filter(isLive), ofName.filter((gateway) => !isLive(gateway))];
+      const [newest] = gone.toSorted((one, other) => lastSeenMs(other) - lastSeenMs(one));
+      if (newest === undefined) return live;
+      if (live.length === 0) return [newest];
+      const crashedAt = new Date(lastSeenMs(newest)).toISOString();
+      return live.map((gateway) => Object.assign({}, gateway, { crashedAt }));
+    })
     .toSorted(
       (one, other) =>
         Number(isLive(other)) - Number(isLive(one)) ||

@@ -1,14 +1,20 @@
 import { windowNames } from '../limits/windows.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { keyView } from './key-view.ts';
+import { readPlanNames } from './plan-names.ts';
+import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
+import { listPlans, unknownPlan } from './unknown-plan.ts';
 
 export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
+/** `banned` is for valid keys. It is not in the record. */
+export const listedStates = [...keyStates, 'banned'] as const;
 
 /** What keys have to match, all of it. A field that is undefined matches every key. */
 export interface KeyFilter {
   plan?: string | undefined;
-  state?: (typeof keyStates)[number] | undefined;
+  state?: (typeof listedStates)[number] | undefined;
   /** Part of the name, in upper or lower case. */
   name?: string | undefined;
   /** Keys that expire, or have expired, before this time. */
@@ -19,13 +25,50 @@ export interface KeyFilter {
   batch?: string | undefined;
 }
 
-/** @returns a function that tells whether a key matches; an invalid record matches by its state only */
+/** A key as a list shows it. */
+export type KeyInList = Omit<ReturnType<typeof keyView>, 'state'> & { state: (typeof listedStates)[number] };
+
+/** Selects keys from pages of all keys. A plan that was removed may still have keys. */
+export async function createKeySelection({ redis, now }: Session, filter: KeyFilter): Promise<KeySelection> {
+  const matches = keyMatcher(filter, now);
+  const { plan } = filter;
+  const names = plan === undefined ? [] : await readPlanNames(redis);
+  let isOnPlan = plan === undefined || names.includes(plan);
+
+  async function isBanned(keyHash: string | undefined): Promise<boolean> {
+    return keyHash !== undefined && (await redis.exists(redisKeys.ban(keyHash))) === 1;
+  }
+
+  return {
+    async select(page) {
+      isOnPlan ||= page.some((key) => key.outcome === 'record' && key.record.plan === plan);
+      const matching = page.filter(matches);
+      if (filter.state !== 'banned') return matching.map((key) => keyView(key, now()));
+      const banned = await Promise.all(matching.map(({ keyHash }) => isBanned(keyHash)));
+      return matching
+        .filter((_key, index) => banned[index])
+        .map((key) => Object.assign(keyView(key, now()), { state: 'banned' as const }));
+    },
+    end() {
+      if (!isOnPlan) throw unknownPlan(plan ?? '', names, `the plans are ${listPlans(names)}`);
+    },
+  };
+}
+
+export interface KeySelection {
+  select(page: readonly (StoredApiKey & { keyHash?: string })[]): Promise<KeyInList[]>;
+  /** To be called after the last page. @throws InvalidOperation for a plan that does not exist */
+  end(): void;
+}
+
+/** @returns a function that tells whether a key matches, but for a ban; an invalid record matches by its state only */
 export function keyMatcher(filter: KeyFilter, now: () => number): (key: StoredApiKey) => boolean {
   const { plan, state, name, expiresBefore, withOwnLimits, batch } = filter;
   const nameMatches = textMatcher(name ?? '');
   const needsRecord = [plan, name, expiresBefore, withOwnLimits, batch].some((part) => part !== undefined);
   return (key) => {
-    if (state !== undefined && keyView(key, now()).state !== state) return false;
+    const wanted = state === 'banned' ? 'valid' : state;
+    if (wanted !== undefined && keyView(key, now()).state !== wanted) return false;
     if (key.outcome !== 'record') return !needsRecord;
     const { record } = key;
     if (plan !== undefined && record.plan !== plan) return false;

@@ -2,7 +2,6 @@ import { builtInLimits, defaultPlans, enterprisePlan, planOfKey } from '../plans
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { EnforcedValues } from './enforced-values.ts';
-import { nearestName } from './nearest-name.ts';
 
 /** Names of plans with limits of their own for keys. Both are sorted, and have each name once. */
 export interface PlanNames {
@@ -31,10 +30,4 @@ export async function comparePlanNames(redis: RedisClient, enforced: EnforcedVal
 export async function readPlanNames(redis: RedisClient): Promise<string[]> {
   const listed = await redis.smembers(redisKeys.planNames);
   return [...new Set([...Object.keys(defaultPlans), enterprisePlan, ...listed])].toSorted();
-}
-
-/** @returns the plan that a name was meant to be; undefined if there is a plan of that name, or none is near */
-export async function nearestPlan(redis: RedisClient, name: string): Promise<string | undefined> {
-  const names = await readPlanNames(redis);
-  return names.includes(name) ? undefined : nearestName(name, names);
 }

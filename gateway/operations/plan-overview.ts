@@ -22,7 +22,7 @@ export type PlanOverview = ListedPlan & {
   issues: string[];
 };
 
-/** @returns all plans, and the number of gateway processes that run */
+/** @returns all plans, and the number of gateways that run */
 export async function readPlanOverviews(
   session: Session,
 ): Promise<{ plans: PlanOverview[]; gateways: number }> {

@@ -33,7 +33,7 @@ export type EnforcedLimits = StoredLimits & { gateways: number };
 export type ListedPlan = PlanRow & {
   /** Gateway processes that enforce the stored limits. Processes load an operator's own plan when a key on it is used. */
   gateways: number;
-  /** What other processes enforce: each different value once. */
+  /** What other gateways enforce: each different value once. */
   enforced?: EnforcedLimits[];
 };
 

@@ -21,6 +21,7 @@ const shared = [
   'hset',
   'mget',
   'pexpire',
+  'ping',
   'pttl',
   'sadd',
   'set',
@@ -30,20 +31,23 @@ const shared = [
   'xadd',
   'zadd',
   'zcard',
+  'zcount',
   'zrangebyscore',
   'zrem',
   'zremrangebyscore',
 ];
 
-/** Sent by what operators do: by the gateway for its console, and by the ops command. */
+/** Sent by what operators do: by the gateway for its console, and by the ops command, also as the gateway's user. */
 const operators = [
   'dbsize',
+  'hscan',
   'persist',
   'scan',
   'srem',
   'wait',
   'waitaof',
   'xrange',
+  'xread',
   'xrevrange',
   'zrange',
   'zrank',
@@ -66,11 +70,9 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'incr',
     'incrby',
     'multi',
-    'ping',
-    'zcount',
     'zincrby',
   ],
-  ops: [...shared, ...operators, 'hscan', 'xread'],
+  ops: [...shared, ...operators],
 };
 
 /** The commands for the audit log. `type` is for other keys, too. */

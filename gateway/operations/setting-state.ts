@@ -14,7 +14,7 @@ export interface SettingState<T> {
   issues: string[];
   /** Gateway processes that enforce the stored value. */
   gateways: number;
-  /** What other gateway processes enforce: each different value once. */
+  /** What other gateways enforce: each different value once. */
   enforced: { value: T; gateways: number }[];
   defaults: T;
 }

@@ -1,6 +1,6 @@
 import { forRequired, isWindowName, type ByRequiredWindow } from '../limits/windows.ts';
+import { latencyOf, type DurationHistogram, type Latency } from '../traffic/latency.ts';
 import { parseBound, parseField, type TrafficCounts, type TrafficField } from '../traffic/traffic-fields.ts';
-import { latencyOf, type DurationHistogram, type Latency } from './traffic-latency.ts';
 
 /** Counts of some time. */
 export interface TrafficSummary extends PlanTraffic {

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { RecordChange } from '../redis/record-change.ts';
+import type { KeyFilter } from './key-filter.ts';
 
-interface BatchSource {
-  action: 'keys.issue-batch' | 'keys.import';
+export interface BatchSource {
+  action: 'keys.issue-batch' | 'keys.import' | 'keys.revoke-batch';
   /** Hexadecimal SHA-256 of the file that the keys come from. */
-  fileSha256: string;
+  fileSha256?: string | undefined;
+  /** What selected the keys, if they come from no file. */
+  filter?: KeyFilter | undefined;
   audit: RecordChange;
   /** Ends the batch after the page that is being written. */
   stop?: AbortSignal | undefined;
@@ -21,11 +24,12 @@ const pageSize = 100;
 export async function* writeBatch<Key extends { plan: string }, Result>(
   keys: readonly Key[],
   write: (key: Key, batch: string) => Promise<Result>,
-  { action, fileSha256, audit, stop }: BatchSource,
+  { action, fileSha256, filter, audit, stop }: BatchSource,
 ): AsyncGenerator<Result[]> {
   const target = `batch_${randomBytes(6).toString('hex')}`;
   const count = keys.length;
-  await audit({ action, target, before: null, after: { count, fileSha256, plans: countPlans(keys) } });
+  const after = { count, fileSha256, filter, plans: countPlans(keys) };
+  await audit({ action, target, before: null, after });
   let written = 0;
   try {
     for (let start = 0; start < count; start += pageSize) {

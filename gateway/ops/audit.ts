@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from 'commander';
 import { changedFields } from '../operations/audit-changes.ts';
 import { auditTargets, matchesAudit, type AuditFilter } from '../operations/audit-filter.ts';
 import { readAudit, readAuditAfter, readAuditPages, type AuditEntry } from '../operations/audit-log.ts';
+import { nameTargets, type NamedEntry } from '../operations/audit-names.ts';
 import { nearestName } from '../operations/nearest-name.ts';
 import type { Session } from '../operations/session.ts';
 import { auditActions } from '../redis/audit-actions.ts';
@@ -60,8 +61,8 @@ export function auditCommand(): Command {
       await withRedis(async (session) => {
         const filter = await readFilter(options, session);
         const pages = auditPages(session.redis, filter, options.count);
-        if (follow) await followEntries(session.redis, filter, pages, format);
-        else await printList(format, layout, pages);
+        if (follow) await followEntries(session, filter, pages, format);
+        else await printList(format, layout, namedPages(pages, session));
       });
     });
 }
@@ -82,6 +83,13 @@ async function readFilter({ target, ...rest }: AuditOptions, session: Session): 
   return { action, who, targets, since, until };
 }
 
+async function* namedPages(
+  pages: AsyncIterable<AuditEntry[]>,
+  session: Session,
+): AsyncGenerator<NamedEntry[]> {
+  for await (const page of pages) yield nameTargets(page, session);
+}
+
 async function* auditPages(
   redis: RedisClient,
   filter: AuditFilter,
@@ -93,7 +101,7 @@ async function* auditPages(
 
 /** Prints each entry on a line of its own: there is no end. */
 async function followEntries(
-  redis: RedisClient,
+  session: Session,
   filter: AuditFilter,
   pages: AsyncIterable<AuditEntry[]>,
   format: OutputFormat,
@@ -101,30 +109,34 @@ async function followEntries(
   let last = '0-0';
   if (format === 'csv') await print(csvHeader(layout));
   for await (const page of pages) {
-    for (const entry of page) await printEntry(entry, format);
+    for (const entry of await nameTargets(page, session)) await printEntry(entry, format);
     last = page.at(-1)?.id ?? last;
   }
   for (;;) {
     const after = last;
-    const next = await retryWhileUnavailable(() => readAuditAfter(redis, after));
-    for (const entry of next) if (matchesAudit(entry, filter)) await printEntry(entry, format);
+    const next = await retryWhileUnavailable(() => readAuditAfter(session.redis, after));
+    const matching = next.filter((entry) => matchesAudit(entry, filter));
+    const named = await retryWhileUnavailable(() => nameTargets(matching, session));
+    for (const entry of named) await printEntry(entry, format);
     last = next.at(-1)?.id ?? last;
   }
 }
 
-async function printEntry(entry: AuditEntry, format: OutputFormat): Promise<void> {
+async function printEntry(entry: NamedEntry, format: OutputFormat): Promise<void> {
   if (format === 'json') return printJson(entry);
   await print(format === 'csv' ? csvLine(layout, entry) : `${row(entry).map(printable).join('  ')}\n`);
 }
 
-const layout: ListLayout<AuditEntry> = {
+const layout: ListLayout<NamedEntry> = {
   headings: ['AT', 'WHO', 'ACTION', 'TARGET', 'CHANGE'],
   row,
   csv: {
-    ...fieldColumns<AuditEntry>('id', 'at', 'who', 'action', 'target'),
+    ...fieldColumns<NamedEntry>('id', 'at', 'who', 'action', 'target'),
     before: ({ before }) => jsonText(before),
     after: ({ after }) => jsonText(after),
     notMade: ({ notMade }) => notMade,
+    reason: ({ reason }) => reason,
+    ...fieldColumns<NamedEntry>('targetName', 'targetHint'),
   },
 };
 
@@ -132,9 +144,19 @@ function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
-function row({ at, who, action, target, before, after, notMade }: AuditEntry): string[] {
+function row(entry: NamedEntry): string[] {
+  const { at, who, action, target, before, after, notMade, reason, targetName, targetHint } = entry;
   const change = describeChange(before, after);
-  return [at, who, action, target, notMade === undefined ? change : `not made: ${change}`];
+  const name = [targetName, targetHint].filter((part) => part !== null && part !== '').join(', ');
+  return [
+    at,
+    who,
+    action,
+    name === '' ? target : `${target} (${name})`,
+    [notMade === undefined ? change : `not made: ${change}`, reason === undefined ? '' : `reason: ${reason}`]
+      .filter((part) => part !== '')
+      .join('; '),
+  ];
 }
 
 /** Describes the changed fields, as in `plan: "free" -> "pro"`. */

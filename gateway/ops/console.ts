@@ -5,12 +5,13 @@ import { consoleLink, consoleOrigin } from '../config/console-url.ts';
 import { findConsoleOrigins } from '../operations/console-addresses.ts';
 import { makeConsoleCode } from '../operations/console-codes.ts';
 import { consoleSessionsCommand } from './console-sessions.ts';
-import { asOption, jsonOption, type ChangeOptions } from './options.ts';
+import { asOption, jsonOption, nameArgument, type ChangeOptions } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
 import { assertNoMistypedCommand } from './usage-error.ts';
 
 interface LinkOptions extends ChangeOptions {
+  for?: string;
   viewer?: true;
 }
 
@@ -18,6 +19,7 @@ export function consoleCommand(): Command {
   return new Command('console')
     .enablePositionalOptions()
     .description('print a link that opens the console in a browser; it works once, within five minutes')
+    .option('--for <name>', 'name of the person whom the link is for, if it is not you', nameArgument)
     .option('--viewer', 'for a person who may see everything and change nothing')
     .addOption(asOption())
     .addOption(jsonOption())
@@ -29,10 +31,10 @@ export function consoleCommand(): Command {
     .addCommand(consoleSessionsCommand());
 }
 
-async function printLink({ viewer, as: name, json }: LinkOptions): Promise<void> {
+async function printLink({ viewer, as, for: name = as, json }: LinkOptions): Promise<void> {
   const [first, ...others] = await consoleOrigins();
   const role = viewer ? 'viewer' : 'operator';
-  const made = await withChanges(name, (session) => makeConsoleCode(session, { name, role }));
+  const made = await withChanges(as, (session) => makeConsoleCode(session, { name, role }));
   const { code, expiresAt, session } = made;
   const link = consoleLink(first, code);
   if (json) return printJson({ link, otherConsoles: others, name, role, expiresAt, session });

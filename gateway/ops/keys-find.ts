@@ -4,10 +4,11 @@ import { Command } from 'commander';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { findKey } from '../operations/find-key.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
+import type { KeyInList } from '../operations/key-filter.ts';
 import { keyView } from '../operations/key-view.ts';
 import { searchKeys } from '../operations/search-keys.ts';
 import { printKey } from './key-store.ts';
-import { keyLayout, type KeyView } from './keys-list.ts';
+import { keyLayout } from './keys-list.ts';
 import {
   listOptions,
   onePage,
@@ -24,7 +25,7 @@ import { withRedis } from './redis-session.ts';
 /** Hits that a person looks through. */
 const defaultLimit = 20;
 
-const layout: ListLayout<KeyView> = {
+const layout: ListLayout<KeyInList> = {
   headings: ['ID', 'NAME', 'PLAN', 'STATE', 'HINT'],
   row: ({ id, name, plan, state, hint }) => [id, name, plan, state, hint],
   csv: keyLayout.csv,

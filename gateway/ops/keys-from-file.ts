@@ -1,6 +1,3 @@
-import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
-import { errorMessage } from '#runtime/error-message.ts';
 import { InvalidArgumentError } from 'commander';
 import { CsvError, parse } from 'csv-parse/sync';
 import { byWindow, windowNames } from '../limits/windows.ts';
@@ -20,6 +17,8 @@ import { nameArgument, timeArgument } from './options.ts';
 import { print, printJsonArray, stopOnClosedPipe } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
+import { stopSignal } from './stop-signal.ts';
+import { readTextFile } from './text-file.ts';
 
 const batchSize = 100;
 const columns = ['name', 'plan', 'expires', ...windowNames];
@@ -30,7 +29,7 @@ const columns = ['name', 'plan', 'expires', ...windowNames];
  * @throws InvalidOperation that names the line; OperationFailure if it was stopped
  */
 export async function issueFromFile(path: string, who: string, json: true | undefined): Promise<void> {
-  const { text, sha256 } = await readText(path);
+  const { text, sha256 } = await readTextFile(path);
   const wanted = parseFile(text);
   await withChanges(who, async (session) => {
     const store = createApiKeyStore(session);
@@ -60,23 +59,6 @@ export async function issueFromFile(path: string, who: string, json: true | unde
       );
     }
   });
-}
-
-/** Aborted by the first SIGINT or SIGTERM; the next one ends the process at once. */
-function stopSignal(): AbortSignal {
-  const controller = new AbortController();
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort(name));
-  return controller.signal;
-}
-
-async function readText(path: string): Promise<{ text: string; sha256: string }> {
-  try {
-    const bytes = await readFile(path);
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-    return { text, sha256: hash('sha256', bytes, 'hex') };
-  } catch (error) {
-    throw new InvalidOperation(`can't read ${path}: ${errorMessage(error)}`);
-  }
 }
 
 interface WantedLine {

@@ -1,13 +1,12 @@
 import { Command, Option } from 'commander';
 import type { ByWindow } from '../limits/windows.ts';
-import { keyView } from '../operations/key-view.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
-import { confirm, yesOption } from './confirm.ts';
-import { changeKeys, printIssued, printKey, readKeys } from './key-store.ts';
+import { changeKeys, printIssued, printKey } from './key-store.ts';
 import { keysAcceptLossCommand } from './keys-accept-loss.ts';
 import { keysFindCommand } from './keys-find.ts';
 import { keysIssueCommand } from './keys-issue.ts';
 import { keysListCommand } from './keys-list.ts';
+import { keysRevokeCommand } from './keys-revoke.ts';
 import { keysShowCommand } from './keys-show.ts';
 import { keysExportCommand, keysImportCommand } from './keys-transfer.ts';
 import { keysTrialCommand } from './keys-trial.ts';
@@ -28,7 +27,7 @@ import {
   timeOrNeverArgument,
   type ChangeOptions,
 } from './options.ts';
-import { printable, printError, printFields, printJson } from './output.ts';
+import { printError, printFields, printJson } from './output.ts';
 import { withChanges } from './redis-session.ts';
 
 export function keysCommand(): Command {
@@ -41,7 +40,7 @@ export function keysCommand(): Command {
     .addCommand(setCommand())
     .addCommand(keysTrialCommand())
     .addCommand(rotateCommand())
-    .addCommand(revokeCommand())
+    .addCommand(keysRevokeCommand())
     .addCommand(keysExportCommand())
     .addCommand(keysImportCommand())
     .addCommand(keysAcceptLossCommand())
@@ -102,34 +101,6 @@ function rotateCommand(): Command {
     .action(async (id: string, { grace, as, json }: RotateOptions) => {
       printIssued(await changeKeys(as, (store) => store.rotate(id, grace)), json);
     });
-}
-
-interface RevokeOptions extends ChangeOptions {
-  yes?: true;
-}
-
-function revokeCommand(): Command {
-  return new Command('revoke')
-    .description('refuse a key for good, from its next request on')
-    .argument('<id>', '', idArgument)
-    .addOption(yesOption())
-    .addOption(asOption())
-    .addOption(jsonOption())
-    .action(async (id: string, { yes, as, json }: RevokeOptions) => {
-      if (!yes) await confirmRevocation(id);
-      printKey(await changeKeys(as, (store) => store.revoke(id)), json);
-    });
-}
-
-/** @throws InvalidOperation as confirm does, and if there is no such key */
-async function confirmRevocation(id: string): Promise<void> {
-  const { name, plan, state } = await readKeys(async (store) => keyView(await store.find(id), Date.now()));
-  if (state === 'revoked') return;
-  const described = printable(JSON.stringify(name));
-  await confirm(
-    `Revoke ${id} (${described}, plan ${plan || 'unknown'}) for good, from its next request on?`,
-    undefined,
-  );
 }
 
 /** More lines would scroll the result off the screen. */

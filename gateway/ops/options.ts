@@ -127,6 +127,13 @@ export function asOption(): Option {
     .argParser(nameArgument);
 }
 
+/** `--reason` of a command that changes something, unless it has one of its own, which then is the reason. */
+export function acceptReason(command: Command): void {
+  const has = (name: string) => command.options.some(({ long }) => long === name);
+  if (!has('--as') || has('--reason')) return;
+  command.option('--reason <text>', 'why, with the ticket if there is one, for the audit log', nameArgument);
+}
+
 export function nameArgument(text: string): string {
   const name = text.trim();
   if (containsApiKey(name)) throw new InvalidOperation('a name or a reason must not contain an API key');

@@ -8,11 +8,13 @@ import { completionCommand } from './completion.ts';
 import { consoleCommand } from './console.ts';
 import { helpCommand } from './help.ts';
 import { keysCommand } from './keys.ts';
-import { acceptOutputJson } from './options.ts';
+import { acceptOutputJson, acceptReason } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { redisAclCommand } from './redis-acl.ts';
+import { setChangeReason } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
+import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
 import { topCommand } from './top.ts';
 import { trafficCommand } from './traffic.ts';
@@ -20,13 +22,14 @@ import { usageCommand } from './usage.ts';
 
 /*
  * npm run --silent ops -- …
- * Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis; 1 anything
+ * Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by all replicas of Redis; 1 anything
  * else, such as Redis unavailable.
  */
 export const program = new Command('ops')
   .description('Shows and changes API keys, plans, bans and tokens of running gateways.')
   // An option after the name of a command belongs to that command (usage.ts has some, and commands below it).
   .enablePositionalOptions()
+  .addCommand(statusCommand())
   .addCommand(keysCommand())
   .addCommand(usageCommand())
   .addCommand(topCommand())
@@ -46,12 +49,18 @@ export const program = new Command('ops')
   .addHelpText(
     'after',
     '\nUses REDIS_URL or REDIS_URL_FILE, or else the private Redis of the gateway that runs with the same DATA_DIR.\n' +
-      'Exit codes: 0 done; 2 invalid input, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
+      'Exit codes: 0 done; 2 invalid input or settings, nothing changed; 3 changed, but not confirmed by all replicas of Redis;\n' +
       '1 anything else, such as Redis unavailable.',
   );
 
+program.hook('preAction', (_program, command) => {
+  const { reason } = command.opts<{ reason?: string }>();
+  setChangeReason(reason);
+});
+
 for (const command of [program, ...descendants(program)]) {
   acceptOutputJson(command);
+  acceptReason(command);
   // Errors are printed by run.ts, all in one form.
   command.exitOverride().configureOutput({ outputError: () => {} });
   // Commander's own prints the help of another command for a mistyped name.

@@ -14,6 +14,13 @@ import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
 const connectTimeoutMs = 3000;
 
+let changeReason: string | undefined;
+
+/** Sets the reason of the changes of the command that runs: `--reason`. */
+export function setChangeReason(reason: string | undefined): void {
+  changeReason = reason;
+}
+
 /**
  * Runs a command that reads from the gateway's Redis. It writes nothing there: Redis may be a replica, or full, and what
  * is missing may have been lost.
@@ -53,7 +60,7 @@ export async function withChanges<T>(who: string, use: (session: ChangingSession
     // Of its private Redis, the gateway itself says at its start what may be lost.
     const knownRisks = isPrivate ? new Set([appendOnlyOff]) : await warnOfRiskySettings(redis);
     const { result, unconfirmed } = await changeRedis(
-      { redis, now, who, knownRisks, warn: printWarning },
+      { redis, now, who, reason: changeReason, knownRisks, warn: printWarning },
       (session) => {
         failOnClosedPipe();
         return use(session);

@@ -33,7 +33,7 @@ function report(error: unknown): number {
     return 2;
   }
   printError(describeError(error));
-  return error instanceof InvalidOperation ? 2 : 1;
+  return error instanceof InvalidOperation || error instanceof ConfigError ? 2 : 1;
 }
 
 function describeError(error: unknown): string {

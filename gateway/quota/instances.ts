@@ -5,6 +5,9 @@ import { createStatusPublisher } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
+/** A worker whose primary was killed ends, too, and leaves its status as the trace of a crash. */
+export type EndCause = 'shutdown' | 'primary_lost';
+
 export interface Instances {
   /** Name of this instance, another one at each start. */
   readonly id: string;
@@ -15,8 +18,8 @@ export interface Instances {
    * @throws Error if Redis refuses the writes, or is unavailable: the last count stays
    */
   announce(): Promise<void>;
-  /** Takes this instance off the list, at shutdown. Never rejects. */
-  leave(): Promise<void>;
+  /** Takes this instance off the list, at the end. Never rejects. @param cause why it ends */
+  leave(cause?: EndCause): Promise<void>;
 }
 
 const aliveMs = 5000;
@@ -77,12 +80,12 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
       count = Math.max(1, live);
       if (!left) await publish(added === 1);
     },
-    async leave() {
+    async leave(cause) {
       left = true;
       await Promise.all([
         redis.zrem(redisKeys.instances, id),
         redis.del(redisKeys.instance(id)),
-        statusPublisher.withdraw(),
+        statusPublisher.withdraw(cause === 'primary_lost'),
       ]).catch(() => 0);
     },
   };

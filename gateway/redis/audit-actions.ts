@@ -15,6 +15,8 @@ export const auditActions = [
   'keys.issue-batch.incomplete',
   'keys.reindex',
   'keys.revoke',
+  'keys.revoke-batch',
+  'keys.revoke-batch.incomplete',
   'keys.rotate',
   'keys.set',
   'keys.trial',

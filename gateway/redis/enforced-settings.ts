@@ -17,15 +17,21 @@ export interface EnforcedSettings {
 const settings = z.record(z.string(), z.record(z.string(), z.string()));
 const enforcedSettings = z.object({ known: settings, defaults: settings });
 
+/** The same with the name of the instance. */
+export type InstanceSettings = EnforcedSettings & { id: string };
+
 /**
  * Reads what instances publish, the one seen last first. A record that is not readable is left out.
  * @param sinceMs leaves out instances that were seen before this time
  */
-export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Promise<EnforcedSettings[]> {
-  const ids = await redis.zrangebyscore(redisKeys.instances, sinceMs, '+inf');
+export async function readEnforcedSettings(redis: RedisClient, sinceMs = 0): Promise<InstanceSettings[]> {
+  const ids = (await redis.zrangebyscore(redisKeys.instances, sinceMs, '+inf')).toReversed();
   // One by one: in Redis Cluster they are in different slots.
-  const records = await Promise.all(ids.toReversed().map((id) => redis.get(redisKeys.instance(id))));
-  return records.flatMap((record) => enforcedSettings.safeParse(parseJson(record ?? '')).data ?? []);
+  const records = await Promise.all(ids.map((id) => redis.get(redisKeys.instance(id))));
+  return ids.flatMap((id, index) => {
+    const parsed = enforcedSettings.safeParse(parseJson(records[index] ?? '')).data;
+    return parsed === undefined ? [] : [{ id, ...parsed }];
+  });
 }
 
 /**

@@ -1,4 +1,10 @@
-/** When this process last decided without Redis. */
+/** A time without Redis in ISO 8601; `to` is null while it lasts. */
+export interface LocalModePeriod {
+  from: string;
+  to: string | null;
+}
+
+/** When this process decided without Redis. */
 export interface LocalModeTimes {
   /** To be called when local mode begins (true) or ends. */
   changed(local: boolean): void;
@@ -6,24 +12,38 @@ export interface LocalModeTimes {
    * Times in ISO 8601; `to` is null while local mode lasts. Null as a whole without a local mode since the start of the
    * process, which itself waits for Redis.
    */
-  last(): { from: string; to: string | null } | null;
+  last(): LocalModePeriod | null;
+  /** Those before the last one that ended within 15 minutes, oldest first. */
+  earlier(): LocalModePeriod[];
   /** Since when Redis is unavailable, at the start as well; undefined while it is available. */
   unavailableSince(): string | undefined;
 }
+
+const keptMs = 15 * 60_000;
+/** With more, the first ones say nothing new. */
+const maxKept = 50;
 
 /** @param now Unix milliseconds by Redis' clock, as last known */
 export function createLocalModeTimes(now: () => number): LocalModeTimes {
   const iso = () => new Date(now()).toISOString();
   const startedAt = iso();
   let everAvailable = false;
-  let last: { from: string; to: string | null } | null = null;
+  let last: LocalModePeriod | null = null;
+  let earlier: LocalModePeriod[] = [];
+
+  const recentlyEnded = (periods: readonly LocalModePeriod[]) =>
+    periods.filter(({ to }) => to !== null && now() - Date.parse(to) < keptMs).slice(-maxKept);
+
   return {
     changed(local) {
-      if (local) last = { from: iso(), to: null };
-      else if (everAvailable && last !== null) last = { from: last.from, to: iso() };
+      if (local) {
+        if (last !== null) earlier = recentlyEnded([...earlier, last]);
+        last = { from: iso(), to: null };
+      } else if (everAvailable && last !== null) last = { from: last.from, to: iso() };
       everAvailable = true;
     },
     last: () => last,
+    earlier: () => recentlyEnded(earlier),
     unavailableSince() {
       if (!everAvailable) return startedAt;
       return last?.to === null ? last.from : undefined;

@@ -16,7 +16,8 @@ const expiryIntervalMs = 60_000;
 export interface StatusPublisher {
   /** Never rejects because of what the key holds: no request depends on it. */
   publish(status: ProcessStatus): Promise<void>;
-  withdraw(): Promise<void>;
+  /** Ends the publishing. @param keep leaves the last status, as after a crash */
+  withdraw(keep: boolean): Promise<void>;
 }
 
 interface StatusPublisherDependencies {
@@ -32,10 +33,12 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
   const key = redisKeys.processStatuses;
   let expirySetAtMs = Number.NEGATIVE_INFINITY;
   let withdrawn = false;
+  let own: ProcessStatus['gateway'] | undefined;
 
   async function write(status: ProcessStatus): Promise<void> {
     // An announcement may have been under way.
     if (withdrawn) return;
+    own = status.gateway;
     await redis.hset(key, id, JSON.stringify({ ...status, at: now() }));
     if (now() - expirySetAtMs < expiryIntervalMs) return;
     expirySetAtMs = now();
@@ -50,15 +53,26 @@ export function createStatusPublisher({ redis, id, now }: StatusPublisherDepende
     await redis.expire(key, statusKeptMs / 1000);
   }
 
+  /** Ids of processes of gateways before this one, with its name: their crash is no news once this one has shut down. */
+  async function readPredecessors(): Promise<string[]> {
+    if (own === undefined) return [];
+    const { id: gateway, host, adminAddress } = own;
+    return (await readProcessStatuses(redis))
+      .filter((status) => status.gateway.id !== gateway)
+      .filter((status) => status.gateway.host === host && status.gateway.adminAddress === adminAddress)
+      .map((status) => status.id);
+  }
+
   return {
     publish: (status) =>
       write(status).catch((error: unknown) => {
         // A value of another type is reported with those of all shared keys.
         if (!isCommandError(error)) throw error;
       }),
-    async withdraw() {
+    async withdraw(keep) {
       withdrawn = true;
-      await redis.hdel(key, id);
+      if (keep) return;
+      await redis.hdel(key, id, ...(await readPredecessors()));
     },
   };
 }

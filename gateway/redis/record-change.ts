@@ -45,6 +45,8 @@ interface AuditLogOptions {
   redis: RedisClient;
   /** The person who makes the changes. */
   who: string;
+  /** Why, perhaps with a ticket. */
+  reason?: string | undefined;
   onChange?: (change: Change) => void;
 }
 
@@ -52,7 +54,7 @@ interface AuditLogOptions {
 const maxEntries = 100_000;
 
 /** Records changes in a Redis stream. */
-export function createAuditLog({ redis, who, onChange }: AuditLogOptions): AuditLog {
+export function createAuditLog({ redis, who, reason, onChange }: AuditLogOptions): AuditLog {
   /** Arguments of XADD after the key. */
   function entryOf({ action, target, before, after }: Change, more: Record<string, string> = {}): string[] {
     const fields = {
@@ -61,6 +63,7 @@ export function createAuditLog({ redis, who, onChange }: AuditLogOptions): Audit
       target,
       before: JSON.stringify(before ?? null),
       after: JSON.stringify(after ?? null),
+      ...(reason === undefined ? {} : { reason }),
       ...more,
     };
     return ['MAXLEN', '~', String(maxEntries), '*', ...Object.entries(fields).flat()];

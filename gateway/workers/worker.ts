@@ -8,7 +8,7 @@ import { createInstance } from '../instance.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { printedLines } from '../observability/printed-lines.ts';
 import { createRequestLog } from '../observability/request-log.ts';
-import type { Service } from '../service.ts';
+import type { EndCause, Service } from '../service.ts';
 import type { FromWorker, ToWorker } from './messages.ts';
 import { createSharedCounters, type SharedCounters } from './shared-counters.ts';
 
@@ -70,13 +70,13 @@ async function fail(error: unknown): Promise<never> {
   process.exit(1);
 }
 
-async function drain(delayMs: number): Promise<void> {
+async function drain(delayMs: number, cause: EndCause): Promise<void> {
   if (draining) return;
   draining = true;
   const service = await started.promise;
   const timeout = AbortSignal.timeout(delayMs + shutdownTimeoutMs);
   await service.drain({ delayMs, force: AbortSignal.any([forced.signal, timeout]) });
-  await service.close();
+  await service.close(cause);
   process.exit(0);
 }
 
@@ -86,7 +86,7 @@ function onMessage(message: ToWorker): void {
       start(message).then(started.resolve, fail);
       break;
     case 'drain':
-      void drain(message.delayMs);
+      void drain(message.delayMs, 'shutdown');
       break;
     case 'force_close':
       forced.abort();
@@ -107,5 +107,5 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 worker.on('disconnect', () => {
   // Without this flag node:cluster would exit at once, with requests in flight.
   worker.exitedAfterDisconnect = true;
-  void drain(0);
+  void drain(0, 'primary_lost');
 });

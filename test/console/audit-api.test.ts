@@ -106,6 +106,28 @@ describe('the API of the audit log', () => {
     expect({ status, body }).toMatchObject({ status: 400, body: { code: 'bad_request' } });
   });
 
+  test('has the reason of a change and the name of the key, and refuses a reason that is none', async () => {
+    const { id, key } = await started.kit.issue({ name: 'Reasoned Ltd' });
+    const change = (reason: string) =>
+      ada.send('POST', `/api/keys/${id}/revoke`, {}, { 'X-Change-Reason': reason });
+    for (const reason of ['%', encodeURIComponent('x'.repeat(101)), key]) {
+      expect((await change(reason)).status).toBe(400);
+    }
+    expect((await change(encodeURIComponent('INC-42: Ä'))).status).toBe(200);
+    const { body } = await ada.send('GET', `/api/audit?target=${id}`);
+    expect(body).toMatchObject({
+      items: [
+        {
+          action: 'keys.revoke',
+          reason: 'INC-42: Ä',
+          targetName: 'Reasoned Ltd',
+          targetHint: `${key.slice(0, 9)}…`,
+        },
+        { action: 'keys.issue' },
+      ],
+    });
+  });
+
   test('refuses a pasted API key, and does not repeat it', async () => {
     const { key } = await started.kit.issue();
     const { status, body } = await ada.send('GET', `/api/audit?target=${key}`);

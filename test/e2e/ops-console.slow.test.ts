@@ -57,6 +57,18 @@ describe('ops console', () => {
     expect(JSON.stringify(entries)).not.toContain(codeOf(made.link));
   });
 
+  test('--for names the person of the link, and the audit log has who granted it', async () => {
+    const made = await makeLink('--as', 'Ada', '--for', 'Grace', '--viewer');
+    expect(made).toMatchObject({ name: 'Grace', role: 'viewer' });
+    const api = await signInWith(kit.gateway.adminUrl, codeOf(made.link));
+    expect((await api.send('GET', '/api/session')).body).toMatchObject({ name: 'Grace', role: 'viewer' });
+    const entries = await kit.json<object[]>('audit', '--target', made.session);
+    expect(entries).toMatchObject([
+      { who: 'Ada', action: 'console.link', after: { name: 'Grace', role: 'viewer' } },
+      { who: 'Grace', action: 'console.sign_in' },
+    ]);
+  });
+
   test('--viewer is for a person who may change nothing', async () => {
     const { api } = await signIn('--viewer', '--as', 'Grace');
     expect((await api.send('GET', '/api/session')).body).toMatchObject({ name: 'Grace', role: 'viewer' });

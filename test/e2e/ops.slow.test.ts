@@ -353,6 +353,16 @@ describe('the ops command', () => {
   });
 });
 
+test.each(['nonsense', 'http://:hunter2@example.org', 'redis://host:port', 'redis+sentinel://host'])(
+  'a malformed REDIS_URL is an invalid setting: %s',
+  async (url) => {
+    const { code, stdout, stderr } = await runOps(['plans', 'list'], { REDIS_URL: url });
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(/^ops: REDIS_URL is not a URL such as [^\n]+\n$/);
+    expect(stderr).not.toContain('hunter2');
+  },
+);
+
 describe('the ops command without REDIS_URL', () => {
   test('uses the private Redis of the gateway with the same data directory', async () => {
     await using directory = await temporaryDirectory();

@@ -255,6 +255,41 @@ const alertTests: AlertTest[] = [
     ],
   },
   {
+    alert: 'GatewayDown',
+    situations: [
+      {
+        name: 'one of two gateways',
+        series: {
+          [`up{${source}}`]: gauge(0),
+          'up{job="gateway",instance="gw-2:9090"}': gauge(1),
+          'gateway_build_info{job="gateway",instance="gw-2:9090",version="1"}': gauge(1),
+        },
+        at: 3,
+        fires: {
+          labels: instance,
+          description:
+            'Prometheus has had no metrics of gw-1:9090 for 2 minutes: it has crashed, hangs, or cannot be reached. Other gateways respond.',
+        },
+      },
+      {
+        name: 'for a minute only',
+        series: {
+          [`up{${source}}`]: gauge(0),
+          'gateway_build_info{job="gateway",instance="gw-2:9090",version="1"}': gauge(1),
+        },
+        at: 1,
+      },
+      {
+        name: 'what is no gateway',
+        series: {
+          'up{job="other",instance="x:1"}': gauge(0),
+          'gateway_build_info{job="gateway",instance="gw-2:9090",version="1"}': gauge(1),
+        },
+        at: 10,
+      },
+    ],
+  },
+  {
     alert: 'GatewayWithoutRedis',
     situations: [
       {
@@ -269,6 +304,42 @@ const alertTests: AlertTest[] = [
       },
       { name: 'for less than a minute', series: { [`gateway_local_mode{${source}}`]: gauge(1) }, at: 0 },
       { name: 'with Redis', series: { [`gateway_local_mode{${source}}`]: gauge(0) }, at: 10 },
+    ],
+  },
+  {
+    alert: 'GatewayRedisFlapping',
+    situations: [
+      {
+        name: '3 s each minute',
+        series: { [`gateway_local_mode_seconds_total{${source}}`]: counter([[3, 30]]) },
+        at: 20,
+        fires: {
+          labels: instance,
+          description:
+            'gw-1:9090 has worked without Redis for 45s of the last 15 minutes, in one go or in several.',
+        },
+      },
+      {
+        name: 'one stall of 20 s',
+        series: {
+          [`gateway_local_mode_seconds_total{${source}}`]: counter([
+            [0, 10],
+            [20, 1],
+            [0, 10],
+          ]),
+        },
+        at: 20,
+      },
+      {
+        name: 'an hour ago',
+        series: {
+          [`gateway_local_mode_seconds_total{${source}}`]: counter([
+            [10, 10],
+            [0, 60],
+          ]),
+        },
+        at: 60,
+      },
     ],
   },
   {
@@ -324,6 +395,42 @@ const alertTests: AlertTest[] = [
           labels: { ...instance, service: 'orders' },
           description: 'gw-1:9090 finds none of 1 instances of orders ready, so its requests get 503.',
         },
+      },
+    ],
+  },
+  {
+    alert: 'GatewayUpstreamDown',
+    situations: [
+      {
+        name: 'one of two, as both gateways see it',
+        series: {
+          [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: gauge(0),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://a"}':
+            gauge(0),
+          [`gateway_upstream_up{${source},service="pets",upstream="http://b"}`]: gauge(1),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://b"}':
+            gauge(1),
+        },
+        at: 3,
+        fires: {
+          labels: { ...job, service: 'pets', upstream: 'http://a' },
+          description:
+            'No gateway of gateway finds http://a ready (2 of them look). Its requests go to the other instances.',
+        },
+      },
+      {
+        name: 'one that a gateway still finds ready',
+        series: {
+          [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: gauge(0),
+          'gateway_upstream_up{job="gateway",instance="gw-2:9090",service="pets",upstream="http://a"}':
+            gauge(1),
+        },
+        at: 10,
+      },
+      {
+        name: 'one that is restarted',
+        series: { [`gateway_upstream_up{${source},service="pets",upstream="http://a"}`]: '0x1 1x30' },
+        at: 10,
       },
     ],
   },

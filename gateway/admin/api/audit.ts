@@ -2,12 +2,8 @@ import { Router } from 'express';
 import { z } from 'zod';
 import { changedFields } from '../../operations/audit-changes.ts';
 import { auditTargets, type AuditFilter } from '../../operations/audit-filter.ts';
-import {
-  readAuditNewer,
-  readAuditPage,
-  readLatestAuditId,
-  type AuditEntry,
-} from '../../operations/audit-log.ts';
+import { readAuditNewer, readAuditPage, readLatestAuditId } from '../../operations/audit-log.ts';
+import { nameTargets, type NamedEntry } from '../../operations/audit-names.ts';
 import type { Session } from '../../operations/session.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 
@@ -56,13 +52,15 @@ export function auditApi({ search }: ApiDependencies): Router {
         const filter = await filterOf(session, conditions);
         if (newerThan !== undefined) {
           const { entries, latest } = await readAuditNewer(session.redis, newerThan, filter);
-          return { items: entries.toReversed().map(viewEntry), next: null, latest };
+          const newest = await nameTargets(entries.toReversed(), session);
+          return { items: newest.map(viewEntry), next: null, latest };
         }
         // Before the page: an entry in between is then new to the client, and not missing.
         const latest = await readLatestAuditId(session.redis);
         const options = { filter, count: limit, before: after, maxScanned };
         const { entries, next } = await readAuditPage(session.redis, options);
-        return { items: entries.map(viewEntry), next: next ?? null, latest };
+        const named = await nameTargets(entries, session);
+        return { items: named.map(viewEntry), next: next ?? null, latest };
       }),
     );
   });
@@ -77,7 +75,7 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
 }
 
 /** The entry, and what it has changed field by field. */
-export function viewEntry({ before, after, ...entry }: AuditEntry) {
+export function viewEntry({ before, after, ...entry }: NamedEntry) {
   return { ...entry, changes: changedFields(before, after).map(viewChange) };
 }
 

@@ -1,15 +1,19 @@
 import { readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
 import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import { combineMeasures } from '../../operations/fleet-measures.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
 import { createFleetTraffic } from '../../operations/fleet-traffic.ts';
+import { viewGateway } from '../../operations/fleet-view.ts';
+import { findProblems } from '../../operations/problems/find-problems.ts';
+import { readLastHour } from '../../operations/problems/last-hour.ts';
+import { summarizeProblems } from '../../operations/problems/summarize-problems.ts';
+import { combineUpstreams } from '../../operations/problems/upstream-states.ts';
 import { readRedisStatus, type RedisServerStatus } from '../../operations/redis-status.ts';
-import { readTraffic, type TrafficPoint } from '../../operations/traffic.ts';
+import type { TrafficPoint } from '../../operations/traffic.ts';
 import type { Service } from '../../service.ts';
 import type { ApiDependencies } from '../api/api-dependencies.ts';
-import { findProblems } from './find-problems.ts';
-import { liveGateway, type LiveState } from './live-state.ts';
+import type { LiveState } from './live-state.ts';
 import { createPeriodically } from './periodically.ts';
-import { combineUpstreams } from './upstream-states.ts';
 
 interface LiveReaderDependencies extends Pick<ApiDependencies, 'read'> {
   /** This gateway itself, whose state is known without Redis. */
@@ -24,8 +28,6 @@ const timeoutMs = 900;
 const serversMs = 5000;
 const busiestMs = 3000;
 const recordMs = 15_000;
-const hourMs = 3_600_000;
-const minuteMs = 60_000;
 const busiestCount = 10;
 
 const nothing: FleetStatus = {
@@ -56,12 +58,7 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
   const busiestAddresses = createPeriodically<BusyAddress[]>(busiestMs, [], () =>
     read((session) => readBusiestAddresses(session, busiestCount)),
   );
-  const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () =>
-    read(async (session) => {
-      const range = { fromMs: session.now() - hourMs, toMs: session.now(), stepMs: minuteMs };
-      return (await readTraffic(session, range)).points;
-    }),
-  );
+  const lastHour = createPeriodically<TrafficPoint[]>(recordMs, [], () => read(readLastHour));
 
   /** @returns whether Redis is available */
   async function readFleet(): Promise<boolean> {
@@ -104,25 +101,28 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
     const upstreams = combineUpstreams(gateways);
     const processes = gateways.flatMap((gateway) => gateway.processes);
     const traffic = addReading(processes, atMs);
+    const problems = findProblems({
+      nowMs: atMs,
+      redis,
+      redisIsPrivate,
+      fleet,
+      upstreams,
+      lastHour: lastHour.value(),
+      perSecond: traffic?.perSecond,
+      busiestAddresses: busiestAddresses.value(),
+      disagreeingSince,
+    });
     return {
       at: new Date(atMs).toISOString(),
-      problems: findProblems({
-        nowMs: atMs,
-        redis,
-        redisIsPrivate,
-        fleet,
-        upstreams,
-        lastHour: lastHour.value(),
-        perSecond: traffic?.perSecond,
-        busiestAddresses: busiestAddresses.value(),
-        disagreeingSince,
-      }),
+      summary: summarizeProblems(problems),
+      problems,
       redis,
       traffic: traffic ?? null,
       activeBans,
-      gateways: gateways.map(liveGateway),
+      gateways: gateways.map(viewGateway),
       withoutStatus: withoutStatus.length,
       upstreams,
+      recent: combineMeasures(gateways),
       busiestKeys: busiest.value()?.map(shownKey) ?? null,
     };
   };

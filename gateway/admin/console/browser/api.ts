@@ -1,4 +1,5 @@
 import { ApiFailure, unreachable } from './api-failure.ts';
+import { changeReason } from './change-reason.ts';
 import { session } from './session.ts';
 
 export { ApiFailure } from './api-failure.ts';
@@ -13,7 +14,10 @@ async function call<T>(method: string, path: string, body?: unknown, signal?: Ab
   for (let attempt = 1; ; attempt += 1) {
     const response = await send(method, path, body, signal);
     const content = await response.json().catch(() => undefined);
-    if (response.ok) return content;
+    if (response.ok) {
+      if (!isAskedByPage(method, path)) changeReason.text = '';
+      return content;
+    }
     const failure = new ApiFailure(content ?? { ...unreachable, status: response.status });
     if (!(await canRepeat(isAskedByPage(method, path), failure, attempt))) throw failure;
   }
@@ -42,7 +46,7 @@ async function send(method: string, path: string, body: unknown, signal?: AbortS
       method,
       ...(signal === undefined ? {} : { signal }),
       headers: {
-        ...(isChange ? { 'X-CSRF-Token': session.csrfToken } : {}),
+        ...(isChange ? { 'X-CSRF-Token': session.csrfToken, ...changeReason.headers() } : {}),
         ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),

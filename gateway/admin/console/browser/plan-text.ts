@@ -22,7 +22,7 @@ export function refusedText({ requests, refused, refusedShare }: Plan['lastHour'
 
 /**
  * Which gateways enforce what is stored.
- * @param running gateway processes that run
+ * @param running gateways that run
  */
 export function enforcedText({ gateways, enforced }: Pick<Plan, 'gateways' | 'enforced'>, running: number) {
   if (running === 0) return html`<span class="quiet">no gateway runs</span>`;

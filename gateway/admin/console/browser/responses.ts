@@ -31,7 +31,7 @@ export type { PlanTrialReport } from '../../../operations/trial-report.ts';
 export type { BanPolicy } from '../../../quota/ban-policy.ts';
 export type { LivePoint } from '../../live/live-feed.ts';
 export type { LiveState } from '../../live/live-state.ts';
-export type { Problem, ProblemLink } from '../../live/problem.ts';
+export type { Problem, ProblemLink } from '../../../operations/problems/problem.ts';
 
 /** Of a list, one page. */
 export interface Page<T> {

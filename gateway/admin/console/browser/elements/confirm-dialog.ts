@@ -1,6 +1,7 @@
 import { html, nothing } from 'lit';
 import { DialogElement } from './dialog-element.ts';
 import { inlineFailure } from './page-state.ts';
+import { reasonField } from './reason-field.ts';
 
 /**
  * Asks before a change that cannot be taken back, or that hits many. Stays open with the error if the change fails.
@@ -66,7 +67,7 @@ export class ConfirmDialog extends DialogElement {
                 />
               </label>`
         }
-        ${inlineFailure(this.failure)}
+        ${reasonField()} ${inlineFailure(this.failure)}
         <div class="dialog-actions">
           <button type="button" class="wa-plain" @click=${() => (this.open = false)}>Cancel</button>
           <button

@@ -14,20 +14,25 @@ export function entryTable(label: string, entries: readonly AuditEntry[], ofOne 
     region: 'wide',
     headings: ['When', 'Who', 'What', ...(ofOne ? [] : ['Target']), 'Change'],
     rows: entries.map(
-      ({ at, who, action, target, ...entry }) =>
+      ({ at, who, action, target, targetName, targetHint, reason, ...entry }) =>
         html`<tr>
           <td>${at === '' ? 'unknown' : formatTime(at)}</td>
           <td><a href=${url`/console/audit?who=${who}`}>${who}</a></td>
           <td>${action}</td>
-          ${ofOne ? nothing : html`<td>${targetLink(action, target)}</td>`}
-          <td>${changeList(entry)}</td>
+          ${ofOne ? nothing : html`<td>${targetLink(action, target, targetName)} ${targetHint === null ? nothing : html`<code>${targetHint}</code>`}</td>`}
+          <td>
+            ${changeList(entry)}
+            ${reason === undefined ? nothing : html`<span class="quiet">Reason: ${reason}</span>`}
+          </td>
         </tr>`,
     ),
   });
 }
 
-function targetLink(action: string, target: string) {
-  if (target.startsWith('key_')) return html`<a href=${url`/console/customers/${target}`}>${target}</a>`;
+function targetLink(action: string, target: string, name: string | null) {
+  if (target.startsWith('key_')) {
+    return html`<a href=${url`/console/customers/${target}`} title=${target}>${name ?? target}</a>`;
+  }
   if (target === 'anonymous' || /^(?:policy|usage)\./.test(action))
     return html`<a href="/console/settings">${target}</a>`;
   if (action.startsWith('addresses.')) return html`<a href="/console/addresses">${target}</a>`;

@@ -3,7 +3,7 @@ import { formatNumber, formatRate } from '../format.ts';
 import type { LiveState } from '../responses.ts';
 
 /** Figures on top of the page. */
-export function liveFigures({ traffic, activeBans }: LiveState) {
+export function liveFigures({ traffic, activeBans, recent }: LiveState) {
   const {
     requests = 0,
     byStatus,
@@ -18,12 +18,22 @@ export function liveFigures({ traffic, activeBans }: LiveState) {
   const { p50, p99 } = latencyMs?.served ?? {};
   return html`<dl class="figures-now">
     ${figure('Requests a second', formatRate(requests), byClass.join(' · ') || 'no requests')}
-    ${figure('Refusals a second', formatRate(Object.values(refusals ?? {}).reduce((sum, rate) => sum + rate, 0)), `${formatRate(bannedRequests)} more during bans, ${formatRate(unauthenticated)} without a valid key`)}
+    ${figure('Refusals a second', formatRate(sum(Object.values(refusals ?? {}))), `${formatRate(bannedRequests)} more during bans, ${formatRate(unauthenticated)} without a valid key`)}
     ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
     ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
+    ${figure('Errors in the last minute', formatNumber(sum(Object.values(recent.errors))), errorCodes(recent.errors))}
+    ${figure('Redis p99', milliseconds(recent.redisP99Ms), 'of the last minute')}
+    ${figure('Upstream p99', milliseconds(recent.upstreamP99Ms), 'of the last minute')}
     ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}
   </dl>`;
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+const milliseconds = (ms: number | null) => (ms === null ? '–' : `${formatRate(ms)} ms`);
+const errorCodes = (errors: Record<string, number>) =>
+  Object.entries(errors)
+    .map(([code, count]) => `${code} ${formatNumber(count)}`)
+    .join(' · ') || 'none';
 
 const figure = (name: string, value: string, detail: unknown) =>
   html`<div class="panel">

@@ -5,6 +5,7 @@ import type { IssuedKey } from '../responses.ts';
 import { CopyField } from './copy-field.ts';
 import { DialogElement } from './dialog-element.ts';
 import { inlineFailure, warningList } from './page-state.ts';
+import { reasonField } from './reason-field.ts';
 
 /** A browser asks before it closes a tab whose page prevents this event. */
 const keepTab = (event: BeforeUnloadEvent) => event.preventDefault();
@@ -102,7 +103,7 @@ export class NewKeyDialog extends DialogElement {
 
   renderForm() {
     return html`<form class="stack" @submit=${this.submit}>
-      ${this.fields()} ${inlineFailure(this.failure)}
+      ${this.fields()} ${reasonField()} ${inlineFailure(this.failure)}
       ${
         this.mayExist
           ? html`<p>

@@ -8,6 +8,7 @@ import { url } from '../url.ts';
 import { DialogElement } from './dialog-element.ts';
 import { notify } from './notice.ts';
 import { inlineFailure } from './page-state.ts';
+import { reasonField } from './reason-field.ts';
 
 /** Asks for the name and the limits of a new plan, makes it, and shows it. */
 export class NewPlanDialog extends DialogElement {
@@ -67,7 +68,7 @@ export class NewPlanDialog extends DialogElement {
                 ><input type="checkbox" name="confirmed" required /> ${doubts} I mean that.</label
               >`
         }
-        ${inlineFailure(this.failure)}
+        ${reasonField()} ${inlineFailure(this.failure)}
         <div class="dialog-actions">
           <button type="button" class="wa-plain" @click=${() => (this.open = false)}>Cancel</button>
           <button class="wa-brand" ?disabled=${this.busy}>${this.busy ? 'Working…' : 'Make the plan'}</button>

@@ -1,26 +1,39 @@
-import { html } from 'lit';
-import { formatTime } from '../format.ts';
-import type { Problem, ProblemLink } from '../responses.ts';
+import { html, nothing } from 'lit';
+import { formatTime, plural } from '../format.ts';
+import type { LiveState, Problem, ProblemLink } from '../responses.ts';
 
 const tones = { critical: 'bad', warning: 'caution', notice: '' };
 const isoTime = /(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
 
 /** What is wrong, in words, most severe first. */
-export function problemList(problems: readonly Problem[]) {
-  if (problems.length === 0) {
-    return html`<p class="panel well"><span class="tag good">✓</span> All is well.</p>`;
-  }
-  return html`<ul class="problems">
-    ${problems.map(
-      ({ id, severity, title, detail, advice, link }) =>
-        html`<li class="panel ${severity}" data-problem=${id}>
-          <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
-          <p>${withTimes(detail)}</p>
-          <p>${advice} ${linkTo(link)}</p>
-        </li>`,
-    )}
-  </ul>`;
+export function problemList({ summary, problems }: Pick<LiveState, 'summary' | 'problems'>) {
+  const past = problems.filter((problem) => problem.past);
+  const lasting = problems.filter((problem) => !problem.past);
+  return html`${lasting.length === 0 ? html`<p class="panel well"><span class="tag good">✓</span> ${summary}</p>` : html`<p>${summary}</p>`}
+  ${cards(lasting)}
+  ${
+    past.length === 0
+      ? nothing
+      : html`<details>
+          <summary>${plural(past.length, 'problem')} of the last 15 minutes, over</summary>
+          ${cards(past)}
+        </details>`
+  }`;
 }
+
+const cards = (problems: readonly Problem[]) =>
+  problems.length === 0
+    ? nothing
+    : html`<ul class="problems">
+        ${problems.map(
+          ({ id, severity, title, detail, advice, link }) =>
+            html`<li class="panel ${severity}" data-problem=${id}>
+              <p><span class="tag ${tones[severity]}">${severity}</span> <strong>${title}</strong></p>
+              <p>${withTimes(detail)}</p>
+              <p>${advice} ${linkTo(link)}</p>
+            </li>`,
+        )}
+      </ul>`;
 
 function linkTo(link: ProblemLink) {
   if ('page' in link) return html`<a href=${link.page}>${link.text}</a>`;

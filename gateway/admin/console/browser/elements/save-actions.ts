@@ -1,5 +1,6 @@
 import { html, nothing } from 'lit';
 import { session } from '../session.ts';
+import { reasonField } from './reason-field.ts';
 
 /**
  * The buttons below the form of a setting; none for a viewer.
@@ -21,9 +22,10 @@ export const saveActions = ({
   more?: unknown;
 }) =>
   session.isOperator
-    ? html`<div class="actions">
-        <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : label}</button>
-        <button type="button" class="wa-plain" ?disabled=${!canDiscard} @click=${discard}>Discard</button>
-        ${more}
-      </div>`
+    ? html`${canSave ? reasonField() : nothing}
+        <div class="actions">
+          <button class="wa-brand" ?disabled=${!canSave || busy}>${busy ? 'Working…' : label}</button>
+          <button type="button" class="wa-plain" ?disabled=${!canDiscard} @click=${discard}>Discard</button>
+          ${more}
+        </div>`
     : nothing;

@@ -12,14 +12,14 @@ export const settingState = <T>(
   ${
     enforced.length === 0
       ? html`<p class="quiet">
-          ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} gateway ${gateways === 1 ? 'process' : 'processes'}.`}
+          ${gateways === 0 ? 'No gateway enforces it yet.' : `In force on ${formatNumber(gateways)} ${gateways === 1 ? 'gateway' : 'gateways'}.`}
         </p>`
       : html`<ul class="warnings">
           ${enforced.map(
             ({ value, gateways }) =>
               html`<li>
-                ${formatNumber(gateways)} gateway
-                ${gateways === 1 ? 'process enforces' : 'processes enforce'}: ${describe(value)}
+                ${formatNumber(gateways)} ${gateways === 1 ? 'gateway enforces' : 'gateways enforce'}:
+                ${describe(value)}
               </li>`,
           )}
         </ul>`

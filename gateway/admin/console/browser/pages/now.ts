@@ -47,7 +47,7 @@ class PageNow extends LightElement {
   }
 
   content(state: LiveState) {
-    return html`<section aria-label="Problems" role="status">${problemList(state.problems)}</section>
+    return html`<section aria-label="Problems" role="status">${problemList(state)}</section>
       <h2>Requests now</h2>
       ${liveFigures(state)}
       <time-chart

@@ -27,6 +27,7 @@ function stateOf(reading: number): LiveState {
   const at = new Date(reading * 1000).toISOString();
   return {
     at,
+    summary: 'All is well.',
     problems: [],
     redis: { available: true, servers: [] },
     traffic: { at, seconds: 1, counted: summary, perSecond: summary },
@@ -34,6 +35,7 @@ function stateOf(reading: number): LiveState {
     gateways: [],
     withoutStatus: 0,
     upstreams: [],
+    recent: { redisP99Ms: null, upstreamP99Ms: null, errors: {} },
     busiestKeys: [],
   };
 }

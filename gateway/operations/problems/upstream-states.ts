@@ -1,4 +1,4 @@
-import type { FleetGateway } from '../../operations/fleet-status.ts';
+import type { FleetGateway } from '../fleet-status.ts';
 
 type State = FleetGateway['processes'][number]['upstreams'][string];
 

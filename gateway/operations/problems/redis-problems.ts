@@ -1,4 +1,6 @@
+import { combineMeasures } from '../fleet-measures.ts';
 import type { LiveFacts } from './live-facts.ts';
+import { countOwnStalls } from './local-mode-problems.ts';
 import { alerts, runbook, type Problem } from './problem.ts';
 
 /** As GatewayRedisNearlyFull in alerts.yaml. */
@@ -17,14 +19,14 @@ export function findRedisProblems({
         id: 'redis-unavailable',
         severity: 'critical',
         title: 'Redis is unavailable',
-        detail: `This gateway has had no reply since ${redis.since}. Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.`,
+        detail: `This gateway has had no reply since ${redis.since}. Known API keys are served and limited by each gateway on its own, others get 503, and no bans begin.${stallsText(fleet)}`,
         advice:
           'Start Redis or mend the network to it. Do not restart gateways until then: they hold the keys that they know, and what they have counted.',
         link: alerts('GatewayWithoutRedis'),
       },
     ];
   }
-  const ofServers = redis.servers.flatMap(({ address, memory, appendOnly, evictedKeys, latencyMs }) => {
+  const ofServers = redis.servers.flatMap(({ address, memory, appendOnly, evictedKeys }) => {
     const problems: Problem[] = [];
     if (memory !== null && memory.usedBytes > nearlyFull * memory.limitBytes) {
       problems.push({
@@ -66,19 +68,31 @@ export function findRedisProblems({
         link: { document: 'gateway/OPERATIONS.md', heading: 'Deploy with real stores' },
       });
     }
-    if (latencyMs !== null && latencyMs > slowMs) {
-      problems.push({
-        id: `redis-slow ${address}`,
-        severity: 'warning',
-        title: 'Redis is slow',
-        detail: `${address} has taken ${Math.round(latencyMs)} ms for a PING. After 100 ms, a gateway goes on without Redis.`,
-        advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
-        link: alerts('GatewayRedisSlow'),
-      });
-    }
     return problems;
   });
-  return [...lostKeyProblems(fleet), ...ofServers];
+  return [...lostKeyProblems(fleet), ...ofServers, ...slowRedis(fleet)];
+}
+
+function slowRedis({ gateways }: LiveFacts['fleet']): Problem[] {
+  const { redisP99Ms } = combineMeasures(gateways);
+  if (redisP99Ms === null || redisP99Ms <= slowMs) return [];
+  return [
+    {
+      id: 'redis-slow',
+      severity: 'warning',
+      title: 'Redis is slow',
+      detail: `One of a hundred Redis commands that requests wait for takes ${Math.round(redisP99Ms)} ms or more (p99 of the last minute). After 100 ms, a gateway goes on without Redis.`,
+      advice: 'Look for a slow command (redis-cli SLOWLOG GET 10), a slow disk or a slow network.',
+      link: alerts('GatewayRedisSlow'),
+    },
+  ];
+}
+
+function stallsText(fleet: LiveFacts['fleet']): string {
+  const stalls = countOwnStalls(fleet);
+  return stalls === undefined || stalls.count === 1
+    ? ''
+    : ` It has gone ${stalls.count} times since ${stalls.since}.`;
 }
 
 function lostKeyProblems({ gateways }: LiveFacts['fleet']): Problem[] {

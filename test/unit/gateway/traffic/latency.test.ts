@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { latencyOf } from '../../../../gateway/operations/traffic-latency.ts';
+import { latencyOf } from '../../../../gateway/traffic/latency.ts';
 import { durationBounds } from '../../../../gateway/traffic/traffic-fields.ts';
 
 test('without requests there is no latency', () => {

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { findProblems } from '../../../../../gateway/admin/live/find-problems.ts';
-import type { LiveFacts } from '../../../../../gateway/admin/live/live-facts.ts';
-import type { Problem } from '../../../../../gateway/admin/live/problem.ts';
 import type { FleetGateway, FleetProcess } from '../../../../../gateway/operations/fleet-status.ts';
+import { findProblems } from '../../../../../gateway/operations/problems/find-problems.ts';
+import type { LiveFacts } from '../../../../../gateway/operations/problems/live-facts.ts';
+import type { Problem } from '../../../../../gateway/operations/problems/problem.ts';
+import { summarizeProblems } from '../../../../../gateway/operations/problems/summarize-problems.ts';
 import type { RedisServerStatus } from '../../../../../gateway/operations/redis-status.ts';
 import type { TrafficPoint } from '../../../../../gateway/operations/traffic.ts';
 
@@ -159,6 +160,32 @@ test('one stall of Redis is one notice, however many processes it hit', () => {
   ]);
 });
 
+test('stalls of Redis that hit the same gateways are one problem with a count, and over some minutes later', () => {
+  const stall = (from: number, to: number) => ({ from: ago(from), to: ago(to) });
+  const flapping = (localMode: FleetProcess['localMode']) => ({
+    localMode,
+    earlierLocalModes: [stall(600, 595), stall(500, 490)],
+  });
+  expect(withProcess(flapping(stall(60, 50)))).toMatchObject([
+    {
+      severity: 'warning',
+      title: 'Gateway gw-1 (10.0.0.1:9090) was without Redis 3 times',
+      detail: expect.stringContaining(`It was the third time since ${ago(600)}, 25 s in all.`) as string,
+    },
+  ]);
+  expect(withProcess(flapping(stall(400, 390)))).toMatchObject([{ severity: 'notice', past: true }]);
+  expect(withProcess(flapping({ from: ago(9), to: null }))).toMatchObject([
+    { severity: 'critical', detail: expect.stringContaining('It was the third time') as string },
+  ]);
+  const unavailable = found({
+    redis: { available: false, since: ago(5) },
+    fleet: { gateways: [gateway({ processes: [fleetProcess(flapping({ from: ago(5), to: null }))] })] },
+  });
+  expect(unavailable).toMatchObject([
+    { id: 'redis-unavailable', detail: expect.stringContaining(`gone 3 times since ${ago(600)}`) as string },
+  ]);
+});
+
 function headingsOf(document: string): string[] {
   const text = readFileSync(
     join(fileURLToPath(new URL('../../../../..', import.meta.url)), document),
@@ -194,7 +221,16 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'notice',
     says: 'lost when the gateway stops',
   },
-  'Redis is slow': { problems: withRedis({ latencyMs: 40 }), severity: 'warning', says: '40 ms' },
+  'Redis is slow': {
+    problems: withProcess({ recent: { redisP99Ms: 40, upstreamP99Ms: 250, errors: {} } }),
+    severity: 'warning',
+    says: '40 ms',
+  },
+  'A service behind the gateway is slow': {
+    problems: withProcess({ recent: { redisP99Ms: 25, upstreamP99Ms: 400, errors: {} } }),
+    severity: 'warning',
+    says: '400 ms',
+  },
   'No instance of the pets service is ready': {
     problems: found({ upstreams: [{ upstream: 'http://pets:3001', state: 'down', seenAs: { down: 1 } }] }),
     severity: 'critical',
@@ -220,10 +256,22 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: '2 of 3 gateway processes',
   },
+  'No gateway is running': {
+    problems: found({ fleet: { gateways: [] } }),
+    severity: 'critical',
+    says: 'on this Redis',
+  },
   'Gateway gw-1 (10.0.0.1:9090) is not seen': {
-    problems: withGateway({
-      state: 'not_seen',
-      processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+    problems: found({
+      fleet: {
+        gateways: [
+          gateway({ id: 'other', host: 'gw-2' }),
+          gateway({
+            state: 'not_seen',
+            processes: [fleetProcess({ state: 'not_seen', seenAtMs: nowMs - 12_000 })],
+          }),
+        ],
+      },
     }),
     severity: 'warning',
     says: '12 s ago',
@@ -242,6 +290,11 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     problems: withProcess({ localMode: { from: ago(72), to: ago(60) } }),
     severity: 'notice',
     says: 'For 12 s',
+  },
+  'A gateway ended unexpectedly, and was started again': {
+    problems: withGateway({ crashedAt: ago(40) }),
+    severity: 'notice',
+    says: ago(40),
   },
   'Workers exit or hang': {
     problems: withGateway({ restartedAt: [ago(30), ago(20), ago(10)] }),
@@ -277,8 +330,8 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
           {
             key: 'gw:plan:pro',
             values: [
-              { fields: { minute: '300' }, gateways: 2 },
-              { fields: { minute: '600' }, gateways: 1 },
+              { fields: { minute: '300' }, processes: 2 },
+              { fields: { minute: '600' }, processes: 1 },
             ],
           },
         ],
@@ -374,6 +427,16 @@ describe('a flood without keys', () => {
     const [problem] = found({ perSecond: flood(11, 0) });
     expect(problem?.detail).toBe('11 requests a second have no valid key.');
   });
+});
+
+test('the state is a sentence: counts by severity, and well if there is nothing to do', () => {
+  const sentence = (...given: Problem['severity'][]) =>
+    summarizeProblems(given.map((severity) => ({ severity })));
+  expect(sentence()).toBe('All is well.');
+  expect(sentence('notice', 'notice')).toBe('All is well; 2 notices.');
+  expect(sentence('critical', 'warning', 'warning', 'notice')).toBe(
+    '1 critical problem, 2 warnings, 1 notice.',
+  );
 });
 
 describe('no problem is', () => {

@@ -1,6 +1,7 @@
-import { allRefusals } from '../../operations/traffic-summary.ts';
-import type { TrafficPoint } from '../../operations/traffic.ts';
 import { anonymousPlan } from '../../plans/plans.ts';
+import { combineMeasures } from '../fleet-measures.ts';
+import { allRefusals } from '../traffic-summary.ts';
+import type { TrafficPoint } from '../traffic.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
@@ -17,6 +18,8 @@ const minimumP99Ms = 50;
 /** With fewer, the p99 is the slowest request. */
 const minimumRequests = 100;
 const minimumMinutes = 10;
+/** As the objective of GatewayLatencyBudgetBurn in alerts.yaml. */
+const slowUpstreamMs = 250;
 const manyBans = 10;
 /** Requests a second without a valid key. As GatewayFloodWithoutKeys in alerts.yaml. */
 const floodRate = 10;
@@ -28,6 +31,7 @@ export function findTrafficProblems(facts: LiveFacts): Problem[] {
   return [
     ...failures(facts.lastHour),
     ...latency(facts.lastHour),
+    ...slowUpstream(facts),
     ...refusedKeys(facts),
     ...bans(facts.lastHour),
     ...flood(facts),
@@ -48,7 +52,7 @@ function failures(lastHour: readonly TrafficPoint[]): Problem[] {
       title: 'Many requests fail',
       detail: `${percent(share)} of the requests of the last ${recent.length} minutes ended with 5xx or were cut off (${failed}); the objective is 0.1 %.`,
       advice:
-        'See which errors: curl the metrics of a gateway and look for gateway_errors_total. If it began with a change, undo it.',
+        'The errors of the last minute are shown by code, and the metric gateway_errors_total has all. If it began with a change, undo it.',
       link: alerts('GatewayErrorBudgetBurn'),
     },
   ];
@@ -70,7 +74,23 @@ function latency(lastHour: readonly TrafficPoint[]): Problem[] {
       title: 'Requests are slow',
       detail: `One of a hundred requests takes ${Math.round(p99)} ms or more. The median of the last hour is ${Math.round(median)} ms.`,
       advice:
-        'Compare the duration of the pets service and of Redis in the metrics to find which one is slow.',
+        'If Redis or the pets service is the slow one, it has a card of its own. If neither has, look at the CPU of the gateways.',
+      link: alerts('GatewayLatencyBudgetBurn'),
+    },
+  ];
+}
+
+function slowUpstream({ fleet }: LiveFacts): Problem[] {
+  const { upstreamP99Ms } = combineMeasures(fleet.gateways);
+  if (upstreamP99Ms === null || upstreamP99Ms <= slowUpstreamMs) return [];
+  return [
+    {
+      id: 'upstream-slow',
+      severity: 'warning',
+      title: 'A service behind the gateway is slow',
+      detail: `One of a hundred requests to it takes ${Math.round(upstreamP99Ms)} ms or more (p99 of the last minute); the objective is ${slowUpstreamMs} ms for the whole request.`,
+      advice:
+        'gateway_upstream_duration_seconds says which one. Look for statements that wait, locks and used-up CPU there.',
       link: alerts('GatewayLatencyBudgetBurn'),
     },
   ];

@@ -2,7 +2,7 @@ import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem, type ProblemLink } from './problem.ts';
 
 /** A change is in force everywhere within a second. */
-const disagreementMs = 5000;
+export const disagreementMs = 5000;
 
 export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: LiveFacts): Problem[] {
   if (!redis.available) return [];
@@ -22,8 +22,8 @@ export function findSettingProblems({ nowMs, fleet, redis, disagreeingSince }: L
       title: `Gateways enforce different values of ${key}`,
       detail: `${values
         .map(
-          ({ fields, gateways }) =>
-            `${gateways} ${gateways === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
+          ({ fields, processes }) =>
+            `${processes} ${processes === 1 ? 'process has' : 'processes have'} ${fieldsText(fields)}`,
         )
         .join('; ')}.`,
       advice: 'Set the value again, so that all take it over. If one differs for long, restart it.',

@@ -1,8 +1,8 @@
-import type { BusyAddress } from '../../operations/busiest-addresses.ts';
-import type { FleetStatus } from '../../operations/fleet-status.ts';
-import type { RedisServerStatus } from '../../operations/redis-status.ts';
-import type { TrafficSummary } from '../../operations/traffic-summary.ts';
-import type { TrafficPoint } from '../../operations/traffic.ts';
+import type { BusyAddress } from '../busiest-addresses.ts';
+import type { FleetStatus } from '../fleet-status.ts';
+import type { RedisServerStatus } from '../redis-status.ts';
+import type { TrafficSummary } from '../traffic-summary.ts';
+import type { TrafficPoint } from '../traffic.ts';
 import type { UpstreamState } from './upstream-states.ts';
 
 /** What the problems are found in. */

@@ -1,4 +1,4 @@
-import type { FleetGateway, FleetProcess } from '../../operations/fleet-status.ts';
+import type { FleetGateway, FleetProcess } from '../fleet-status.ts';
 import type { LiveFacts } from './live-facts.ts';
 import { alerts, type Problem } from './problem.ts';
 
@@ -9,8 +9,9 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
   // What others do is unknown without Redis.
   const gateways = facts.redis.available ? facts.fleet.gateways : [];
   return [
+    ...noGatewayProblems(facts),
     ...upstreamProblems(facts),
-    ...gateways.flatMap((gateway) => notSeen(gateway, facts.nowMs).concat(restarts(gateway))),
+    ...gateways.flatMap((gateway) => notSeen(gateway, facts.nowMs).concat(crash(gateway), restarts(gateway))),
     ...versionProblems(facts),
   ];
 }
@@ -18,6 +19,22 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
 /** Name that an operator knows a gateway by. */
 export function gatewayName({ host, adminAddress }: Pick<FleetGateway, 'host' | 'adminAddress'>): string {
   return adminAddress === undefined ? host : `${host} (${adminAddress})`;
+}
+
+function noGatewayProblems({ redis, fleet: { gateways, withoutStatus } }: LiveFacts): Problem[] {
+  if (!redis.available || withoutStatus.length > 0 || gateways.some(({ state }) => state !== 'not_seen')) {
+    return [];
+  }
+  return [
+    {
+      id: 'no-gateway',
+      severity: 'critical',
+      title: 'No gateway is running',
+      detail: 'No gateway announces itself on this Redis.',
+      advice: 'Start one, or check that REDIS_URL is the Redis of the gateways.',
+      link: alerts('GatewayMissing'),
+    },
+  ];
 }
 
 function upstreamProblems({ upstreams }: LiveFacts): Problem[] {
@@ -51,7 +68,7 @@ function problemsOfService(service = 'the pets service', upstreams: LiveFacts['u
       title: `Upstream ${upstream} is ${stateText[state]}`,
       detail: `${seenAs[state]} of ${total(seenAs)} gateway processes see it so. The other instances get its requests.`,
       advice: 'If it is not being restarted or upgraded, check its process and its log.',
-      link: alerts('GatewayNoUpstreamReady'),
+      link: alerts('GatewayUpstreamDown'),
     }));
 }
 
@@ -73,7 +90,7 @@ function notSeen(gateway: FleetGateway, nowMs: number): Problem[] {
         title: `Gateway ${name} is not seen`,
         detail: `It last announced itself ${secondsAgo(missing)} s ago and has not shut down: it has crashed, hangs, or is cut off from Redis.`,
         advice: `Ask it: curl http://${gateway.adminAddress ?? gateway.host}/readyz on its machine. If it does not respond, its supervisor and its log say why.`,
-        link: alerts('GatewayMissing'),
+        link: alerts('GatewayDown'),
       },
     ];
   }
@@ -88,6 +105,21 @@ function notSeen(gateway: FleetGateway, nowMs: number): Problem[] {
       detail: `The others hang, or cannot start.${since}`,
       advice: 'A worker that hangs is replaced after 15 s. If it cannot start, the log says why.',
       link: alerts('GatewayWorkersRestarting'),
+    },
+  ];
+}
+
+function crash({ id, crashedAt, ...gateway }: FleetGateway): Problem[] {
+  if (crashedAt === undefined) return [];
+  return [
+    {
+      id: `gateway-crashed ${id}`,
+      severity: 'notice',
+      title: 'A gateway ended unexpectedly, and was started again',
+      detail: `${gatewayName(gateway)} was last seen at ${crashedAt} and did not shut down. Requests in flight in it were lost.`,
+      advice:
+        'Its supervisor and its log say how it ended; without a word it was killed, often for its memory.',
+      link: alerts('GatewayDown'),
     },
   ];
 }

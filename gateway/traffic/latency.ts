@@ -1,4 +1,4 @@
-import { durationBounds } from '../traffic/traffic-fields.ts';
+import { durationBounds } from './traffic-fields.ts';
 
 /**
  * Quantiles in milliseconds, interpolated within a bucket as Prometheus does. The true value is in the same bucket, that

@@ -1,0 +1,79 @@
+import { hashApiKey } from '../api-keys/api-key-format.ts';
+import { createApiKeyIndex } from './api-key-index.ts';
+import type { ApiKeyStore } from './api-key-store.ts';
+import { apiKeysIn } from './find-key.ts';
+import { InvalidOperation } from './invalid-operation.ts';
+import { searchText } from './search-keys.ts';
+import type { Session } from './session.ts';
+import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+
+/** A line of a list of keys. */
+export interface KeyLine {
+  line: number;
+  /** An id, a hint such as pets_ab12, or the key itself. */
+  text: string;
+}
+
+const hintPattern = /^pets_[0-9A-Za-z]{4}$/;
+
+/**
+ * Finds the keys that a list names, each once, in its order. All keys are read if it has hints.
+ * @throws InvalidOperation that names the first line that does not name one key; never with a key itself
+ */
+export async function findListedKeys(
+  lines: readonly KeyLine[],
+  store: Pick<ApiKeyStore, 'list'>,
+  { redis, audit, now }: Session,
+): Promise<StoredApiKey[]> {
+  const { look, find } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
+  const idsOf = await readHints(lines, store);
+  const found = new Map<string, StoredApiKey>();
+  for (const { line, text } of lines) {
+    const key = await findOne(text).catch((error: unknown) => {
+      throw error instanceof InvalidOperation
+        ? new InvalidOperation(`line ${line}: ${error.message}`)
+        : error;
+    });
+    found.set(key.outcome === 'record' ? key.record.id : key.id, key);
+  }
+  return [...found.values()];
+
+  async function findOne(text: string): Promise<StoredApiKey> {
+    const [secret] = apiKeysIn(text);
+    if (secret !== undefined) {
+      const key = (await look('', hashApiKey(secret)))?.key;
+      if (key?.outcome === 'record') return key;
+      throw new InvalidOperation('this API key has no valid record');
+    }
+    const hint = searchText(text);
+    if (!hint.startsWith('pets_')) return (await find(text)).key;
+    const ids = idsOf.get(hint) ?? [];
+    const [id] = ids;
+    if (id !== undefined && ids.length === 1) return (await find(id)).key;
+    if (!hintPattern.test(hint)) throw new InvalidOperation('neither an id nor a hint such as pets_ab12');
+    throw new InvalidOperation(
+      id === undefined
+        ? `no key has the hint ${hint}`
+        : `${ids.length} keys have the hint ${hint}: ${ids.join(', ')}; give the id`,
+    );
+  }
+}
+
+/** Ids of the keys by hint, as far as the list has hints. */
+async function readHints(
+  lines: readonly KeyLine[],
+  store: Pick<ApiKeyStore, 'list'>,
+): Promise<Map<string, string[]>> {
+  const ids = new Map(
+    lines
+      .map(({ text }) => searchText(text))
+      .filter((text) => hintPattern.test(text))
+      .map((hint): [string, string[]] => [hint, []]),
+  );
+  if (ids.size === 0) return ids;
+  for await (const page of store.list()) {
+    for (const key of page)
+      if (key.outcome === 'record') ids.get(searchText(key.record.hint))?.push(key.record.id);
+  }
+  return ids;
+}

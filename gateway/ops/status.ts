@@ -1,0 +1,96 @@
+import { Command } from 'commander';
+import { readFleetReport, reportedMinutes, type FleetReport } from '../operations/fleet-report.ts';
+import type { GatewayView } from '../operations/fleet-view.ts';
+import type { Problem } from '../operations/problems/problem.ts';
+import { isWrong } from '../operations/problems/summarize-problems.ts';
+import { allRefusals } from '../operations/traffic-summary.ts';
+import type { TrafficPoint } from '../operations/traffic.ts';
+import { jsonOption, type JsonOption } from './options.ts';
+import { print, printable, printFields, printJson, printTable } from './output.ts';
+import { withRedis } from './redis-session.ts';
+import { perSecond } from './traffic-table.ts';
+
+export function statusCommand(): Command {
+  return new Command('status')
+    .description('what is wrong, gateways, upstreams, Redis and traffic; exits with 1 if something is wrong')
+    .addOption(jsonOption())
+    .action(async ({ json }: JsonOption) => {
+      const report = await withRedis(readFleetReport);
+      if (json) printJson(report);
+      else await printReport(report);
+      if (report.problems.some(isWrong)) process.exitCode = 1;
+    });
+}
+
+async function printReport(report: FleetReport): Promise<void> {
+  const { summary, problems, gateways, upstreams, redis, traffic, recent, activeBans, withoutStatus } =
+    report;
+  await print(`${summary}\n\n${problems.map(problemText).join('')}`);
+  printTable(
+    ['GATEWAY', 'STATE', 'VERSION', 'WORKERS', 'STARTED', 'WITHOUT REDIS'],
+    gateways.map((gateway) => [
+      gateway.adminAddress === undefined ? gateway.host : `${gateway.host} (${gateway.adminAddress})`,
+      gateway.state,
+      gateway.version,
+      `${gateway.processes.filter(({ state }) => state !== 'not_seen').length} of ${gateway.workers}`,
+      gateway.startedAt,
+      withoutRedis(gateway),
+    ]),
+  );
+  if (withoutStatus > 0) await print(`and ${withoutStatus} of an older version, without a status\n`);
+  await print('\n');
+  printTable(
+    ['UPSTREAM', 'STATE', 'SEEN AS'],
+    upstreams.map(({ upstream, state, seenAs }) => [upstream, state, countsText(seenAs)]),
+  );
+  await print('\n');
+  printTable(
+    ['REDIS', 'VERSION', 'MEMORY', 'APPEND-ONLY FILE', 'REPLICAS', 'PING MS'],
+    redis.servers.map(({ address, version, memory, appendOnly, connectedReplicas, latencyMs }) => [
+      address,
+      version,
+      memory === null ? null : `${Math.round((100 * memory.usedBytes) / memory.limitBytes)} %`,
+      appendOnly === null ? null : appendOnly ? 'yes' : 'no',
+      connectedReplicas,
+      latencyMs,
+    ]),
+  );
+  await print('\n');
+  printFields({
+    [`last ${reportedMinutes} minutes`]: trafficText(traffic),
+    'errors, last minute': countsText(recent.errors) || 'none',
+    'p99, last minute': `Redis ${milliseconds(recent.redisP99Ms)}, upstream ${milliseconds(recent.upstreamP99Ms)}`,
+    'active bans': activeBans,
+  });
+}
+
+function problemText({ severity, title, detail, advice, link }: Problem): string {
+  const more = 'page' in link ? `console, ${link.text}` : `"${link.heading}" in ${link.document}`;
+  return (
+    printable(`${severity}: ${title}`) + `\n  ${printable(detail)}\n  ${printable(advice)} See ${more}.\n\n`
+  );
+}
+
+/** The newest time without Redis of any process. */
+function withoutRedis({ processes }: GatewayView): string {
+  const [newest] = processes
+    .flatMap(({ localMode }) => localMode ?? [])
+    .toSorted((one, other) => other.from.localeCompare(one.from));
+  if (newest === undefined) return 'never';
+  return newest.to === null ? `since ${newest.from}` : `${newest.from} to ${newest.to}`;
+}
+
+function trafficText(point: TrafficPoint): string {
+  const { requests, byStatus, refusals, bannedRequests, latencyMs } = point;
+  const failed = (byStatus['5xx'] ?? 0) + (byStatus['cut_off'] ?? 0);
+  const rate = (count: number) => perSecond(point, count).toFixed(2);
+  const p99 = latencyMs.served === null ? '' : `, p99 ${Math.round(latencyMs.served.p99)} ms`;
+  return `${rate(requests)} requests/s, ${rate(allRefusals(refusals) + bannedRequests)} refused/s, ${rate(failed)} errors/s${p99}`;
+}
+
+const milliseconds = (ms: number | null) => (ms === null ? '-' : `${Math.round(ms)} ms`);
+
+const countsText = (counts: Partial<Record<string, number>>) =>
+  Object.entries(counts)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ');

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { FleetReport } from '../../gateway/operations/fleet-report.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { startGatewayFleet, type GatewayFleet } from '../support/kits/gateway-fleet.ts';
+import { openLive } from '../support/kits/live-kit.ts';
+import { runOps, startGateway } from '../support/kits/service.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream } from '../support/upstreams/upstream.ts';
+
+describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
+  let server: RedisServer;
+  let fleet: GatewayFleet;
+
+  beforeAll(async () => {
+    server = await startRedisServer();
+    fleet = await startGatewayFleet(server.url, 2, (index) => (index === 0 ? {} : { GATEWAY_WORKERS: '2' }));
+  });
+  afterAll(async () => {
+    await fleet[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  const status = (...args: string[]) => runOps(['status', ...args], { REDIS_URL: server.url });
+  const report = async () => {
+    const { code, stdout } = await status('--json');
+    return { code, ...(JSON.parse(stdout) as FleetReport) };
+  };
+
+  test('says that all is well, shows gateways, upstream, Redis and traffic, and exits with 0', async () => {
+    const { key } = await fleet.issue({ plan: 'business' });
+    for (let turn = 0; turn < 20; turn += 1) expect((await fleet.pets(key, turn)).status).toBe(200);
+    await expect.poll(async () => (await report()).traffic.requests, { timeout: 30_000 }).toBe(20);
+    const { code, stdout, stderr } = await status();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(/^All is well\.\n/);
+    for (const { adminUrl } of fleet.gateways) {
+      expect(stdout).toMatch(new RegExp(`\\(${new URL(adminUrl).host}\\) +ok +1\\.0\\.0 +[12] of [12] `));
+    }
+    expect(stdout).toMatch(new RegExp(`^${fleet.upstream.url} +ready +3 ready$`, 'm'));
+    expect(stdout).toMatch(new RegExp(`^127.0.0.1:${server.port} +[\\d.]+ .* yes +0 `, 'm'));
+    expect(stdout).toMatch(/^last 5 minutes +0\.\d\d requests\/s, 0\.00 refused\/s, 0\.00 errors\/s, p99 /m);
+  });
+
+  test('plans list counts gateways, however many workers they have', async () => {
+    const { stdout } = await runOps(['plans', 'list'], { REDIS_URL: server.url });
+    expect(stdout).toMatch(/^pro +300 +10000 +\d+ +2 of 2$/m);
+  });
+
+  test('names the same problems as the console, with their advice, and exits with 1', async () => {
+    const { port } = new URL(fleet.upstream.url);
+    await fleet.upstream[Symbol.asyncDispose]();
+    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', 'plenty');
+    await using live = await openLive(fleet.redis, { adminUrl: fleet.gateways[0]?.adminUrl ?? '' });
+    await live.until(({ problems }) => expect(problems).toHaveLength(2));
+    const { code, problems, summary } = await report();
+    expect(code).toBe(1);
+    expect(summary).toBe('1 critical problem, 1 warning.');
+    expect({ problems, summary }).toEqual({
+      problems: live.state()?.problems,
+      summary: live.state()?.summary,
+    });
+    const text = await status();
+    expect(text.code).toBe(1);
+    expect(text.stdout).toMatch(
+      /^1 critical problem, 1 warning\.\n\ncritical: No instance of the pets service is ready\n/,
+    );
+    for (const { detail, advice } of problems) {
+      expect(text.stdout).toContain(`\n  ${detail}\n  ${advice} See `);
+    }
+    fleet.upstream = await startUpstream(Number(port));
+    await fleet.redis.hset(redisKeys.plan('pro'), 'minute', '300');
+    await expect.poll(async () => (await report()).code, { timeout: 15_000 }).toBe(0);
+  });
+
+  test('names a gateway that enforces other values for long, not one that is about to take them over', async () => {
+    const [first] = fleet.gateways;
+    first?.signal('SIGSTOP');
+    const stopped = { problems: [{ title: expect.stringMatching(/ is not seen$/) as string }] };
+    await expect.poll(report, { timeout: 15_000 }).toMatchObject({ code: 1, ...stopped });
+    first?.signal('SIGCONT');
+    await expect.poll(async () => (await report()).code, { timeout: 15_000 }).toBe(0);
+    const { code } = await runOps(['plans', 'set', 'pro', '--minute', '301'], { REDIS_URL: server.url });
+    expect(code).toBe(0);
+    expect((await report()).problems.map(({ id }) => id)).not.toContain('disagreement gw:plan:pro');
+  });
+
+  test('says that no gateway is running, and that Redis cannot be reached', async () => {
+    await using empty = await startRedisServer();
+    const run = (url: string) => runOps(['status'], { REDIS_URL: url });
+    const none = await run(empty.url);
+    expect(none).toMatchObject({ code: 1, stderr: '' });
+    expect(none.stdout).toMatch(/^1 critical problem\b[^]*critical: No gateway is running\n/);
+    await using only = await startGateway({ REDIS_URL: empty.url, PETS_SERVICE_URL: fleet.upstream.url });
+    await expect.poll(async () => (await run(empty.url)).stdout).toContain(new URL(only.adminUrl).host);
+    await empty.kill();
+    const { code, stdout, stderr } = await run(empty.url);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^ops: Redis at .* cannot be reached: /);
+  });
+});
