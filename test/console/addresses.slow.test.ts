@@ -38,7 +38,7 @@ describe('the page of addresses', { tags: ['chromium'], timeout: 120_000 }, () =
     await problem.getByRole('link', { name: 'Addresses' }).click();
     await page.getByRole('button', { name: 'Block 203.0.113.7' }).click();
     const asked = page.locator('wa-dialog[label="Block an address or network"]');
-    const field = asked.getByLabel('Address or network');
+    const field = asked.getByRole('textbox', { name: 'Address or network' });
     await expect.poll(() => field.inputValue()).toBe('203.0.113.7');
     await expectAccessible(page, 'addresses-block');
     await field.fill('203.0.113.7/24');
