@@ -1,14 +1,12 @@
 import { windowNames } from '../limits/windows.ts';
-import { keyView } from './key-view.ts';
+import { keyView, type KeyView } from './key-view.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
-
-export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
 
 /** What keys have to match, all of it. A field that is undefined matches every key. */
 export interface KeyFilter {
   plan?: string | undefined;
-  state?: (typeof keyStates)[number] | undefined;
+  state?: KeyView['state'] | undefined;
   /** Part of the name, in upper or lower case. */
   name?: string | undefined;
   /** Keys that expire, or have expired, before this time. */

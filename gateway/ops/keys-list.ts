@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import { windowNames } from '../limits/windows.ts';
 import { createApiKeyStore } from '../operations/api-key-store.ts';
-import { keyMatcher, keyStates, type KeyFilter } from '../operations/key-filter.ts';
-import { keyView } from '../operations/key-view.ts';
+import { keyMatcher, type KeyFilter } from '../operations/key-filter.ts';
+import { keyStates, keyView } from '../operations/key-view.ts';
 import { nearestPlan } from '../operations/plan-names.ts';
 import type { Session } from '../operations/session.ts';
 import {

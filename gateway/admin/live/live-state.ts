@@ -1,38 +1,82 @@
-import type { BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
+import { z } from 'zod';
 import type { FleetGateway, FleetProcess } from '../../operations/fleet-status.ts';
-import type { FleetTraffic } from '../../operations/fleet-traffic.ts';
-import type { RedisServerStatus } from '../../operations/redis-status.ts';
-import type { Problem } from './problem.ts';
-import type { UpstreamState } from './upstream-states.ts';
+import { fleetTrafficSchema } from '../../operations/fleet-traffic.ts';
+import { redisServerSchema } from '../../operations/redis-status.ts';
+import { publishedStatus } from '../../redis/process-statuses.ts';
+import { problemSchema } from './problem.ts';
+import { upstreamStateSchema } from './upstream-states.ts';
 
-/** What consoles show, as of one second. The event `state` of /api/live. */
-export interface LiveState {
-  /** ISO 8601 in UTC by Redis' clock, as all times. */
-  at: string;
-  problems: Problem[];
-  redis:
-    | { available: true; servers: RedisServerStatus[] }
-    /** Figures of this gateway go on; those of other gateways are as last seen. */
-    | { available: false; since: string };
-  /** Null in the first second. */
-  traffic: FleetTraffic | null;
-  activeBans: number;
-  gateways: (Omit<FleetGateway, 'processes'> & { processes: LiveProcess[] })[];
-  /** Processes of a release that publishes no status. */
-  withoutStatus: number;
-  upstreams: UpstreamState[];
-  /** Of the last minute, the busiest first. Null while they cannot be read. */
-  busiestKeys: Pick<BusyKeyUsage, 'id' | 'name' | 'plan' | 'state' | 'requests' | 'refused'>[] | null;
-}
+const time = z.iso.datetime();
 
 /** A process without what the rest of the state has of it. */
-export type LiveProcess = Omit<
-  FleetProcess,
-  'counts' | 'keysInUse' | 'invalidSettings' | 'lostKeys' | 'seenAtMs' | 'upstreams' | 'services'
-> & {
-  /** ISO 8601. */
-  seenAt: string;
-};
+const processSchema = publishedStatus
+  .omit({
+    gateway: true,
+    at: true,
+    counts: true,
+    keysInUse: true,
+    invalidSettings: true,
+    lostKeys: true,
+    upstreams: true,
+    services: true,
+  })
+  .extend({
+    worker: z.int().nullable().describe('Null in a gateway of one process'),
+    seenAt: time,
+    state: z.enum(['starting', 'ok', 'draining', 'not_seen']),
+    localMode: publishedStatus.shape.localMode.describe(
+      'When Redis was last unavailable to it; `to` is null while it is',
+    ),
+    connections: z.int().describe('Open client connections'),
+    busy: z.number().describe('Share of the last half second in which its event loop was busy'),
+    rssBytes: z.int(),
+  });
+
+const gatewaySchema = publishedStatus.shape.gateway
+  .extend({
+    id: z.string().describe('Another one at each start'),
+    workers: z.int().describe('Processes that are to serve requests'),
+    version: z.string(),
+    state: z.enum(['starting', 'ok', 'draining', 'incomplete', 'not_seen']),
+    processes: z.array(processSchema),
+    restartedAt: z.array(time).describe('Unexpected exits of workers in the last 15 minutes'),
+  })
+  .meta({ id: 'Gateway' });
+
+/** What consoles show, as of one second. The event `state` of /api/live. */
+export const liveStateSchema = z
+  .object({
+    at: time,
+    problems: z.array(problemSchema).describe('What is wrong, most severe first'),
+    redis: z
+      .discriminatedUnion('available', [
+        z.object({ available: z.literal(true), servers: z.array(redisServerSchema) }),
+        z.object({ available: z.literal(false), since: time }),
+      ])
+      .describe('While it is not, figures of this gateway go on; those of other gateways are as last seen'),
+    traffic: fleetTrafficSchema.nullable().describe('Null in the first second'),
+    activeBans: z.int(),
+    gateways: z.array(gatewaySchema),
+    withoutStatus: z.int().describe('Processes of a release that publishes no status'),
+    upstreams: z.array(upstreamStateSchema),
+    busiestKeys: z
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          plan: z.string(),
+          state: z.string(),
+          requests: z.int(),
+          refused: z.int(),
+        }),
+      )
+      .nullable()
+      .describe('Of the last minute, the busiest first; null while they cannot be read'),
+  })
+  .meta({ id: 'LiveState', description: 'Times are those of the clock of Redis.' });
+
+export type LiveState = z.infer<typeof liveStateSchema>;
+export type LiveProcess = z.infer<typeof processSchema>;
 
 export function liveGateway({ processes, ...gateway }: FleetGateway): LiveState['gateways'][number] {
   return { ...gateway, processes: processes.map(liveProcess) };

@@ -1,18 +1,26 @@
-/** Something that is wrong, in words. */
-export interface Problem {
-  /** The same while it is the same problem. */
-  id: string;
-  /** `critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md. */
-  severity: 'critical' | 'warning' | 'notice';
-  title: string;
-  detail: string;
-  /** What to do, in a sentence or two. */
-  advice: string;
-  link: ProblemLink;
-}
+import { z } from 'zod';
 
-/** A page of the console, or a heading of a document that comes with the gateway. */
-export type ProblemLink = { page: string; text: string } | { document: string; heading: string };
+/** Something that is wrong, in words. */
+export const problemSchema = z
+  .object({
+    id: z.string().describe('The same while it is the same problem'),
+    severity: z
+      .enum(['critical', 'warning', 'notice'])
+      .describe('`critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md.'),
+    title: z.string(),
+    detail: z.string(),
+    advice: z.string().describe('What to do, in a sentence or two'),
+    link: z
+      .union([
+        z.object({ page: z.string(), text: z.string() }),
+        z.object({ document: z.string(), heading: z.string() }),
+      ])
+      .describe('A page of the console, or a heading of a document that comes with the gateway'),
+  })
+  .meta({ id: 'Problem' });
+
+export type Problem = z.infer<typeof problemSchema>;
+export type ProblemLink = Problem['link'];
 
 export const alerts = (heading: string): ProblemLink => ({
   document: 'gateway/observability/ALERTS.md',
