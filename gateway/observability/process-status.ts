@@ -47,9 +47,9 @@ export const processStatus = z.object({
   /** What it has measured in the last minute (recent-measures.ts). */
   recent: z
     .object({
-      redisP99Ms: count.nullable(),
-      upstreamP99Ms: count.nullable(),
-      errors: z.record(z.string(), count),
+      redisP99Ms: count.nullable().describe('Of the slowest process; null with few commands'),
+      upstreamP99Ms: count.nullable().describe('Of the slowest process; null with few requests'),
+      errors: z.record(z.string(), z.int()).describe('Error responses of the gateways by code'),
     })
     .optional(),
   /** Open client connections. */
