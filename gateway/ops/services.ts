@@ -14,6 +14,7 @@ import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueGatewayToken } from '../upstream/internal-token.ts';
 import { jsonOption, type JsonOption } from './options.ts';
 import { print, printJson } from './output.ts';
+import { required } from './usage-error.ts';
 
 export function servicesCommand(): Command {
   const services = new Command('services').description('the services behind the gateway');
@@ -48,13 +49,14 @@ export function servicesCommand(): Command {
       'what a running instance of a service breaks of the contract of a service; exit code 1 if anything',
     )
     .argument('<url>', 'origin of the instance, such as http://127.0.0.1:3003', originArgument)
-    .requiredOption('--audience <name>', 'audience of the service in the services file')
+    .option('--audience <name>', 'audience of the service in the services file')
     .option('--description <file>', 'OpenAPI file of the service, to compare its responses with')
     .option('--path <path>', 'path to try tokens with, if there is no description', '/v1')
     .option('--readiness <path>', 'path that says whether an instance is ready', '/readyz')
     .addOption(jsonOption())
-    .action(async (url: string, options: TestOptions) => {
-      const { audience, description, path, readiness, json } = options;
+    .action(async (url: string, options: TestOptions, command: Command) => {
+      const { description, path, readiness, json } = options;
+      const audience = required(options.audience, '--audience <name>', command);
       const checks = await checkConformance({
         origin: url,
         path,
@@ -76,7 +78,7 @@ export function servicesCommand(): Command {
 }
 
 interface TestOptions extends JsonOption {
-  audience: string;
+  audience?: string;
   description?: string;
   path: string;
   readiness: string;

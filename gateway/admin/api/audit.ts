@@ -116,7 +116,7 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
 }
 
 /** The entry, and what it has changed field by field. */
-export function viewEntry({ before: from, after: to, ...entry }: NamedEntry): z.infer<typeof entrySchema> {
+function viewEntry({ before: from, after: to, ...entry }: NamedEntry): z.infer<typeof entrySchema> {
   const changes = changedFields(from, to).map(({ field, before = null, after = null }) => ({
     field,
     before,

@@ -1,51 +1,12 @@
 import { z } from 'zod';
 import { fleetTrafficSchema } from '../../operations/fleet-traffic.ts';
+import { gatewaySchema } from '../../operations/fleet-view.ts';
 import { problemSchema } from '../../operations/problems/problem.ts';
 import { upstreamStateSchema } from '../../operations/problems/upstream-states.ts';
 import { redisServerSchema } from '../../operations/redis-status.ts';
 import { publishedStatus } from '../../redis/process-statuses.ts';
 
 const time = z.iso.datetime();
-
-/** A process without what the rest of the state has of it. */
-const processSchema = publishedStatus
-  .omit({
-    gateway: true,
-    at: true,
-    counts: true,
-    keysInUse: true,
-    invalidSettings: true,
-    lostKeys: true,
-    upstreams: true,
-    services: true,
-    earlierLocalModes: true,
-    recent: true,
-  })
-  .extend({
-    worker: z.int().nullable().describe('Null in a gateway of one process'),
-    seenAt: time,
-    state: z.enum(['starting', 'ok', 'draining', 'not_seen']),
-    localMode: publishedStatus.shape.localMode.describe(
-      'When Redis was last unavailable to it; `to` is null while it is',
-    ),
-    connections: z.int().describe('Open client connections'),
-    busy: z.number().describe('Share of the last half second in which its event loop was busy'),
-    rssBytes: z.int(),
-  });
-
-const gatewaySchema = publishedStatus.shape.gateway
-  .extend({
-    id: z.string().describe('Another one at each start'),
-    workers: z.int().describe('Processes that are to serve requests'),
-    version: z.string(),
-    state: z.enum(['starting', 'ok', 'draining', 'incomplete', 'not_seen']),
-    processes: z.array(processSchema),
-    crashedAt: z
-      .exactOptional(time)
-      .describe('When the one before it, of the same name, was last seen if it has not shut down'),
-    restartedAt: z.array(time).describe('Unexpected exits of workers in the last 15 minutes'),
-  })
-  .meta({ id: 'Gateway' });
 
 /** What consoles show, as of one second. The event `state` of /api/live. */
 export const liveStateSchema = z
