@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { formatBlock, parseBlock, type AddressBlock } from '../quota/address-blocks.ts';
 import { parseNetwork } from '../quota/network.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -6,13 +7,15 @@ import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { changeSettings, readSettings } from './settings-hash.ts';
 
-export interface BlockView {
-  /** An address, or a network in CIDR notation. */
-  network: string;
-  /** ISO 8601 in UTC. */
-  endsAt: string;
-  reason: string;
-}
+export const blockSchema = z
+  .object({
+    network: z.string().describe('An address, or a network in CIDR notation'),
+    endsAt: z.iso.datetime(),
+    reason: z.string(),
+  })
+  .meta({ id: 'AddressBlock' });
+
+export type BlockView = z.infer<typeof blockSchema>;
 
 export interface AddressBlockStore {
   /**

@@ -9,16 +9,24 @@ import {
 } from '../api-keys/api-key-record.ts';
 import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
-import type { AuditLog, Change } from '../redis/record-change.ts';
-import type { RedisClient } from '../redis/redis-client.ts';
+import type { Change } from '../redis/record-change.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex, type IndexedKey } from './api-key-index.ts';
+import { addToIndex, indexPages, indexSizes, type IndexedKey } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { assertRev } from './overtaken-change.ts';
 import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
-import { createStoredKeys, maxAttempts, tooManyChanges, type StoredApiKey } from './stored-keys.ts';
+import type { Session } from './session.ts';
+import {
+  findStoredKey,
+  maxAttempts,
+  readStoredKey,
+  showStoredKey,
+  tooManyChanges,
+  updateStoredKey,
+  type StoredApiKey,
+} from './stored-keys.ts';
 
 export interface NewApiKey extends SomeLimits {
   name: string;
@@ -73,7 +81,7 @@ export interface ApiKeyStore {
    * @throws InvalidOperation if there is no key with the id `after`
    */
   list(after?: string, pageSize?: number): AsyncGenerator<ListedApiKey[]>;
-  /** See ApiKeyIndex.sizes. */
+  /** See api-key-index.ts. */
   indexSizes(): Promise<{ listed: number; hashed: number }>;
   /** See scan-records.ts. */
   findUnindexed(): Promise<string | undefined>;
@@ -94,15 +102,8 @@ export interface ApiKeyStore {
 
 const defaultPageSize = 500;
 
-interface ApiKeyStoreDependencies {
-  redis: RedisClient;
-  audit: AuditLog;
-  now: () => number;
-}
-
-export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies): ApiKeyStore {
-  const index = createApiKeyIndex({ redis, now });
-  const { look, find, show, update } = createStoredKeys({ redis, index, audit });
+export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
+  const show = (id: string) => showStoredKey(redis, id);
 
   async function check(wanted: NewApiKey): Promise<void> {
     assertFuture(wanted.expiresAt, now());
@@ -131,7 +132,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     const keyHash = hashApiKey(key);
     await listPlan(redis, record);
     // The index first: if this is interrupted, the entry leads nowhere, and nobody has a key that works.
-    await index.add(record, keyHash);
+    await addToIndex({ redis, now }, record, keyHash);
     const { rev: _unknownYet, ...after } = record;
     const entries: Change[] = [{ action: 'keys.issue', target: record.id, before: null, after }];
     const rev = await audit.make(batch === undefined ? entries : [], {
@@ -145,7 +146,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
 
   async function revoke(id: string): Promise<StoredApiKey> {
     for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
-      const { keyHash, rev, key } = await find(id);
+      const { keyHash, rev, key } = await findStoredKey(redis, id);
       if (key.outcome === 'record' ? key.record.revokedAt !== undefined : key.revoked) return key;
       if (key.outcome === 'invalid' && rev === '') throw new InvalidOperation(key.issues.join('; '));
       const revokedAt = new Date(now()).toISOString();
@@ -163,7 +164,7 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
 
   async function lookUp({ id, keyHash, settled }: IndexedKey): Promise<ListedApiKey | undefined> {
     if (keyHash === undefined) return { outcome: 'lost', id };
-    const key = (await look(id, keyHash))?.key;
+    const key = (await readStoredKey(redis, id, keyHash))?.key;
     if (key === undefined) return settled ? { outcome: 'gone', id } : undefined;
     return key.outcome === 'record' ? { ...key, keyHash } : key;
   }
@@ -172,19 +173,19 @@ export function createApiKeyStore({ redis, audit, now }: ApiKeyStoreDependencies
     issue,
     issueForBatch: (wanted, batch) => issue({ ...wanted, batch }),
     check,
-    rotate: (id, graceMs) => rotateKey(id, graceMs, { show, update, issue, revoke, now }),
+    rotate: (id, graceMs) => rotateKey({ redis, audit, now }, id, graceMs, { issue, revoke }),
     async *list(after, pageSize = defaultPageSize) {
-      for await (const page of index.pages(after, pageSize)) {
+      for await (const page of indexPages({ redis, now }, after, pageSize)) {
         const found = await Promise.all(page.map(lookUp));
         yield found.filter((key) => key !== undefined);
       }
     },
-    indexSizes: () => index.sizes(),
-    findUnindexed: () => findUnindexed(redis, index),
-    find: async (id) => (await find(id)).key,
+    indexSizes: () => indexSizes(redis),
+    findUnindexed: () => findUnindexed(redis),
+    find: async (id) => (await findStoredKey(redis, id)).key,
     show,
     change: (id, change) =>
-      update(id, 'keys.set', async (record) => {
+      updateStoredKey({ redis, audit }, id, 'keys.set', async (record) => {
         assertRev(record, change.rev);
         if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
         assertFuture(change.expiresAt, now());

@@ -1,8 +1,7 @@
-import { createApiKeyIndex } from './api-key-index.ts';
 import type { AuditEntry } from './audit-log.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys } from './stored-keys.ts';
+import { findStoredKey } from './stored-keys.ts';
 
 /** An entry about a key with what people know the key by. Null for other entries, and if nothing is known any more. */
 export interface NamedEntry extends AuditEntry {
@@ -14,11 +13,10 @@ export interface NamedEntry extends AuditEntry {
 /** Adds names and hints. Each key is read once; of one that is gone, the entry itself has the name. */
 export async function nameTargets(
   entries: readonly AuditEntry[],
-  { redis, audit, now }: Session,
+  { redis }: Pick<Session, 'redis'>,
 ): Promise<NamedEntry[]> {
-  const { find } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
   const ids = [...new Set(entries.map(({ target }) => target).filter((target) => target.startsWith('key_')))];
-  const found = await Promise.all(ids.map((id) => ignoreInvalid(find(id))));
+  const found = await Promise.all(ids.map((id) => ignoreInvalid(findStoredKey(redis, id))));
   const records = new Map(
     ids.map((id, index) => {
       const key = found[index]?.key;

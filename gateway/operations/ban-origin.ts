@@ -1,15 +1,14 @@
+import { z } from 'zod';
 import { consecutiveBan } from '../quota/ban-reason.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { readAudit } from './audit-log.ts';
 
 /** Since when a key is banned, and by whom. */
-export interface BanOrigin {
-  /** ISO 8601 in UTC; null for a ban that was set by hand with redis-cli. */
-  since: string | null;
-  /** Name of the operator; `gateway` for a gateway's own ban; null if it is not known. */
-  who: string | null;
-}
+export const banOriginSchema = z.object({
+  since: z.iso.datetime().nullable().describe('Null for a ban that was set by hand'),
+  who: z.string().nullable().describe('`gateway`, or the name of an operator; null if it is not known'),
+});
 
 /** An operator's ban is audited just before it is set. */
 const auditLeadMs = 5000;
@@ -21,7 +20,7 @@ const auditLeadMs = 5000;
 export async function readBanOrigin(
   redis: RedisClient,
   { id, keyHash, endsAt }: { id: string; keyHash: string; endsAt: string },
-): Promise<BanOrigin> {
+): Promise<z.infer<typeof banOriginSchema>> {
   const [value, [recorded, banMs]] = await Promise.all([
     redis.get(redisKeys.ban(keyHash)).catch(() => null),
     redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),

@@ -1,4 +1,5 @@
-import { addressRefusals, type AddressRefusal } from '../quota/busy-addresses.ts';
+import { z } from 'zod';
+import { addressRefusals } from '../quota/busy-addresses.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { scoredMembers } from '../redis/scored-members.ts';
 import { activeBlocks, readAddressBlocks } from './address-block-store.ts';
@@ -7,13 +8,18 @@ import { ignoreInvalid } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 
 /** Refused requests of an address within the last minute. */
-export interface BusyAddress extends Record<AddressRefusal, number> {
-  /** An IPv4 address, or the IPv6 network that shares a limit. */
-  address: string;
-  refused: number;
-  /** End of the block of it or of its first address, ISO 8601 in UTC; null if it is not blocked. */
-  blockedUntil: string | null;
-}
+export const busyAddressSchema = z
+  .object({
+    address: z.string().describe('An IPv4 address or an IPv6 network of 56 bits, which shares a limit'),
+    refused: z.int(),
+    unauthenticated: z.int().describe('Without a valid key'),
+    limited: z.int().describe('Over the limit of an address'),
+    blocked: z.int().describe('During a block'),
+    blockedUntil: z.iso.datetime().nullable().describe('End of the block of it, or of its first address'),
+  })
+  .meta({ id: 'BusyAddress' });
+
+export type BusyAddress = z.infer<typeof busyAddressSchema>;
 
 /** Addresses with the most refused requests in the last minute on all instances, busiest first. Counts appear within 5 s. */
 export async function readBusiestAddresses(

@@ -1,9 +1,8 @@
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 /** Characters that may be part of a key. */
 const candidates = /pets_[0-9A-Za-z]+/g;
@@ -13,7 +12,7 @@ const candidates = /pets_[0-9A-Za-z]+/g;
  * @param text the key, or a text that contains it, such as a line of a log
  * @throws InvalidOperation if the text does not contain exactly one key, or it has no record; never with the key
  */
-export async function findKey(text: string, { redis, audit, now }: Session): Promise<StoredApiKey> {
+export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): Promise<StoredApiKey> {
   const keys = apiKeysIn(text);
   const [key] = keys;
   if (key === undefined) {
@@ -23,8 +22,7 @@ export async function findKey(text: string, { redis, audit, now }: Session): Pro
   }
   if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
   const keyHash = hashApiKey(key);
-  const { look } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
-  const found = (await look('', keyHash))?.key;
+  const found = (await readStoredKey(redis, '', keyHash))?.key;
   if (found === undefined) {
     throw new InvalidOperation(
       'this API key has no record: it was issued for another Redis, or it ended more than 90 days ago',

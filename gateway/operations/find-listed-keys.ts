@@ -1,11 +1,10 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { searchText } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+import { findStoredKey, readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 /** A line of a list of keys. */
 export interface KeyLine {
@@ -23,9 +22,8 @@ const hintPattern = /^pets_[0-9A-Za-z]{4}$/;
 export async function findListedKeys(
   lines: readonly KeyLine[],
   store: Pick<ApiKeyStore, 'list'>,
-  { redis, audit, now }: Session,
+  { redis }: Pick<Session, 'redis'>,
 ): Promise<StoredApiKey[]> {
-  const { look, find } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
   const idsOf = await readHints(lines, store);
   const found = new Map<string, StoredApiKey>();
   for (const { line, text } of lines) {
@@ -41,15 +39,15 @@ export async function findListedKeys(
   async function findOne(text: string): Promise<StoredApiKey> {
     const [secret] = apiKeysIn(text);
     if (secret !== undefined) {
-      const key = (await look('', hashApiKey(secret)))?.key;
+      const key = (await readStoredKey(redis, '', hashApiKey(secret)))?.key;
       if (key?.outcome === 'record') return key;
       throw new InvalidOperation('this API key has no valid record');
     }
     const hint = searchText(text);
-    if (!hint.startsWith('pets_')) return (await find(text)).key;
+    if (!hint.startsWith('pets_')) return (await findStoredKey(redis, text)).key;
     const ids = idsOf.get(hint) ?? [];
     const [id] = ids;
-    if (id !== undefined && ids.length === 1) return (await find(id)).key;
+    if (id !== undefined && ids.length === 1) return (await findStoredKey(redis, id)).key;
     if (!hintPattern.test(hint)) throw new InvalidOperation('neither an id nor a hint such as pets_ab12');
     throw new InvalidOperation(
       id === undefined

@@ -1,19 +1,20 @@
+import { z } from 'zod';
 import { countsSince } from '../traffic/traffic-counters.ts';
 import type { TrafficCounts } from '../traffic/traffic-fields.ts';
 import type { FleetProcess } from './fleet-status.ts';
-import { summarizeTraffic, type TrafficSummary } from './traffic-summary.ts';
+import { summarizeTraffic, trafficSummarySchema } from './traffic-summary.ts';
 
 /** Traffic of all gateways between two readings of their counters. */
-export interface FleetTraffic {
-  /** Time of the later reading, ISO 8601. */
-  at: string;
-  /** Time between the two readings. */
-  seconds: number;
-  /** What was counted between the two: no request is missing, and none is in two of them. */
-  counted: TrafficSummary;
-  /** Requests and refusals a second, and durations, over the last five seconds. */
-  perSecond: TrafficSummary;
-}
+export const fleetTrafficSchema = z.object({
+  at: z.iso.datetime().describe('Time of the later reading'),
+  seconds: z.number().describe('Time that `counted` covers'),
+  counted: trafficSummarySchema.describe(
+    'Requests since the state before; none is missing, and none is in two states',
+  ),
+  perSecond: trafficSummarySchema.describe('Rates and durations of the last five seconds'),
+});
+
+export type FleetTraffic = z.infer<typeof fleetTrafficSchema>;
 
 interface Reading {
   atMs: number;

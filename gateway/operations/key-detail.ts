@@ -1,81 +1,88 @@
+import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { withLimits, type Limits } from '../limits/limits.ts';
-import { withoutWindows, type WindowName } from '../limits/windows.ts';
+import { withLimits } from '../limits/limits.ts';
+import { windowFields } from '../limits/window-fields.ts';
+import { forAll, withoutWindows } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
-import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
+import { readRefusedUse, refusedUseSchema } from '../quota/refused-use.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
-import { createApiKeyStore } from './api-key-store.ts';
-import { readBanOrigin, type BanOrigin } from './ban-origin.ts';
+import { isListed, keyHashOf } from './api-key-index.ts';
+import { banOriginSchema, readBanOrigin } from './ban-origin.ts';
 import { createBanPolicyStore } from './ban-policy-store.ts';
-import { createBanStore } from './ban-store.ts';
+import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { createKeyTrials, type KeyOnTrial } from './key-trial.ts';
-import { keyView, limitsView } from './key-view.ts';
-import { readKeyWindows, type KeyWindows, type WindowViews } from './key-windows.ts';
-import { createLimitsReader, knownLimitsIn, type LimitsInForce } from './limits-in-force.ts';
-import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
+import { keyStates, keyView, keyViewSchema, limitsView, type KeyView } from './key-view.ts';
+import { readKeyWindows, windowViewsSchema, type KeyWindows } from './key-windows.ts';
+import {
+  createLimitsReader,
+  knownLimitsIn,
+  limitsInForceSchema,
+  type LimitsInForce,
+} from './limits-in-force.ts';
+import { nextRequest, nextRequestSchema, refusedForGood, type NextRequest } from './next-request.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys } from './stored-keys.ts';
-import { readTrialCounts, type TrialCounts } from './trial-report.ts';
+import { readStoredKey } from './stored-keys.ts';
+import { readTrialCounts, trialCounts } from './trial-report.ts';
 import { UnknownKey } from './unknown-key.ts';
 
-type KeyView = ReturnType<typeof keyView>;
-
-/** Ban of a key that is in force. Times are ISO 8601 in UTC. */
-export interface BanView extends BanOrigin {
-  reason: string;
-  /** Empty for a ban without an end, which was set by hand. */
-  until: string;
-}
-
-/** Limits on trial, with what they would have refused. */
-export type KeyTrialView = TrialCounts &
-  Limits & {
-    from: 'key' | 'plan';
-    /** ISO 8601 in UTC. */
-    since: string;
-  };
-
 /** All that operators see of one key. */
-export interface KeyDetail extends Omit<KeyView, 'state' | WindowName> {
-  state: KeyView['state'] | 'banned' | 'gone' | 'lost';
-  /** What is wrong with its record, or with the fields of a trial. */
-  issues: string[];
-  /** Limits of its own; null for those of its plan. */
-  own: ReturnType<typeof limitsView>;
-  /** Null without a valid record, as all that follows but `next`. */
-  limits: LimitsInForce | null;
-  windows: WindowViews | null;
-  strikes: number | null;
-  /** Null also if the ban policy is invalid. */
-  strikesToBan: number | null;
-  ban: BanView | null;
-  trial: KeyTrialView | null;
-  /** Requests after its end, by address, the latest first. */
-  refusedUse: RefusedUse[];
-  /** What its next request gets. */
-  next: NextRequest;
-  /** Redis' clock when this was read, ISO 8601 in UTC. */
-  now: string;
-}
+export const keyDetailSchema = keyViewSchema
+  .omit(forAll((): true => true))
+  .extend({
+    state: z
+      .enum([...keyStates, 'banned', 'gone', 'lost'])
+      .describe('`gone`: there is no record. `lost`: the index has no hash for the id'),
+    issues: z.array(z.string()).describe('What is wrong with its record, or with the fields of a trial'),
+    own: z
+      .object(windowFields(() => z.int().nullable()))
+      .describe('Limits of its own; null for those of its plan'),
+    limits: limitsInForceSchema.nullable(),
+    windows: windowViewsSchema.nullable(),
+    strikes: z.int().nullable().describe('Refused requests that count towards a ban now'),
+    strikesToBan: z.int().nullable().describe('Null also if the ban policy is invalid'),
+    ban: z
+      .object({
+        reason: z.string(),
+        until: z.string().describe('Empty for a ban without an end, which was set by hand'),
+        ...banOriginSchema.shape,
+      })
+      .nullable(),
+    trial: z
+      .object({
+        from: z.enum(['key', 'plan']),
+        ...windowFields(() => z.int()),
+        since: z.iso.datetime(),
+        ...trialCounts,
+      })
+      .nullable(),
+    refusedUse: z
+      .array(refusedUseSchema)
+      .describe('Requests after its end, by address, the latest first, at most 10'),
+    next: nextRequestSchema,
+    now: z.iso.datetime().describe('When this was read'),
+  })
+  .meta({
+    id: 'Key',
+    description: 'One API key. Without a valid record, most fields are null or empty, and `issues` says why.',
+  });
+
+export type KeyDetail = z.infer<typeof keyDetailSchema>;
+export type BanView = NonNullable<KeyDetail['ban']>;
 
 /**
  * Reads a key with its use now.
  * @throws InvalidOperation if no index has the id, and for an API key
  */
 export async function readKeyDetail(session: Session, id: string): Promise<KeyDetail> {
-  const { redis, audit, now } = session;
-  const index = createApiKeyIndex({ redis, now });
-  const keyHash = await index.keyHashOf(id);
+  const { redis, now } = session;
+  const keyHash = await keyHashOf(redis, id);
   if (keyHash === undefined) {
-    if (!(await index.isListed(id))) {
-      throw new UnknownKey(id);
-    }
+    if (!(await isListed(redis, id))) throw new UnknownKey(id);
     const issues = [`${redisKeys.apiKeyIds} has no hash for it; ops keys reindex finds it`];
     return withoutRecord(id, { state: 'lost', issues, nowMs: now() });
   }
-  const key = (await createStoredKeys({ redis, index, audit }).look(id, keyHash))?.key;
+  const key = (await readStoredKey(redis, id, keyHash))?.key;
   if (key === undefined) return withoutRecord(id, { state: 'gone', issues: [], nowMs: now() });
   if (key.outcome === 'invalid') {
     const state = key.revoked ? 'revoked' : 'unusable';
@@ -155,8 +162,7 @@ async function readBan(
   session: Session,
   { keyHash, record }: { keyHash: string; record: ApiKeyRecord },
 ): Promise<BanView | null> {
-  const bans = createBanStore({ ...session, keys: createApiKeyStore(session) });
-  const found = await bans.find(keyHash);
+  const found = await findBan(session, keyHash);
   if (found === undefined) return null;
   const { reason, endsAt } = found;
   const origin = await readBanOrigin(session.redis, { id: record.id, keyHash, endsAt });
@@ -168,7 +174,7 @@ function banAfter(policy: BanPolicy | undefined, { minute }: LimitsInForce): num
   return strikesToBan(policy, minute.limit);
 }
 
-async function describeTrial({ redis }: Session, key: KeyOnTrial | undefined): Promise<KeyTrialView | null> {
+async function describeTrial({ redis }: Session, key: KeyOnTrial | undefined): Promise<KeyDetail['trial']> {
   if (key?.trial === undefined) return null;
   const { from, limits } = key.trial;
   const counts = await readTrialCounts(redis, key.keyHash, limits.since);

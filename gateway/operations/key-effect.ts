@@ -1,16 +1,15 @@
+import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { changedLimits, doubtfulPairs, type SomeLimits } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
-import { createApiKeyStore } from './api-key-store.ts';
-import { createBanStore } from './ban-store.ts';
+import { findBan } from './bans.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits } from './key-limits.ts';
 import { readKeyWindows } from './key-windows.ts';
-import { createLimitsReader, knownLimitsIn, type LimitsInForce } from './limits-in-force.ts';
-import { nextRequest, refusedForGood, type NextRequest } from './next-request.ts';
+import { createLimitsReader, knownLimitsIn, limitsInForceSchema } from './limits-in-force.ts';
+import { nextRequest, nextRequestSchema, refusedForGood } from './next-request.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys } from './stored-keys.ts';
+import { showStoredKey } from './stored-keys.ts';
 
 /** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
 export interface LimitsChange extends ByWindow<number | null> {
@@ -18,36 +17,36 @@ export interface LimitsChange extends ByWindow<number | null> {
 }
 
 /** Limits of a key, and what its next request gets with them. */
-export interface LimitsView {
-  plan: string;
-  limits: LimitsInForce;
-  next: NextRequest;
-}
+const limitsViewSchema = z
+  .object({ plan: z.string(), limits: limitsInForceSchema, next: nextRequestSchema })
+  .meta({ id: 'KeyLimitsView' });
 
-export interface KeyEffect {
-  before: LimitsView;
-  after: LimitsView;
-  /** What may be a mistake, in words. */
-  doubts: string[];
-}
+export const keyEffectSchema = z.object({
+  before: limitsViewSchema,
+  after: limitsViewSchema,
+  doubts: z.array(z.string()).describe('What may be a mistake, in words'),
+});
+
+export type KeyEffect = z.infer<typeof keyEffectSchema>;
 
 /**
  * Tells what other limits would do to the next request of a key. Changes nothing.
  * @throws InvalidOperation as the change itself would
  */
 export async function readKeyEffect(session: Session, id: string, change: LimitsChange): Promise<KeyEffect> {
-  const { redis, audit, now } = session;
-  const { show } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
-  const { keyHash, record } = await show(id);
+  const { redis, now } = session;
+  const { keyHash, record } = await showStoredKey(redis, id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
   const edited = { plan: change.plan ?? record.plan, ...changedLimits(record, change) };
   await assertLimits(redis, edited);
   const isExpired = apiKeyState(record, now()) === 'expired';
   const limitsOf = createLimitsReader(session);
-  const found = await createBanStore({ ...session, keys: createApiKeyStore(session) }).find(keyHash);
+  const found = await findBan(session, keyHash);
   const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
 
-  async function view(key: SomeLimits & Pick<ApiKeyRecord, 'plan'>): Promise<LimitsView> {
+  async function view(
+    key: SomeLimits & Pick<ApiKeyRecord, 'plan'>,
+  ): Promise<z.infer<typeof limitsViewSchema>> {
     const limits = await limitsOf(key);
     const { windows } = await readKeyWindows(redis, keyHash, knownLimitsIn(limits));
     const next = isExpired

@@ -1,13 +1,12 @@
 import { windowNames } from '../limits/windows.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { keyView } from './key-view.ts';
+import { keyStates, keyView, type KeyView } from './key-view.ts';
 import { readPlanNames } from './plan-names.ts';
 import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 import { listPlans, unknownPlan } from './unknown-plan.ts';
 
-export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
 /** `banned` is for valid keys. It is not in the record. */
 export const listedStates = [...keyStates, 'banned'] as const;
 
@@ -26,7 +25,7 @@ export interface KeyFilter {
 }
 
 /** A key as a list shows it. */
-export type KeyInList = Omit<ReturnType<typeof keyView>, 'state'> & { state: (typeof listedStates)[number] };
+export type KeyInList = Omit<KeyView, 'state'> & { state: (typeof listedStates)[number] };
 
 /** Selects keys from pages of all keys. A plan that was removed may still have keys. */
 export async function createKeySelection({ redis, now }: Session, filter: KeyFilter): Promise<KeySelection> {

@@ -23,10 +23,13 @@ export const nameInput = z
   .check(({ value, issues }) => {
     const message = invalidText(value);
     if (message !== undefined) issues.push({ code: 'custom', message, input: value });
-  });
+  })
+  .meta({ minLength: 1, maxLength: maxTextLength });
 
 /** Reason of an operator, which clients read. Not a number, which is what gateways write for their own bans. */
-export const reasonInput = nameInput.refine((text) => !/^\d+$/.test(text), 'must not be a number');
+export const reasonInput = nameInput
+  .refine((text) => !/^\d+$/.test(text), 'must not be a number')
+  .describe('The client reads it. Not a number.');
 
 const range = `has to be a whole number from 1 to ${maxLimit}`;
 
@@ -38,7 +41,8 @@ export const timeInput = z
     [z.iso.datetime({ offset: true }), z.iso.date()],
     'has to be an ISO 8601 time such as 2027-01-31T12:00:00Z',
   )
-  .transform((text) => new Date(text));
+  .transform((text) => new Date(text))
+  .meta({ id: 'Time', description: 'Time with an offset, or a date, which means its beginning in UTC' });
 
 /** Name of a plan; whether it exists is for the operation to say. */
 const planInput = z
@@ -49,7 +53,10 @@ const planInput = z
 
 const names = windowNames.slice(0, -1).join(', ');
 const lastName = windowNames.at(-1);
-const ownLimits = forAll(() => limitInput.nullish());
+const ownLimit = limitInput
+  .nullable()
+  .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
+const ownLimits = forAll(() => ownLimit.optional());
 
 /** A key to issue. Null stands for no expiry and no own limit. */
 export const newKeyInput = z.strictObject({
@@ -59,7 +66,10 @@ export const newKeyInput = z.strictObject({
   ...ownLimits,
 });
 
-const revInput = z.int('has to be the "rev" of the key when it was read').min(0);
+const revInput = z
+  .int('has to be the "rev" of the key when it was read')
+  .min(0)
+  .describe('`rev` of the key when it was read');
 
 /** A change of a key. Null removes a field; one that is absent stays as it is. */
 export const keyChangeInput = z
@@ -67,7 +77,7 @@ export const keyChangeInput = z
     rev: revInput,
     name: nameInput.optional(),
     plan: planInput.optional(),
-    expiresAt: timeInput.nullish(),
+    expiresAt: timeInput.nullish().describe('Null for no expiry'),
     ...ownLimits,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
@@ -85,7 +95,11 @@ const secondsRange = (min: number) =>
   `has to be a whole number of seconds from ${min} to ${maxSeconds}, a year`;
 
 export const graceInput = z.strictObject({
-  graceSeconds: z.int(secondsRange(0)).min(0, secondsRange(0)).max(maxSeconds, secondsRange(0)),
+  graceSeconds: z
+    .int(secondsRange(0))
+    .min(0, secondsRange(0))
+    .max(maxSeconds, secondsRange(0))
+    .describe('0 ends the old key now'),
 });
 
 /** A ban, by its length or by its end. */
@@ -97,7 +111,8 @@ export const banInput = z
   })
   .refine(({ seconds, until }) => (seconds === undefined) !== (until === undefined), {
     message: 'give either seconds or until',
-  });
+  })
+  .describe('Either seconds or until');
 
 /** Addresses and networks to block; whether they are such is for the operation to say. */
 const networkInput = z
@@ -118,4 +133,5 @@ export const trialInput = z
   .strictObject(forAll(() => limitInput.optional()))
   .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
     message: `a trial needs a limit: give ${names} or ${lastName}`,
-  });
+  })
+  .describe('One limit at least. The other windows stay as enforced.');

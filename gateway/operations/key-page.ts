@@ -1,8 +1,9 @@
+import { z } from 'zod';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
+import { keyHashOf } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyMatcher, type KeyFilter } from './key-filter.ts';
-import { createKeyRows, type KeyRow } from './key-rows.ts';
+import { createKeyRows, keyRowSchema, type KeyRow } from './key-rows.ts';
 import { lookUpPlaces } from './look-up-places.ts';
 import { containsApiKey } from './pasted-key.ts';
 import { scoredPages, type ScoredMember } from './scored-pages.ts';
@@ -23,15 +24,14 @@ export interface KeyPageOptions {
   maxRead: number;
 }
 
-export interface KeyPage {
-  keys: KeyRow[];
-  /** Where the next page begins; null after the last one. */
-  next: string | null;
-  /** Keys that were read for this page. */
-  read: number;
-  /** Keys in the index, whatever the filter. */
-  total: number;
-}
+export const keyPageSchema = z.object({
+  items: z.array(keyRowSchema),
+  next: z.string().nullable(),
+  read: z.int().describe('Keys that were read for this page'),
+  total: z.int().describe('Keys in all, whatever the conditions'),
+});
+
+export type KeyPage = z.infer<typeof keyPageSchema>;
 
 /** Keys that are read at once: so few that requests, which this process may serve as well, do not wait noticeably. */
 const batchSize = 100;
@@ -46,7 +46,6 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   const search = searchText(options.search ?? '');
   if (containsApiKey(search))
     throw new InvalidOperation('this is an API key itself; it is not to be sent as a search');
-  const index = createApiKeyIndex({ redis, now });
   const rowOf = createKeyRows(session);
   const matchesFilter = keyMatcher(filter, now);
   const total = await redis.zcard(redisKeys.apiKeysByCreation);
@@ -54,9 +53,9 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
   const exact = search === '' ? undefined : await findExactly(search, session);
   if (exact !== undefined) {
     const id = exact.outcome === 'record' ? exact.record.id : exact.id;
-    const row = await rowOf(exact, await index.keyHashOf(id));
+    const row = await rowOf(exact, await keyHashOf(redis, id));
     const isWanted = matchesFilter(exact) && (!banned || row.bannedUntil !== null);
-    return { keys: isWanted ? [row] : [], next: null, read: 1, total };
+    return { items: isWanted ? [row] : [], next: null, read: 1, total };
   }
 
   const matchesText = search === '' ? () => true : keyTextMatcher(search);
@@ -82,13 +81,13 @@ export async function readKeyPage(session: Session, options: KeyPageOptions): Pr
     read += places.length;
     const [last, end] = [found.at(size - 1), places.at(-1)];
     if (found.length > size && last !== undefined) {
-      return { keys: rowsOf(found.slice(0, size)), next: formatPlace(last.place), read, total };
+      return { items: rowsOf(found.slice(0, size)), next: formatPlace(last.place), read, total };
     }
     if (read >= maxRead && end !== undefined) {
-      return { keys: rowsOf(found), next: formatPlace(end), read, total };
+      return { items: rowsOf(found), next: formatPlace(end), read, total };
     }
   }
-  return { keys: rowsOf(found), next: null, read, total };
+  return { items: rowsOf(found), next: null, read, total };
 }
 
 const rowsOf = (found: readonly { row: KeyRow }[]) => found.map(({ row }) => row);

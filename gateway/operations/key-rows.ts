@@ -1,21 +1,21 @@
-import { keyView } from './key-view.ts';
+import { z } from 'zod';
+import { keyStates, keyView, keyViewSchema } from './key-view.ts';
 import { readKeyWindows } from './key-windows.ts';
 import { createLimitsReader, knownLimitsIn } from './limits-in-force.ts';
 import type { Session } from './session.ts';
 import type { StoredApiKey } from './stored-keys.ts';
 
-type KeyView = ReturnType<typeof keyView>;
-
 /** A key in a list, with its use now. */
-export interface KeyRow extends Omit<KeyView, 'state'> {
-  state: KeyView['state'] | 'banned';
-  /** Requests served today. */
-  usedToday: number;
-  /** Limit of the day in force; null if it is not known. */
-  dayLimit: number | null;
-  /** ISO 8601 in UTC; null for a key that is not banned. */
-  bannedUntil: string | null;
-}
+export const keyRowSchema = keyViewSchema
+  .extend({
+    state: z.enum([...keyStates, 'banned']).describe('`unusable`: the record was edited into an invalid one'),
+    usedToday: z.int().describe('Requests served today'),
+    dayLimit: z.int().nullable().describe('Limit of the day in force; null if it is not known'),
+    bannedUntil: z.iso.datetime().nullable(),
+  })
+  .meta({ id: 'KeyRow' });
+
+export type KeyRow = z.infer<typeof keyRowSchema>;
 
 /** Creates a reader of rows that reads each plan once. Each row costs one Redis command. */
 export function createKeyRows(

@@ -14,7 +14,7 @@ import { forAll, windowNames } from '../limits/windows.ts';
 import type { RecordChange } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
+import { addToIndex, keyHashOf } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { keyIdPattern } from './key-input.ts';
@@ -90,7 +90,6 @@ export async function importKeys(
   { lines, sha256 }: ExportFile,
   { redis, audit, now }: KeyImportDependencies,
 ): Promise<ImportResult> {
-  const index = createApiKeyIndex({ redis, now });
   const result: ImportResult = { added: 0, unchanged: 0, differing: 0, outdated: 0 };
   const absent: TransferredKey[] = [];
   const unindexed: TransferredKey[] = [];
@@ -118,7 +117,7 @@ export async function importKeys(
         result.outdated += 1;
     }
   }
-  for (const { sha256, ...record } of unindexed) await index.add(record, sha256);
+  for (const { sha256, ...record } of unindexed) await addToIndex({ redis, now }, record, sha256);
   if (absent.length > 0) {
     const source = { action: 'keys.import', fileSha256: sha256(), audit } as const;
     for await (const outcomes of writeBatch(absent, add, source)) {
@@ -132,7 +131,7 @@ export async function importKeys(
     line: number,
   ): Promise<'absent' | 'unchanged' | 'differing' | 'outdated'> {
     const [indexed, fields] = await Promise.all([
-      index.keyHashOf(record.id),
+      keyHashOf(redis, record.id),
       redis.hgetall(redisKeys.apiKey(sha256)),
     ]);
     if (indexed !== undefined && indexed !== sha256) {
@@ -173,7 +172,7 @@ export async function importKeys(
       keptSeconds,
       ...fields,
     );
-    await index.add(record, sha256);
+    await addToIndex({ redis, now }, record, sha256);
     // Another operator is importing the same file.
     return rev === 0 ? 'unchanged' : 'added';
   }

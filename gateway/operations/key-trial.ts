@@ -12,12 +12,11 @@ import {
 import type { AuditAction } from '../redis/audit-actions.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { readPlanLimits } from './plan-store.ts';
 import { newTrial, noTrial, validTrial } from './plan-trial.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys } from './stored-keys.ts';
+import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** A key with the limits in force and those on trial. */
 export interface KeyOnTrial {
@@ -60,8 +59,6 @@ interface StoredTrial extends ParsedTrial {
 }
 
 export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
-  const { show, update } = createStoredKeys({ redis, index: createApiKeyIndex({ redis, now }), audit });
-
   async function readTrial(hashKey: string): Promise<StoredTrial> {
     const texts = await redis.hmget(hashKey, ...trialFields).catch((error: unknown) => {
       if (isWrongType(error)) return undefined;
@@ -77,9 +74,9 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
     action: AuditAction,
     edit: (record: ApiKeyRecord, own: StoredTrial) => ApiKeyRecord,
   ): Promise<KeyTrialChange> {
-    const { keyHash } = await show(id);
+    const { keyHash } = await showStoredKey(redis, id);
     let before: ApiKeyRecord | undefined;
-    const after = await update(id, action, async (record) => {
+    const after = await updateStoredKey({ redis, audit }, id, action, async (record) => {
       before = record;
       return edit(record, await readTrial(redisKeys.apiKey(keyHash)));
     });
@@ -89,7 +86,7 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
 
   return {
     async show(id) {
-      const { keyHash, record } = await show(id);
+      const { keyHash, record } = await showStoredKey(redis, id);
       const [texts, own, ofPlan] = await Promise.all([
         readPlanLimits(redis, record.plan),
         readTrial(redisKeys.apiKey(keyHash)),

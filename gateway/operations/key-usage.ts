@@ -2,13 +2,13 @@ import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { parseLimit } from '../limits/limits.ts';
 import { byWindow } from '../limits/windows.ts';
 import { strikesToBan, type BanPolicy } from '../quota/ban-policy.ts';
-import { createApiKeyStore } from './api-key-store.ts';
 import { createBanPolicyStore } from './ban-policy-store.ts';
-import { createBanStore } from './ban-store.ts';
+import { findBan } from './bans.ts';
 import { ignoreInvalid } from './invalid-operation.ts';
 import { readKeyWindows, type WindowViews } from './key-windows.ts';
 import { readPlanLimits } from './plan-store.ts';
 import type { Session } from './session.ts';
+import { showStoredKey } from './stored-keys.ts';
 
 /** Usage of a key as operators see it. */
 export interface KeyUsage extends WindowViews {
@@ -35,20 +35,18 @@ export interface UsageReader {
 /** Creates a reader that reads the ban policy once for all keys. */
 export async function createUsageReader(session: Session): Promise<UsageReader> {
   const { redis, now } = session;
-  const keys = createApiKeyStore(session);
-  const bans = createBanStore({ ...session, keys });
   const policy = await ignoreInvalid(createBanPolicyStore(session).show());
 
   return {
     policy,
     async read(id) {
-      const { keyHash, record } = await keys.show(id);
+      const { keyHash, record } = await showStoredKey(redis, id);
       const texts = await readPlanLimits(redis, record.plan);
       // Gateways use their last valid limit in place of an invalid one.
       const limits = byWindow((name) => record[name] ?? parseLimit(texts[name]));
       const [{ windows, strikes }, ban] = await Promise.all([
         readKeyWindows(redis, keyHash, limits, policy),
-        bans.find(keyHash),
+        findBan(session, keyHash),
       ]);
       const state = apiKeyState(record, now());
       return {

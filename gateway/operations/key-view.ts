@@ -1,15 +1,39 @@
+import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
+
+export const keyStates = ['valid', 'expired', 'revoked', 'unusable'] as const;
 
 /** Limits as JSON shows them: null for a required window without one, and nothing for another. */
 export function limitsView(limits: SomeLimits): ByRequiredWindow<number | null> {
   return { ...forRequired(null), ...limitsIn(limits) };
 }
 
-/** A record as operators see it. Every field is present, with null for what a key does not have. */
-export function recordView(record: ApiKeyRecord, nowMs: number) {
+const textOrNull = z.string().nullable();
+
+/** A key as operators see it. Every field is present, with null for what a key does not have. */
+export const keyViewSchema = z.object({
+  id: z.string(),
+  plan: z.string(),
+  name: z.string(),
+  hint: z.string().describe('First characters of the key'),
+  ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+  state: z.enum(keyStates).describe('`unusable`: the record was edited into an invalid one'),
+  createdAt: z.string(),
+  expiresAt: textOrNull,
+  revokedAt: textOrNull,
+  replaces: textOrNull.describe('Id of the key that this one replaces'),
+  replacedBy: textOrNull,
+  batch: textOrNull.describe('Target of the audit entry of the bulk issue'),
+  rev: z.int().describe('Raised by every change'),
+});
+
+export type KeyView = z.infer<typeof keyViewSchema>;
+
+export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
   const { id, name, plan, hint, createdAt, expiresAt, revokedAt, replaces, replacedBy, rev } = record;
   return {
     id,
@@ -29,11 +53,11 @@ export function recordView(record: ApiKeyRecord, nowMs: number) {
 }
 
 /** The same for any stored key. One with an invalid record has the same shape, since it can still be revoked. */
-export function keyView(key: StoredApiKey, nowMs: number) {
+export function keyView(key: StoredApiKey, nowMs: number): KeyView {
   if (key.outcome === 'record') return recordView(key.record, nowMs);
   return {
     ...recordView({ id: key.id, plan: '', name: '', hint: '', createdAt: '', rev: 0 }, nowMs),
     name: `unusable: ${key.issues.join('; ')}`,
-    state: key.revoked ? ('revoked' as const) : ('unusable' as const),
+    state: key.revoked ? 'revoked' : 'unusable',
   };
 }

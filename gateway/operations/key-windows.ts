@@ -1,22 +1,28 @@
+import { z } from 'zod';
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { maxLimit, withLimits, type SomeLimits } from '../limits/limits.ts';
-import { forRequired, mapWindows, type ByRequiredWindow } from '../limits/windows.ts';
+import { windowFields } from '../limits/window-fields.ts';
+import { forRequired, mapWindows } from '../limits/windows.ts';
 import { defaultBanPolicy, type BanPolicy } from '../quota/ban-policy.ts';
-import { readUsage, type UsedWindow } from '../quota/usage.ts';
+import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 
 /** Use of one window. */
-export interface WindowView {
-  used: number;
-  /** Null if it is invalid. */
-  limit: number | null;
-  remaining: number | null;
-  /** ISO 8601 in UTC. */
-  resetsAt: string;
-}
+export const windowViewSchema = z
+  .object({
+    used: z.int(),
+    limit: z.int().nullable().describe('Null if it is not known'),
+    remaining: z.int().nullable(),
+    resetsAt: z.iso.datetime(),
+  })
+  .meta({ id: 'KeyWindow' });
+
+export type WindowView = z.infer<typeof windowViewSchema>;
 
 /** Each required window, and others that have a limit. */
-export type WindowViews = ByRequiredWindow<WindowView>;
+export const windowViewsSchema = z.object(windowFields(() => windowViewSchema));
+
+export type WindowViews = z.infer<typeof windowViewsSchema>;
 
 /** Use of the windows of a key now. */
 export interface KeyWindows {
@@ -44,24 +50,10 @@ export async function readKeyWindows(
   });
   if (usage === undefined) throw new Error('read-usage-4.lua compared a rev despite anyRev');
   const { windows, banMs, strikes, nowMs } = usage;
-  return {
-    windows: mapWindows(windows, (window, name) => windowView(window, limits[name], nowMs)),
-    banMs,
-    strikes,
-    nowMs,
-  };
-}
-
-/** @param limit undefined for an invalid one */
-function windowView(
-  { used, remaining, resetMs }: UsedWindow,
-  limit: number | undefined,
-  nowMs: number,
-): WindowView {
-  return {
-    used,
-    limit: limit ?? null,
-    remaining: limit === undefined ? null : remaining,
-    resetsAt: new Date(nowMs + resetMs).toISOString(),
-  };
+  const views = mapWindows(windows, ({ used, remaining, resetMs }, name): WindowView => {
+    const limit = limits[name] ?? null;
+    const resetsAt = new Date(nowMs + resetMs).toISOString();
+    return { used, limit, remaining: limit === null ? null : remaining, resetsAt };
+  });
+  return { windows: views, banMs, strikes, nowMs };
 }

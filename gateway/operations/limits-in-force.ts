@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import { windowFields } from '../limits/window-fields.ts';
 import {
   byWindow,
   forRequired,
   windowOf,
   windows,
-  type ByRequiredWindow,
   type ByWindow,
   type WindowName,
 } from '../limits/windows.ts';
@@ -16,17 +17,23 @@ import { readPlanLimits } from './plan-store.ts';
 import type { Session } from './session.ts';
 
 /** Limit of one window of a key, and where it comes from. */
-export interface LimitInForce {
-  /** Null if it is not known. */
-  limit: number | null;
-  /** `gateways`: Redis has no valid limit of the plan, and running gateways keep the last valid one. */
-  from: 'key' | 'plan' | 'gateways' | null;
-  /** Limit of the plan in Redis; null if it has no valid one. */
-  plan: number | null;
-}
+export const limitInForceSchema = z
+  .object({
+    limit: z.int().nullable().describe('Null if it is not known'),
+    from: z
+      .enum(['key', 'plan', 'gateways'])
+      .nullable()
+      .describe('`gateways`: Redis has no valid limit of the plan, and gateways keep the last valid one'),
+    plan: z.int().nullable().describe('Limit of the plan in Redis; null if it has no valid one'),
+  })
+  .meta({ id: 'LimitInForce' });
+
+export type LimitInForce = z.infer<typeof limitInForceSchema>;
 
 /** Limit of each required window, and of others that have one. */
-export type LimitsInForce = ByRequiredWindow<LimitInForce>;
+export const limitsInForceSchema = z.object(windowFields(() => limitInForceSchema)).meta({ id: 'KeyLimits' });
+
+export type LimitsInForce = z.infer<typeof limitsInForceSchema>;
 
 type LimitedKey = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
 

@@ -1,9 +1,8 @@
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
 import type { ScoredMember } from './scored-pages.ts';
 import { keyTextMatcher } from './search-keys.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 /** A key with its place in a sorted set of ids. */
 export interface PlacedKey {
@@ -24,12 +23,10 @@ interface Wanted {
  * match: to parse the record of each of 100,000 keys takes twice as long as to look at three of its fields.
  */
 export async function lookUpPlaces(
-  session: Session,
+  { redis }: Pick<Session, 'redis'>,
   places: readonly ScoredMember[],
   { plan, text }: Wanted,
 ): Promise<PlacedKey[]> {
-  const { redis, audit } = session;
-  const { look } = createStoredKeys({ redis, index: createApiKeyIndex(session), audit });
   const matchesText = text === '' ? undefined : keyTextMatcher(text);
 
   async function mayMatch(id: string, keyHash: string): Promise<boolean> {
@@ -47,7 +44,7 @@ export async function lookUpPlaces(
       const keyHash = keyHashes[position] ?? undefined;
       if (keyHash === undefined) return { key: lostKey(place.member), keyHash, place };
       if (!(await mayMatch(place.member, keyHash))) return undefined;
-      const key = (await look(place.member, keyHash))?.key;
+      const key = (await readStoredKey(redis, place.member, keyHash))?.key;
       return key && { key, keyHash, place };
     }),
   );

@@ -1,24 +1,33 @@
+import { z } from 'zod';
 import { refusingWindow } from '../limits/window-states.ts';
 import { byWindow, windowNames, windowOf, windows } from '../limits/windows.ts';
-import type { RefusalReason } from '../quota/refusal-runs.ts';
 import type { WindowView, WindowViews } from './key-windows.ts';
 
-/** Why the next request of a key is refused. */
-export type NextRefusalReason =
-  RefusalReason | 'gone' | 'lost' | 'unusable' | 'revoked' | 'expired' | 'no_limits';
+/** Why the next request of a key that is not valid is refused. */
+const reasonsForGood = ['gone', 'lost', 'unusable', 'revoked', 'expired'] as const;
+const reasons = z.enum([...reasonsForGood, 'ban', 'no_limits', ...windowNames]);
+
+type RefusalForGood = (typeof reasonsForGood)[number];
 
 /** What the next request of a key gets, with a sentence for people. */
-export type NextRequest =
-  | { served: true; message: string }
-  | {
-      served: false;
-      reason: NextRefusalReason;
-      message: string;
-      /** ISO 8601 in UTC; null if it does not end by itself. */
-      until: string | null;
-      /** The message without the time, such as "60 of 60 used this minute". */
-      why: string;
-    };
+export const nextRequestSchema = z
+  .object({
+    message: z.string().meta({ examples: ['refused until 14:32:10 UTC: 60 of 60 used this minute'] }),
+  })
+  .and(
+    z.discriminatedUnion('served', [
+      z.object({ served: z.literal(true) }),
+      z.object({
+        served: z.literal(false),
+        reason: reasons,
+        until: z.iso.datetime().nullable().describe('Null if it does not end by itself'),
+        why: z.string().describe('The message without the time, such as "60 of 60 used this minute"'),
+      }),
+    ]),
+  )
+  .meta({ id: 'NextRequest', description: 'What the next request of a key gets' });
+
+export type NextRequest = z.infer<typeof nextRequestSchema>;
 
 /** What decides on the next request of a valid key. */
 export interface ServingState {
@@ -59,7 +68,7 @@ export function nextRequest({ ban, windows: views }: ServingState): NextRequest 
 
 /** What the next request of a key that is not valid gets. */
 export function refusedForGood(
-  state: Exclude<NextRefusalReason, RefusalReason | 'no_limits'>,
+  state: RefusalForGood,
   { since, issues = [] }: { since?: string | null; issues?: readonly string[] } = {},
 ): NextRequest {
   switch (state) {
@@ -85,7 +94,7 @@ export function refusedForGood(
   }
 }
 
-function refusal(reason: NextRefusalReason, why: string, until: string | null): NextRequest {
+function refusal(reason: z.infer<typeof reasons>, why: string, until: string | null): NextRequest {
   const end = until === null ? '' : ` until ${clockTime(until)}`;
   return { served: false, reason, message: `refused${end}: ${why}`, until, why };
 }

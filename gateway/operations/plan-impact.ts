@@ -1,30 +1,33 @@
+import { z } from 'zod';
 import { anyRev } from '../api-keys/api-key-cache.ts';
 import { apiKeyState } from '../api-keys/api-key-record.ts';
 import { maxLimit, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { countFields } from '../limits/window-fields.ts';
 import {
   byWindow,
   fieldOf,
   forRequired,
   windowNames,
   type ByWindow,
-  type CountsByWindow,
   type WindowName,
 } from '../limits/windows.ts';
 import { readUsage } from '../quota/usage.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
+import { indexPages } from './api-key-index.ts';
 import type { Session } from './session.ts';
 
 /** Keys of a plan, and the effect that other limits of it would have now. */
-export type PlanImpact = {
-  /** Valid keys on the plan. */
-  keys: number;
-  /** Keys that have used up at least one of the new limits: their next request would be refused. */
-  over: number;
-  /** Of them, those that have used up the new limit of a window. */
-} & CountsByWindow<'over'>;
+export const planImpactSchema = z.object({
+  keys: z.int().describe('Valid keys on the plan'),
+  ...countFields('over', 'Keys that have used up this limit'),
+  over: z
+    .int()
+    .describe('Keys that have used up a limit at least, so that their next request would be refused'),
+});
+
+export type PlanImpact = z.infer<typeof planImpactSchema>;
 
 export const noImpact: Readonly<PlanImpact> = { keys: 0, overMinute: 0, overDay: 0, over: 0 };
 
@@ -116,7 +119,7 @@ async function* planKeyPages(
   { pageSize = defaultPageSize, onPage }: CountOptions,
 ): AsyncGenerator<PlanKey[]> {
   let read = 0;
-  for await (const page of createApiKeyIndex({ redis, now }).pages(undefined, pageSize)) {
+  for await (const page of indexPages({ redis, now }, undefined, pageSize)) {
     const keyHashes = page.flatMap(({ keyHash }) => keyHash ?? []);
     const found = await Promise.all(keyHashes.map((keyHash) => readPlanKey(redis, keyHash, now())));
     yield found.filter((key) => key !== undefined);

@@ -12,7 +12,9 @@ import { readSettings } from './settings-hash.ts';
  * Whose limits they are: those of each key on the plan; none, since each key has its own; or those of an address that sends
  * requests without a valid key.
  */
-export type PlanKind = 'plan' | 'own_limits' | 'address';
+export const planKinds = ['plan', 'own_limits', 'address'] as const;
+
+export type PlanKind = (typeof planKinds)[number];
 
 /** A plan with its trial, and with what is wrong in Redis. */
 export type PlanOverview = ListedPlan & {

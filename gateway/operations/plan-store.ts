@@ -1,10 +1,11 @@
+import { z } from 'zod';
 import { equalLimits, parseLimit } from '../limits/limits.ts';
+import { windowFields } from '../limits/window-fields.ts';
 import {
   byWindow,
   forRequired,
   requiredWindows,
   windowNames,
-  type ByRequiredWindow,
   type ByWindow,
   type WindowName,
 } from '../limits/windows.ts';
@@ -24,7 +25,11 @@ import { unknownPlan } from './unknown-plan.ts';
 /** A plan as operators see it. Null is a limit that the plan does not have, or an invalid one. */
 export type PlanRow = StoredLimits & { name: string };
 
-export type StoredLimits = ByRequiredWindow<number | null>;
+export const storedLimitsSchema = z
+  .object(windowFields(() => z.int().nullable().describe('Null is an invalid one, or none')))
+  .meta({ id: 'SomeLimits' });
+
+export type StoredLimits = z.infer<typeof storedLimitsSchema>;
 
 /** Limits that running gateways enforce in place of the stored ones. */
 export type EnforcedLimits = StoredLimits & { gateways: number };

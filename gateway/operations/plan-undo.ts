@@ -13,6 +13,7 @@ import {
   lacksLimits,
   parsePlanRow,
   readPlanLimits,
+  storedLimitsSchema,
   type PlanChange,
   type PlanRow,
   type StoredLimits,
@@ -22,10 +23,16 @@ import { changeSettings } from './settings-hash.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
 /** A change of a plan's limits that an entry of the audit log tells of. */
-export interface RecordedPlanChange extends Pick<AuditEntry, 'id' | 'at' | 'who' | 'action'> {
-  before: StoredLimits;
-  after: StoredLimits;
-}
+export const recordedPlanChangeSchema = z.object({
+  id: z.string().describe('Of the entry in the audit log'),
+  at: z.iso.datetime(),
+  who: z.string(),
+  action: z.string(),
+  before: storedLimitsSchema,
+  after: storedLimitsSchema,
+});
+
+export type RecordedPlanChange = z.infer<typeof recordedPlanChangeSchema>;
 
 /** The last change of a plan's limits, with the reason why it cannot be undone if there is one. */
 export interface LastPlanChange extends RecordedPlanChange {

@@ -1,24 +1,31 @@
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { infoField, infoNumber } from '../redis/info-field.ts';
 import { mastersOf, type RedisClient } from '../redis/redis-client.ts';
 import { parseMemory } from '../redis/redis-memory.ts';
 
-/** One Redis server that accepts writes. What it does not tell is null: some managed ones and stand-ins tell little. */
-export interface RedisServerStatus {
-  /** Host and port. */
-  address: string;
-  version: string | null;
-  role: string | null;
-  uptimeSeconds: number | null;
-  memory: { usedBytes: number; limitBytes: number } | null;
-  /** Whether changes are kept in an append-only file. */
-  appendOnly: boolean | null;
-  evictedKeys: number | null;
-  connectedClients: number | null;
-  connectedReplicas: number | null;
-  /** Shortest time from sending a PING to its reply, of a few attempts. */
-  latencyMs: number | null;
-}
+const countOrNull = z.int().nullable();
+
+/** One Redis server that accepts writes. Some managed ones and stand-ins tell little. */
+export const redisServerSchema = z
+  .object({
+    address: z.string().describe('Host and port'),
+    version: z.string().nullable(),
+    role: z.string().nullable(),
+    uptimeSeconds: countOrNull,
+    memory: z.object({ usedBytes: z.int(), limitBytes: z.int() }).nullable(),
+    appendOnly: z.boolean().nullable().describe('Whether changes are kept in an append-only file'),
+    evictedKeys: countOrNull,
+    connectedClients: countOrNull,
+    connectedReplicas: countOrNull,
+    latencyMs: z
+      .number()
+      .nullable()
+      .describe('Shortest time from sending a PING to its reply, of a few attempts'),
+  })
+  .meta({ id: 'RedisServer', description: 'What the server does not tell is null.' });
+
+export type RedisServerStatus = z.infer<typeof redisServerSchema>;
 
 /** A single one can be delayed by this process itself. */
 const pings = 3;

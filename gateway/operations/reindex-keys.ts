@@ -1,9 +1,9 @@
-import type { AuditLog } from '../redis/record-change.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
+import { addToIndex, indexPages, isListed, keyHashOf, removeFromIndex } from './api-key-index.ts';
 import { scanRecords, type ScannedRecord } from './scan-records.ts';
-import { createStoredKeys } from './stored-keys.ts';
+import type { Session } from './session.ts';
+import { readStoredKey } from './stored-keys.ts';
 
 export interface ReindexResult {
   /** Number of keys that were missing in gw:key-ids, in gw:keys or in both. */
@@ -14,21 +14,14 @@ export interface ReindexResult {
   unusable: string[];
 }
 
-interface ReindexDependencies {
-  redis: RedisClient;
-  audit: AuditLog;
-  now: () => number;
-}
-
 const batchSize = 500;
 
 /**
  * Makes gw:key-ids and gw:keys agree with the records, which alone decide on requests. Scans all of Redis. Writes nothing
  * if nothing is wrong.
  */
-export async function reindexKeys({ redis, audit, now }: ReindexDependencies): Promise<ReindexResult> {
-  const index = createApiKeyIndex({ redis, now });
-  const { look } = createStoredKeys({ redis, index, audit });
+export async function reindexKeys(session: Session): Promise<ReindexResult> {
+  const { redis, audit } = session;
   /** Ids whose records were found where the index says. */
   const indexed = new Set<string>();
   const missing = new Map<string, ScannedRecord>();
@@ -46,14 +39,14 @@ export async function reindexKeys({ redis, audit, now }: ReindexDependencies): P
       } else missing.set(key.id, key);
     }
   }
-  for await (const page of index.pages(undefined, batchSize)) {
+  for await (const page of indexPages(session, undefined, batchSize)) {
     const unknown = page.filter(({ id, settled }) => settled && !indexed.has(id));
     await Promise.all(unknown.map(({ id, keyHash }) => checkId(id, keyHash)));
   }
   for await (const page of scanHashedIds(redis)) {
     const unknown = page.filter(([id]) => !indexed.has(id));
     await Promise.all(
-      unknown.map(async ([id, keyHash]) => (await index.isListed(id)) || checkUnlisted(id, keyHash)),
+      unknown.map(async ([id, keyHash]) => (await isListed(redis, id)) || checkUnlisted(id, keyHash)),
     );
   }
 
@@ -62,14 +55,14 @@ export async function reindexKeys({ redis, audit, now }: ReindexDependencies): P
   if (result.added + result.removed === 0) return result;
   await audit({ action: 'keys.reindex', target: redisKeys.apiKeysByCreation, before: null, after: counts });
   for (const batch of batches([...missing.values()])) {
-    await Promise.all(batch.map(({ keyHash, ...record }) => index.add(record, keyHash)));
+    await Promise.all(batch.map(({ keyHash, ...record }) => addToIndex(session, record, keyHash)));
   }
-  for (const batch of batches([...gone])) await index.remove(await stillGone(batch));
+  for (const batch of batches([...gone])) await removeFromIndex(session, await stillGone(batch));
   return result;
 
   async function stateOf({ id, keyHash }: ScannedRecord): Promise<'indexed' | 'missing' | 'unusable'> {
     if (id === '') return 'unusable';
-    const [known, listed] = await Promise.all([index.keyHashOf(id), index.isListed(id)]);
+    const [known, listed] = await Promise.all([keyHashOf(redis, id), isListed(redis, id)]);
     if (known === keyHash) return listed ? 'indexed' : 'missing';
     // If two records have one id, the one in the index keeps it.
     return known !== undefined && !(await isGone(id, known)) ? 'unusable' : 'missing';
@@ -87,7 +80,7 @@ export async function reindexKeys({ redis, audit, now }: ReindexDependencies): P
   }
 
   async function isGone(id: string, keyHash: string): Promise<boolean> {
-    const key = (await look(id, keyHash))?.key;
+    const key = (await readStoredKey(redis, id, keyHash))?.key;
     return key === undefined || (key.outcome === 'record' && key.record.id !== id);
   }
 
@@ -95,7 +88,7 @@ export async function reindexKeys({ redis, audit, now }: ReindexDependencies): P
   async function stillGone(ids: readonly string[]): Promise<string[]> {
     const results = await Promise.all(
       ids.map(async (id) => {
-        const keyHash = await index.keyHashOf(id);
+        const keyHash = await keyHashOf(redis, id);
         return keyHash === undefined || isGone(id, keyHash);
       }),
     );

@@ -4,7 +4,8 @@ import { limitsIn, type SomeLimits } from '../limits/limits.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { OperationFailure } from './operation-failure.ts';
-import type { StoredKeys } from './stored-keys.ts';
+import type { Session } from './session.ts';
+import { showStoredKey, updateStoredKey } from './stored-keys.ts';
 
 /** Reads of the old key, over some three seconds, after a reply was lost. */
 const readAttempts = 15;
@@ -17,19 +18,19 @@ type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'trial'> &
     replaces: string;
   };
 
-interface RotateKeyDependencies<Issued> extends Pick<StoredKeys, 'show' | 'update'> {
+interface RotateKeyOptions<Issued> {
   issue(wanted: Replacement): Promise<Issued>;
   revoke(id: string): Promise<unknown>;
-  now: () => number;
 }
 
 /** See ApiKeyStore.rotate. */
 export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
+  { redis, audit, now }: Session,
   id: string,
   graceMs: number,
-  { show, update, issue, revoke, now }: RotateKeyDependencies<Issued>,
+  { issue, revoke }: RotateKeyOptions<Issued>,
 ): Promise<Issued & { old: ApiKeyRecord }> {
-  const { record } = await show(id);
+  const { record } = await showStoredKey(redis, id);
   const { name, plan, expiresAt, replacedBy } = record;
   // The new key has counts of its own, which start now.
   const trial = record.trial && { ...record.trial, since: now() };
@@ -41,7 +42,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   const limits = limitsIn(record);
   const issued = await issue({ name, plan, ...limits, trial, expiresAt: ownExpiry, replaces: id });
   try {
-    const old = await update(id, 'keys.rotate', (current) => {
+    const old = await updateStoredKey({ redis, audit }, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.
       assertValid(current, now());
       if (current.replacedBy !== replacedBy) throw alreadyReplaced(current);
@@ -64,7 +65,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   async function readAgain(replacement: string): Promise<ApiKeyRecord> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return (await show(id)).record;
+        return (await showStoredKey(redis, id)).record;
       } catch (error) {
         if (!isRedisConnectionLost(error)) throw error;
         if (attempt === readAttempts) {
@@ -80,7 +81,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
 
   /** A replacement that was revoked or deleted does not count. */
   async function isValid(other: string): Promise<boolean> {
-    const found = await ignoreInvalid(show(other));
+    const found = await ignoreInvalid(showStoredKey(redis, other));
     return found !== undefined && apiKeyState(found.record, now()) === 'valid';
   }
 }

@@ -1,7 +1,7 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
-import { keyHashOf, redisKeys } from '../redis/redis-keys.ts';
-import type { ApiKeyIndex } from './api-key-index.ts';
+import { keyHashOf as keyHashIn, redisKeys } from '../redis/redis-keys.ts';
+import { keyHashOf } from './api-key-index.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /** A record as the scan finds it. Fields that it lacks are empty. */
@@ -16,7 +16,7 @@ const samplePages = 10;
 /** Scans the records of all shards. */
 export async function* scanRecords(redis: RedisClient): AsyncGenerator<ScannedRecord[]> {
   for await (const keys of scanRedisKeys(redis, redisKeys.apiKey('*'))) {
-    const keyHashes = keys.flatMap((key) => keyHashOf(key) ?? []);
+    const keyHashes = keys.flatMap((key) => keyHashIn(key) ?? []);
     yield await Promise.all(keyHashes.map((keyHash) => readRecord(redis, keyHash)));
   }
 }
@@ -36,14 +36,11 @@ async function readRecord(redis: RedisClient, keyHash: string): Promise<ScannedR
  * scan of all of Redis could be certain.
  * @returns the id of such a record
  */
-export async function findUnindexed(
-  redis: RedisClient,
-  index: Pick<ApiKeyIndex, 'keyHashOf'>,
-): Promise<string | undefined> {
+export async function findUnindexed(redis: RedisClient): Promise<string | undefined> {
   let pages = 0;
   for await (const page of scanRecords(redis)) {
     const ids = page.map(({ id }) => id).filter((id) => id !== '');
-    const keyHashes = await Promise.all(ids.map((id) => index.keyHashOf(id)));
+    const keyHashes = await Promise.all(ids.map((id) => keyHashOf(redis, id)));
     const unindexed = ids.find((_id, position) => keyHashes[position] === undefined);
     pages += 1;
     if (unindexed !== undefined || pages === samplePages) return unindexed;

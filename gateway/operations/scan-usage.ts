@@ -1,6 +1,6 @@
 import type { RedisClient } from '../redis/redis-client.ts';
 import { parseUsageKey, redisKeys } from '../redis/redis-keys.ts';
-import type { ApiKeyIndex } from './api-key-index.ts';
+import { keyHashOf } from './api-key-index.ts';
 import { scanRedisKeys } from './scan-redis-keys.ts';
 
 /**
@@ -8,11 +8,7 @@ import { scanRedisKeys } from './scan-redis-keys.ts';
  * their end. Each key once, although SCAN may return it more often.
  * @param months months as YYYYMM
  */
-export async function* scanUsage(
-  redis: RedisClient,
-  index: Pick<ApiKeyIndex, 'keyHashOf'>,
-  months: readonly string[],
-): AsyncGenerator<string[]> {
+export async function* scanUsage(redis: RedisClient, months: readonly string[]): AsyncGenerator<string[]> {
   const found = new Set<string>();
   for await (const page of scanRedisKeys(redis, redisKeys.usageMonth('*', '*'))) {
     const recorded = page.filter((key) => months.includes(key.slice(-6)));
@@ -24,7 +20,7 @@ export async function* scanUsage(
           (await redis.hget(key, 'id').catch(() => null)) ||
           // Recorded while the record of the key was lost.
           (await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null));
-        if (id && (await index.keyHashOf(id)) === keyHash) return [];
+        if (id && (await keyHashOf(redis, id)) === keyHash) return [];
         return [keyHash];
       }),
     );

@@ -1,9 +1,9 @@
-import { createApiKeyIndex } from './api-key-index.ts';
+import { keyHashOf } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { containsApiKey } from './pasted-key.ts';
 import type { Session } from './session.ts';
-import { createStoredKeys, type StoredApiKey } from './stored-keys.ts';
+import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 import { textMatcher } from './text-matcher.ts';
 
 export interface FoundKeys {
@@ -61,19 +61,17 @@ export function searchText(text: string): string {
  */
 export async function findExactly(
   text: string,
-  { redis, audit, now }: Session,
+  { redis }: Pick<Session, 'redis'>,
 ): Promise<StoredApiKey | undefined> {
-  const index = createApiKeyIndex({ redis, now });
-  const { look } = createStoredKeys({ redis, index, audit });
   const [, hash] = keyHashPattern.exec(text) ?? [];
   if (hash !== undefined) {
-    const found = (await look('', hash.toLowerCase()))?.key;
+    const found = (await readStoredKey(redis, '', hash.toLowerCase()))?.key;
     if (found !== undefined) return found;
     throw new InvalidOperation('no key with this SHA-256 has a record');
   }
   if (text.startsWith('pets_')) return undefined;
-  const keyHash = await index.keyHashOf(text);
-  return keyHash === undefined ? undefined : (await look(text, keyHash))?.key;
+  const keyHash = await keyHashOf(redis, text);
+  return keyHash === undefined ? undefined : (await readStoredKey(redis, text, keyHash))?.key;
 }
 
 /** What of a key a text can match. Without a valid record, a key has only its id. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Setting } from '../redis/define-setting.ts';
 import { readEnforcedValues } from './enforced-values.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -7,17 +7,20 @@ import type { Session } from './session.ts';
 import { readSettings } from './settings-hash.ts';
 
 /** A setting as it is stored, and as running gateways enforce it. */
-export interface SettingState<T> {
-  /** Null if nothing is stored, or it is invalid. */
-  stored: T | null;
-  /** What is wrong with what is stored, in words. Then gateways keep their last valid value. */
-  issues: string[];
-  /** Gateway processes that enforce the stored value. */
-  gateways: number;
-  /** What other gateways enforce: each different value once. */
-  enforced: { value: T; gateways: number }[];
-  defaults: T;
-}
+export const settingStateSchema = <Value extends z.ZodType>(value: Value) =>
+  z.object({
+    stored: value.nullable().describe('Null if it is missing or invalid'),
+    issues: z
+      .array(z.string())
+      .describe('What is wrong with what is stored. Then gateways keep their last valid value.'),
+    gateways: z.int().describe('Gateway processes that enforce what is stored'),
+    enforced: z
+      .array(z.object({ value, gateways: z.int() }))
+      .describe('What other gateways enforce: each different value once'),
+    defaults: value,
+  });
+
+export type SettingState<T> = z.infer<ReturnType<typeof settingStateSchema<z.ZodType<T>>>>;
 
 /** Reads a setting that may have been edited by hand into anything. */
 export async function readSettingState<T extends object>(

@@ -1,37 +1,54 @@
+import { z } from 'zod';
+import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, isWindowName, type ByRequiredWindow } from '../limits/windows.ts';
-import { latencyOf, type DurationHistogram, type Latency } from '../traffic/latency.ts';
+import { latencyOf, latencySchema, type DurationHistogram } from '../traffic/latency.ts';
 import { parseBound, parseField, type TrafficCounts, type TrafficField } from '../traffic/traffic-fields.ts';
 
-/** Counts of some time. */
-export interface TrafficSummary extends PlanTraffic {
-  /** The same by plan; `none` stands for requests without a valid key, `(other)` for those of further plans. */
-  byPlan: Record<string, PlanTraffic>;
-  /** Null without requests, and for a single plan: durations are kept for all plans together. */
-  latencyMs: {
-    /** Of responses 2xx and 3xx. */
-    served: Latency | null;
-    /** Of all requests, also fast refusals and aborted ones. */
-    all: Latency | null;
-  };
-}
+const planTrafficSchema = z
+  .object({
+    requests: z.number(),
+    byStatus: z
+      .record(z.string(), z.number())
+      .describe('By class of status such as `2xx`; `aborted` by the client, or `cut_off` by the gateway'),
+    refusals: z
+      .object(windowFields(() => z.number()))
+      .describe('Requests refused because a window was used up, by the window that refused'),
+    bans: z.number().describe('New bans'),
+    bannedRequests: z.number().describe('Requests refused during a ban'),
+    unauthenticated: z
+      .exactOptional(z.number())
+      .describe(
+        'Requests refused for want of a valid key, of the plan `anonymous`; absent if there were none',
+      ),
+    blockedRequests: z
+      .exactOptional(z.number())
+      .describe('Requests of blocked addresses, of the plan `anonymous`; absent if there were none'),
+    localDecisions: z.number().describe('Requests decided without Redis'),
+  })
+  .meta({ id: 'PlanTraffic' });
 
-export interface PlanTraffic {
-  requests: number;
-  /** By class of status such as `2xx`; `aborted` by the client, or `cut_off` by the gateway. */
-  byStatus: Record<string, number>;
-  /** Requests refused because a window was used up, by the window that refused. */
-  refusals: ByRequiredWindow<number>;
-  /** New bans. */
-  bans: number;
-  /** Requests refused during a ban. */
-  bannedRequests: number;
-  /** Requests refused for want of a valid key, of the plan `anonymous`. Absent if there were none. */
-  unauthenticated?: number;
-  /** Requests refused because their address is blocked, of the plan `anonymous`. Absent if there were none. */
-  blockedRequests?: number;
-  /** Requests decided without Redis. */
-  localDecisions: number;
-}
+export type PlanTraffic = z.infer<typeof planTrafficSchema>;
+
+const latency = latencySchema.nullable();
+
+/** Counts of some time. */
+export const trafficSummarySchema = planTrafficSchema
+  .extend({
+    byPlan: z
+      .record(z.string(), planTrafficSchema)
+      .describe(
+        'The same by plan; `none` stands for requests without a valid key, `(other)` for those of further plans',
+      ),
+    latencyMs: z
+      .object({
+        served: latency.describe('Of responses 2xx and 3xx'),
+        all: latency.describe('Of all requests, also fast refusals and aborted ones'),
+      })
+      .describe('Null without requests, and for a single plan: durations are kept for all plans together'),
+  })
+  .meta({ id: 'TrafficCounts' });
+
+export type TrafficSummary = z.infer<typeof trafficSummarySchema>;
 
 /** The name of a plan that has no field of its own is empty. No plan can have this one. */
 const otherPlans = '(other)';

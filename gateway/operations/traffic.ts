@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { builtInLimits, enterprisePlan } from '../plans/plans.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
@@ -7,7 +8,7 @@ import { parseField, type TrafficCounts } from '../traffic/traffic-fields.ts';
 import { maxReportDelayMs, reportMs } from '../traffic/traffic-reporter.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
-import { summarizeTraffic, type TrafficSummary } from './traffic-summary.ts';
+import { summarizeTraffic, trafficSummarySchema } from './traffic-summary.ts';
 import { unknownPlan } from './unknown-plan.ts';
 
 export interface TrafficRange {
@@ -21,24 +22,32 @@ export interface TrafficRange {
 }
 
 /** Traffic of all gateways from a time on. */
-export interface TrafficPoint extends TrafficSummary {
-  /** Beginning, ISO 8601 in UTC. */
-  at: string;
-  /** Seconds that the counts cover: a step, or less in the newest point. */
-  seconds: number;
-}
+const trafficPointSchema = trafficSummarySchema
+  .extend({
+    at: z.iso.datetime().describe('Beginning'),
+    seconds: z.number().describe('Time that the counts cover: a step, or less in the newest point'),
+  })
+  .meta({ id: 'TrafficPoint' });
 
-export interface Traffic {
-  stepMs: number;
-  /** One for each step, oldest first; without traffic its counts are 0. */
-  points: TrafficPoint[];
-  /** All points together. */
-  total: TrafficPoint;
-  /** All plans with traffic in the range, whichever the points are about. */
-  plans: string[];
-  /** What was edited by hand in the record, and is therefore missing here. */
-  issues: { key: string; issue: string }[];
-}
+export type TrafficPoint = z.infer<typeof trafficPointSchema>;
+
+export const trafficSchema = z
+  .object({
+    stepMs: z.int(),
+    points: z
+      .array(trafficPointSchema)
+      .describe('One for each step, oldest first; without traffic its counts are 0'),
+    total: trafficPointSchema.describe('All points together'),
+    plans: z
+      .array(z.string())
+      .describe('All plans with traffic in the range, whichever the points are about'),
+    issues: z
+      .array(z.object({ key: z.string(), issue: z.string() }))
+      .describe('What was edited by hand in the record, and is therefore missing'),
+  })
+  .meta({ id: 'Traffic' });
+
+export type Traffic = z.infer<typeof trafficSchema>;
 
 /** Redis executes the commands of a batch one after another: 1 to 2 ms, in which requests wait. */
 const batchSize = 100;

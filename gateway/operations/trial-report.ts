@@ -1,5 +1,7 @@
+import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import type { Limits } from '../limits/limits.ts';
+import { countFields } from '../limits/window-fields.ts';
 import { fieldOf, windowNames, type CountsByWindow, type WindowName } from '../limits/windows.ts';
 import { trialLimitsOf, type Trial } from '../plans/trial.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -7,27 +9,28 @@ import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 
-/** Counts of a trial. */
-export type TrialCounts = {
-  /** All requests of the trial: those that Redis decided, except during a ban. */
-  requests: number;
-  /** Of them, those that the limits on trial would have refused, by the window that decides. */
-} & CountsByWindow<'refused'>;
-
-/** Counts of one key. */
-export type KeyTrialCounts = TrialCounts & { id: string; name: string };
+/** Counts of a trial. Its requests are all that Redis decided, except during a ban. */
+export const trialCounts = {
+  requests: z.int().describe('Requests during the trial'),
+  ...countFields('refused', 'Requests that it would have refused'),
+};
 
 /** Counts of all keys that are on the trial of a plan. */
-export type PlanTrialReport = TrialCounts & {
-  /** Keys on the trial, also revoked ones. Not those with a trial or with limits of their own instead. */
-  keys: number;
-  /** Keys that sent requests during the trial. */
-  activeKeys: number;
-  /** Keys of which requests would have been refused. */
-  refusedKeys: number;
-  /** Keys with the most requests that would have been refused, most first. Without those that had none. */
-  hardestHit: KeyTrialCounts[];
-};
+export const planTrialReportSchema = z.object({
+  keys: z
+    .int()
+    .describe('Keys on the trial: those without a trial and limits of their own, also revoked ones'),
+  activeKeys: z.int().describe('Keys with requests during the trial'),
+  refusedKeys: z.int().describe('Keys of which requests would have been refused'),
+  ...trialCounts,
+  hardestHit: z
+    .array(z.object({ id: z.string(), name: z.string(), ...trialCounts }))
+    .describe('Keys with the most requests that would have been refused, most first; none that had none'),
+});
+
+const countsSchema = z.object(trialCounts);
+export type TrialCounts = z.infer<typeof countsSchema>;
+export type PlanTrialReport = z.infer<typeof planTrialReportSchema>;
 
 interface PlanTrialReportOptions {
   redis: RedisClient;
@@ -115,7 +118,7 @@ function add(report: PlanTrialReport, { id, name }: ApiKeyRecord, counts: TrialC
   report.hardestHit.push({ id, name, ...counts });
 }
 
-function byRefusals(one: KeyTrialCounts, other: KeyTrialCounts): number {
+function byRefusals(one: TrialCounts, other: TrialCounts): number {
   return refusedByTrial(other) - refusedByTrial(one) || other.requests - one.requests;
 }
 

@@ -2,10 +2,10 @@ import { dayNumberOf } from '../limits/utc-day.ts';
 import { datesByMonth, dayUsage, readUsageDays, readUsageMonth, type DayUsage } from '../quota/usage-days.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { createApiKeyIndex } from './api-key-index.ts';
-import { createApiKeyStore } from './api-key-store.ts';
+import { indexPages, keyHashOf } from './api-key-index.ts';
 import { scanUsage } from './scan-usage.ts';
 import type { Session } from './session.ts';
+import { showStoredKey } from './stored-keys.ts';
 import { readRetentionDays } from './usage-retention-store.ts';
 
 /** UTC days as numbers of days since the Unix epoch, both included. */
@@ -47,9 +47,8 @@ export function readLastDays(
  * Finds the hash of a key, also of one whose record is gone.
  * @throws InvalidOperation if there is no such key
  */
-export async function findKeyHash(session: Session, id: string): Promise<string> {
-  const keyHash = await createApiKeyIndex(session).keyHashOf(id);
-  return keyHash ?? (await createApiKeyStore(session).show(id)).keyHash;
+export async function findKeyHash({ redis }: Pick<Session, 'redis'>, id: string): Promise<string> {
+  return (await keyHashOf(redis, id)) ?? (await showStoredKey(redis, id)).keyHash;
 }
 
 /**
@@ -64,9 +63,8 @@ export async function* exportUsage(
 ): AsyncGenerator<UsageRow[]> {
   const { redis } = session;
   const dates = datesByMonth(Math.max(from, await oldestDay(session)), to);
-  const index = createApiKeyIndex(session);
   let keys = 0;
-  for await (const page of index.pages(undefined, pageSize)) {
+  for await (const page of indexPages(session, undefined, pageSize)) {
     const rows = await Promise.all(
       page.map(async ({ id, keyHash }) => (keyHash === undefined ? [] : readRows(redis, keyHash, dates, id))),
     );
@@ -74,7 +72,7 @@ export async function* exportUsage(
     keys += page.length;
     onProgress(keys);
   }
-  for await (const keyHashes of scanUsage(redis, index, [...dates.keys()])) {
+  for await (const keyHashes of scanUsage(redis, [...dates.keys()])) {
     yield (await Promise.all(keyHashes.map((keyHash) => readRows(redis, keyHash, dates)))).flat();
   }
 }

@@ -1,6 +1,5 @@
 import { Command } from 'commander';
-import { createApiKeyStore } from '../operations/api-key-store.ts';
-import { createBanStore, type ActiveBan } from '../operations/ban-store.ts';
+import { addBan, liftBan, listBans, type ActiveBan } from '../operations/bans.ts';
 import type { Session } from '../operations/session.ts';
 import {
   fieldColumns,
@@ -52,7 +51,7 @@ function listCommand(): Command {
 /** Shows its progress on a terminal: bans that were made with redis-cli are found by a scan. */
 async function* listedBans(session: Session): AsyncGenerator<ActiveBan[]> {
   const progress = createProgressLine('Redis keys');
-  const bans = banStore(session).list(({ scanned, total }) => progress.update(scanned, total));
+  const bans = listBans(session, ({ scanned, total }) => progress.update(scanned, total));
   try {
     for await (const page of bans) {
       if (page.length === 0) continue;
@@ -81,7 +80,7 @@ function addCommand(): Command {
       const { as, json } = options;
       const durationMs = required(options.for, '--for <duration>', command);
       const reason = required(options.reason, '--reason <text>', command);
-      printBan(await withChanges(as, (session) => banStore(session).add(id, durationMs, reason)), json);
+      printBan(await withChanges(as, (session) => addBan(session, id, durationMs, reason)), json);
     });
 }
 
@@ -92,12 +91,8 @@ function liftCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, { as, json }: ChangeOptions) => {
-      printBan(await withChanges(as, (session) => banStore(session).lift(id)), json);
+      printBan(await withChanges(as, (session) => liftBan(session, id)), json);
     });
-}
-
-function banStore(session: Session) {
-  return createBanStore({ ...session, keys: createApiKeyStore(session) });
 }
 
 function printBan(ban: ActiveBan, json: true | undefined): void {

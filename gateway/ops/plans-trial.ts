@@ -4,12 +4,7 @@ import { createApiKeyStore } from '../operations/api-key-store.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { limitsView } from '../operations/key-view.ts';
 import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../operations/plan-trial.ts';
-import {
-  refusedByTrial,
-  reportPlanTrial,
-  type KeyTrialCounts,
-  type PlanTrialReport,
-} from '../operations/trial-report.ts';
+import { refusedByTrial, reportPlanTrial, type PlanTrialReport } from '../operations/trial-report.ts';
 import {
   fieldColumns,
   onePage,
@@ -90,7 +85,7 @@ function reportView(report: PlanTrialReport) {
   return { ...counts, refused: refusedByTrial(report), refusedShare: refusedShare(report), hardestHit };
 }
 
-const layout: ListLayout<KeyTrialCounts> = {
+const layout: ListLayout<PlanTrialReport['hardestHit'][number]> = {
   headings: ['ID', 'NAME', 'REQUESTS', 'WOULD REFUSE', 'SHARE', 'BY MINUTE', 'BY DAY'],
   row: (key) => [
     key.id,

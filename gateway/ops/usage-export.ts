@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { dayNumberOf } from '../limits/utc-day.ts';
-import { createApiKeyIndex } from '../operations/api-key-index.ts';
+import { indexSizes } from '../operations/api-key-index.ts';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { exportUsage, type UsageRow } from '../operations/usage-record.ts';
 import { formatCsvText } from './csv-cell.ts';
@@ -36,7 +36,7 @@ export function usageExportCommand(): Command {
       await withRedis(async (session) => {
         const to = options.to ?? dayNumberOf(session.now());
         if (from > to) throw new InvalidOperation('--from is after --to');
-        const { listed } = await createApiKeyIndex(session).sizes();
+        const { listed } = await indexSizes(session.redis);
         await withProgress('keys', listed, (onProgress) => {
           const pages = exportUsage(session, { from, to }, onProgress);
           return isJson ? printJsonArray(pages) : printCsv(pages);

@@ -1,18 +1,18 @@
+import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { parseRefusalRuns, type RefusalReason } from './refusal-runs.ts';
+import { parseRefusalRuns, refusalRun } from './refusal-runs.ts';
 
 /** Refused requests of a key in a row: at most two minutes between them, and an hour in all. */
-export interface Refusals {
-  /** Time of the first one, ISO 8601 in UTC. */
-  from: string;
-  /** Time of the last one. */
-  to: string;
-  refused: number;
-  /** Window that was used up, or a ban. */
-  reason: RefusalReason;
-}
+export const refusalsSchema = z.object({
+  from: z.iso.datetime().describe('Time of the first one'),
+  to: z.iso.datetime().describe('Time of the last one'),
+  refused: z.int(),
+  reason: refusalRun.shape.reason.describe('Window that was used up, or a ban'),
+});
+
+export type Refusals = z.infer<typeof refusalsSchema>;
 
 const keptMs = 7 * 86_400_000;
 /** Redis keeps a number of bytes, which may be some lines more. */

@@ -1,18 +1,18 @@
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { isWrongType } from '../redis/redis-errors.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 /** Requests of one address with a key that was revoked or has expired. */
-export interface RefusedUse {
-  /** An IPv4 address, or an IPv6 network as the limit of addresses counts them. */
-  address: string;
-  /** Time of the first one, ISO 8601 in UTC. */
-  from: string;
-  /** Time of the last one. */
-  to: string;
-  requests: number;
-}
+export const refusedUseSchema = z.object({
+  address: z.string().describe('An IPv4 address or an IPv6 network of 56 bits'),
+  from: z.iso.datetime().describe('Time of the first one'),
+  to: z.iso.datetime().describe('Time of the last one'),
+  requests: z.int(),
+});
+
+export type RefusedUse = z.infer<typeof refusedUseSchema>;
 
 export interface RefusedUseReports {
   /** Counts one request. @param group address or IPv6 network */

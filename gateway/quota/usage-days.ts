@@ -1,20 +1,18 @@
+import { z } from 'zod';
 import { utcDate } from '../limits/utc-day.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 
 /** Use of one API key on one UTC day. */
-export interface DayUsage {
-  /** Date as YYYY-MM-DD. */
-  date: string;
-  /** Plan at the key's first request of the day; null if it was not used. */
-  plan: string | null;
-  /** Requests that counted towards the quotas. */
-  served: number;
-  /** Requests that were answered with 429. */
-  refused: number;
-  /** Seconds of the day in which the key was banned. */
-  bannedSeconds: number;
-}
+export const dayUsageSchema = z.object({
+  date: z.iso.date(),
+  plan: z.string().nullable().describe('Plan at the first request of the day; null if the key was not used'),
+  served: z.int().describe('Requests that counted towards the quotas'),
+  refused: z.int().describe('Requests that were answered with 429'),
+  bannedSeconds: z.int().describe('Seconds of the day in which the key was banned'),
+});
+
+export type DayUsage = z.infer<typeof dayUsageSchema>;
 
 /** Record of one month as Redis has it. */
 export interface MonthRecord {

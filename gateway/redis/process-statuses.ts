@@ -7,7 +7,7 @@ import { redisKeys } from './redis-keys.ts';
 
 /** The same in Redis, with the time that it was written at, in Unix milliseconds by Redis' clock. */
 const writtenAt = z.object({ at: z.number() });
-const publishedStatus = processStatus.extend(writtenAt.shape);
+export const publishedStatus = processStatus.extend(writtenAt.shape);
 
 export type PublishedStatus = z.infer<typeof publishedStatus>;
 

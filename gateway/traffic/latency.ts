@@ -1,14 +1,15 @@
+import { z } from 'zod';
 import { durationBounds } from './traffic-fields.ts';
 
 /**
  * Quantiles in milliseconds, interpolated within a bucket as Prometheus does. The true value is in the same bucket, that
  * is between the same two of the bounds 1, 2.5, 5, 10, 25, 50, 100, … ms. 30,000 stands for all longer ones.
  */
-export interface Latency {
-  p50: number;
-  p90: number;
-  p99: number;
-}
+export const latencySchema = z
+  .object({ p50: z.number(), p90: z.number(), p99: z.number() })
+  .meta({ id: 'Latency', description: 'Quantiles in milliseconds' });
+
+export type Latency = z.infer<typeof latencySchema>;
 
 /** Requests by upper bound of their duration in seconds. */
 export type DurationHistogram = Map<number, number>;

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { addBan, liftBan } from '../../gateway/operations/bans.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { startConsoleApi, type ConsoleApi, type ConsoleApiKit } from '../support/kits/console-api-kit.ts';
-import { keyIssuer } from '../support/kits/keys.ts';
 
 interface Page {
   items: { id: string; name: string; reason: string; endsAt: string | null }[];
@@ -25,10 +24,10 @@ describe('the API of bans', () => {
 
   const get = async (path: string) => (await ada.send('GET', path)).body as Page;
 
-  function bans() {
+  function session() {
     const { redis } = started.kit;
     const audit = createAuditLog({ redis, who: 'tests' });
-    return createBanStore({ redis, keys: keyIssuer(redis).store, audit, now: Date.now });
+    return { redis, audit, now: Date.now };
   }
 
   /** All pages, one after another. */
@@ -50,7 +49,7 @@ describe('the API of bans', () => {
       [5, 1, 4, 2, 3].map((minutes) => started.kit.issue({ name: `${minutes} min` })),
     );
     for (const [index, minutes] of [5, 1, 4, 2, 3].entries()) {
-      await bans().add(keys[index]?.id ?? '', minutes * 60_000, `for ${minutes} min`);
+      await addBan(session(), keys[index]?.id ?? '', minutes * 60_000, `for ${minutes} min`);
     }
     const first = await get('/api/bans?limit=2');
     expect(first.items.map(({ name }) => name)).toEqual(['1 min', '2 min']);
@@ -64,7 +63,7 @@ describe('the API of bans', () => {
 
   test('goes on after a ban that was lifted since', async () => {
     const { items, next } = await get('/api/bans?limit=2');
-    await bans().lift(items[1]?.id ?? '');
+    await liftBan(session(), items[1]?.id ?? '');
     const second = await get(`/api/bans?limit=2&after=${next}`);
     expect(second.items.map(({ name }) => name)).toEqual(['3 min', '4 min']);
   });

@@ -9,9 +9,17 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const name = 'fortnight';
 const title = 'Fortnight';
 
-const schemaFile = 'gateway/operations/plans-file.schema.json';
+/** What the code prints that it describes: how each file is made. */
+const printed: Record<string, string[]> = {
+  'gateway/admin/openapi.yaml': ['gateway/admin/describe-api.ts'],
+  'gateway/operations/plans-file.schema.json': [
+    '--input-type=module',
+    '--eval',
+    "import('./gateway/operations/plans-file-schema.ts').then((m) => process.stdout.write(JSON.stringify(m.plansFileJsonSchema())))",
+  ],
+};
 
-/** All that a further window needs: the edit of each file. The JSON Schema is printed by the code that it describes. */
+/** All that a further window needs: the edit of each file, or that it is printed again. */
 const edits: Record<string, (text: string) => string> = {
   'gateway/limits/windows.ts': (text) =>
     text.replace(
@@ -19,8 +27,7 @@ const edits: Record<string, (text: string) => string> = {
       `  ${name}: { lengthMs: 1_209_600_000, required: false, title: '${title}', each: 'a ${name}', current: 'this ${name}' },\n$&`,
     ),
   'gateway/openapi.yaml': addToDocument,
-  'gateway/admin/openapi.yaml': addToDocument,
-  [schemaFile]: (text) => text,
+  ...Object.fromEntries(Object.keys(printed).map((file) => [file, (text: string) => text])),
 };
 
 function addToDocument(text: string): string {
@@ -54,10 +61,8 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   async function edit(file: string): Promise<void> {
     const before = await readFile(path(file), 'utf8');
     await writeFile(path(file), edits[file]?.(before) ?? before);
-    if (file !== schemaFile) return;
-    const module = JSON.stringify(path('gateway/operations/plans-file-schema.ts'));
-    const script = `import(${module}).then((m) => process.stdout.write(JSON.stringify(m.plansFileJsonSchema())))`;
-    await writeFile(path(file), run(['--input-type=module', '--eval', script]).stdout);
+    const args = printed[file];
+    if (args !== undefined) await writeFile(path(file), run(args).stdout);
   }
 
   function run(args: string[]) {
@@ -67,7 +72,7 @@ describe('a fifth window', { timeout: 400_000 }, () => {
   const vitest = (...args: string[]) => run(['node_modules/vitest/vitest.mjs', 'run', ...args]);
   const unitTests = (...files: string[]) => vitest('--config', 'test/vitest.unit.config.ts', ...files);
 
-  test('takes one definition, two documents and a printed schema', () => {
+  test('takes one definition, one document and two printed files', () => {
     for (const project of ['.', 'gateway/docs/browser', 'gateway/admin/console/browser']) {
       const { status, stdout } = run(['node_modules/typescript/bin/tsc', '--noEmit', '--project', project]);
       expect({ status, stdout }).toEqual({ status: 0, stdout: '' });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApiKeyStore } from '../../gateway/operations/api-key-store.ts';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
-import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { addBan, liftBan } from '../../gateway/operations/bans.ts';
 import { readStored, settingsOf } from '../../gateway/operations/file-settings.ts';
 import { createPlanStore } from '../../gateway/operations/plan-store.ts';
 import { undoPlanChange } from '../../gateway/operations/plan-undo.ts';
@@ -121,17 +121,17 @@ describe('a change and its entry in the audit log are one step', () => {
 
   test('nothing is changed if the log was edited into another type of value', async () => {
     const { store, issue } = keyIssuer(redis);
-    const bans = createBanStore({ ...sessionOf(redis), keys: store });
+    const session = sessionOf(redis);
     const { id, keyHash } = await issue();
     await redis.rename(redisKeys.audit, 'kept');
     await redis.set(redisKeys.audit, 'edited');
-    await expect(bans.add(id, 60_000, 'flood')).rejects.toThrow('WRONGTYPE');
+    await expect(addBan(session, id, 60_000, 'flood')).rejects.toThrow('WRONGTYPE');
     await expect(store.revoke(id)).rejects.toThrow('WRONGTYPE');
     await redis.rename('kept', redisKeys.audit);
     expect(await redis.exists(redisKeys.ban(keyHash))).toBe(0);
     expect((await store.show(id)).record.revokedAt).toBeUndefined();
-    await bans.add(id, 60_000, 'flood');
-    await bans.lift(id);
+    await addBan(session, id, 60_000, 'flood');
+    await liftBan(session, id);
     expect((await entriesOf(id)).map(({ action }) => action)).toEqual([
       'keys.issue',
       'bans.add',

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBanStore } from '../../gateway/operations/ban-store.ts';
+import { addBan, findBan } from '../../gateway/operations/bans.ts';
 import { createAuditLog } from '../../gateway/redis/record-change.ts';
 import type { RedisClient } from '../../gateway/redis/redis-client.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
 import { createSimulatedTime } from '../support/checks/simulated-time.ts';
 import { send } from '../support/http/http.ts';
 import { startGatewayKit, type GatewayKit } from '../support/kits/gateway-kit.ts';
-import { keyIssuer, type IssuedKey } from '../support/kits/keys.ts';
+import type { IssuedKey } from '../support/kits/keys.ts';
 import { monitorRedis } from '../support/stores/redis-monitor.ts';
 
 let kit: GatewayKit;
@@ -91,19 +91,14 @@ describe.concurrent('bans', { tags: ['redis-server'] }, () => {
   }) => {
     const [issued, other] = await Promise.all([exhaustedKey(), exhaustedKey()]);
     await provokeBan(issued);
-    const bans = createBanStore({
-      redis,
-      keys: keyIssuer(redis).store,
-      audit: createAuditLog({ redis, who: 'tests' }),
-      now: Date.now,
-    });
-    await bans.add(other.id, 120_000, 'flood');
+    const session = { redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now };
+    await addBan(session, other.id, 120_000, 'flood');
     for (const [{ key, keyHash }, seconds] of [
       [issued, 60],
       [other, 120],
     ] as const) {
       await createSimulatedTime(redis, keyHash).moveTimes(-3_600_000);
-      const found = await bans.find(keyHash);
+      const found = await findBan(session, keyHash);
       expect(Date.parse(found?.endsAt ?? '')).toBeLessThanOrEqual(Date.now() + seconds * 1000);
       const usage = await send(`${kit.gateway.url}/v1/usage`, { key });
       const { bannedUntil } = usage.json as { bannedUntil: string };

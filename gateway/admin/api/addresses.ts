@@ -1,42 +1,73 @@
-import { Router } from 'express';
 import { z } from 'zod';
-import { createAddressBlockStore } from '../../operations/address-block-store.ts';
-import { readBusiestAddresses } from '../../operations/busiest-addresses.ts';
+import { blockSchema, createAddressBlockStore } from '../../operations/address-block-store.ts';
+import { busyAddressSchema, readBusiestAddresses } from '../../operations/busiest-addresses.ts';
 import { blockInput, unblockInput } from '../../operations/key-input.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
+import { countInput } from './query-input.ts';
+import { changed } from './results.ts';
+import { route } from './route.ts';
 
-const busiest = z.strictObject({ limit: z.coerce.number().int().min(1).max(500).default(50) });
+const changedBlock = changed(
+  z
+    .object({
+      ...blockSchema.shape,
+      endsAt: z.string().describe('ISO 8601; empty for one that was edited by hand into something invalid'),
+    })
+    .meta({ id: 'ChangedBlock' }),
+);
 
 /** Addresses of clients: the most refused ones, and blocks. */
-export function addressesApi({ read, change }: Omit<ApiDependencies, 'search'>): Router {
-  const router = Router();
-
-  router.get('/addresses/busiest', async (req, res) => {
-    const { limit } = busiest.parse(req.query);
-    res.json({ items: await read((session) => readBusiestAddresses(session, limit)) });
-  });
-
-  router.get('/addresses/blocked', async (_req, res) => {
-    const { blocks, issues } = await read((session) => createAddressBlockStore(session).list());
-    res.json({ items: blocks, issues });
-  });
-
+export const addressesRoutes = [
+  route.get('/addresses/busiest', {
+    operationId: 'listBusiestAddresses',
+    summary: 'Addresses with the most refused requests in the last minute',
+    input: z.strictObject({ limit: countInput(500, 50) }),
+    responds: 'Busiest first; counts appear within five seconds',
+    result: z.object({ items: z.array(busyAddressSchema) }),
+    handle: async ({ input: { limit } }, { read }) => ({
+      items: await read((session) => readBusiestAddresses(session, limit)),
+    }),
+  }),
+  route.get('/addresses/blocked', {
+    operationId: 'listBlockedAddresses',
+    summary: 'Active blocks of addresses and networks, soonest to end first',
+    responds: 'All of them',
+    result: z.object({
+      items: z.array(blockSchema),
+      issues: z
+        .array(z.string())
+        .describe('What is wrong with other blocks in Redis; gateways keep the last valid ones'),
+    }),
+    handle: async (_call, { read }) => {
+      const { blocks, issues } = await read((session) => createAddressBlockStore(session).list());
+      return { items: blocks, issues };
+    },
+  }),
   // The network is in the body: in a path, a proxy may decode its slash.
-  router.post('/addresses/block', async (req, res) => {
-    const { network, seconds, reason } = blockInput.parse(req.body);
-    const { result, warnings } = await change(req, (session) =>
-      createAddressBlockStore(session).block(network, seconds * 1000, reason),
-    );
-    res.json({ ...result, warnings });
-  });
-
-  router.post('/addresses/unblock', async (req, res) => {
-    const { network } = unblockInput.parse(req.body);
-    const { result, warnings } = await change(req, (session) =>
-      createAddressBlockStore(session).unblock(network),
-    );
-    res.json({ ...result, warnings });
-  });
-
-  return router;
-}
+  route.post('/addresses/block', {
+    operationId: 'blockAddress',
+    summary: 'Refuse all requests of an address or network within a second, with or without a key',
+    input: blockInput,
+    example: { network: '203.0.113.0/24', seconds: 3600, reason: 'credential stuffing' },
+    responds: 'The block; it replaces another one of the same network',
+    result: changedBlock,
+    handle: async ({ req, input: { network, seconds, reason } }, { change }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createAddressBlockStore(session).block(network, seconds * 1000, reason),
+      );
+      return { ...result, warnings };
+    },
+  }),
+  route.post('/addresses/unblock', {
+    operationId: 'unblockAddress',
+    summary: 'End a block within a second',
+    input: unblockInput,
+    responds: 'The block that has ended',
+    result: changedBlock,
+    handle: async ({ req, input: { network } }, { change }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createAddressBlockStore(session).unblock(network),
+      );
+      return { ...result, warnings };
+    },
+  }),
+];

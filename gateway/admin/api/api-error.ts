@@ -1,4 +1,6 @@
-/** The closed list of errors of the operators' HTTP API. The console switches on the code. openapi.yaml has the same list. */
+import { z } from 'zod';
+
+/** The closed list of errors of the operators' HTTP API. The console switches on the code. */
 const catalogue = {
   bad_request: [400, 'The request is not valid.'],
   no_session: [401, 'There is no session, or it has ended. Get a link with: ops console'],
@@ -19,6 +21,10 @@ const catalogue = {
 export type ApiErrorCode = keyof typeof catalogue;
 
 export const apiErrorCodes: readonly string[] = Object.keys(catalogue);
+
+export const apiErrorSchema = z
+  .object({ code: z.enum(apiErrorCodes), message: z.string(), status: z.int() })
+  .meta({ id: 'Error' });
 
 /** Statuses of refusals that are about access: who asks, from where, and how often. */
 const accessStatuses: ReadonlySet<number> = new Set([401, 403, 429]);

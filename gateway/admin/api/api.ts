@@ -1,20 +1,29 @@
-import express, { Router } from 'express';
+import express, { Router, type RequestHandler } from 'express';
+import { keyIdPattern } from '../../operations/key-input.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
+import { sessionOf } from '../access/console-session.ts';
 import type { LiveFeed } from '../live/live-feed.ts';
-import { addressesApi } from './addresses.ts';
+import { sendEvents } from '../live/send-events.ts';
+import { addressesRoutes } from './addresses.ts';
 import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import { auditApi } from './audit.ts';
-import { bansApi } from './bans.ts';
-import { keysApi } from './keys.ts';
-import { liveApi } from './live.ts';
-import { plansApi } from './plans.ts';
+import { auditRoutes } from './audit.ts';
+import { bansRoutes } from './bans.ts';
+import { keyRoutes } from './key.ts';
+import { keysRoutes } from './keys.ts';
+import { liveRoutes } from './live.ts';
+import { createPlanCounts } from './plan-counts.ts';
+import { planTrialRoutes } from './plan-trials.ts';
+import { plansRoutes } from './plans.ts';
 import { renderApiError } from './render-api-error.ts';
-import { sessionApi } from './session.ts';
-import { settingsApi } from './settings.ts';
-import { trafficApi } from './traffic.ts';
+import type { Api, Route } from './route.ts';
+import { sessionRoutes } from './session.ts';
+import { settingsRoutes } from './settings.ts';
+import { createTrafficReader, trafficRoutes } from './traffic.ts';
+import { createUsageAdjustments } from './usage-adjustment.ts';
 
 const maxBody = '64kb';
+const maxCodeBody = '1kb';
 
 interface OperatorsApiDependencies extends ApiDependencies {
   access: ConsoleAccess;
@@ -23,25 +32,52 @@ interface OperatorsApiDependencies extends ApiDependencies {
   logUnexpected: (error: unknown) => void;
 }
 
-/** The operators' HTTP API (openapi.yaml), which the console uses. One router a noun. */
+const guardedRoutes: readonly Route[] = [
+  ...addressesRoutes,
+  ...auditRoutes,
+  ...bansRoutes,
+  ...keysRoutes,
+  ...keyRoutes,
+  ...liveRoutes,
+  ...plansRoutes,
+  ...planTrialRoutes,
+  ...settingsRoutes,
+  ...trafficRoutes,
+];
+
+export const apiRoutes: readonly Route[] = [...sessionRoutes, ...guardedRoutes];
+
+/** The operators' HTTP API, which the console uses. openapi.yaml is made from its routes. */
 export function operatorsApi(dependencies: OperatorsApiDependencies): Router {
   const { read, search, change, access, live, logUnexpected } = dependencies;
-  const api: ApiDependencies = { read, search, change };
+  const api: Api = {
+    read,
+    search,
+    change,
+    access,
+    sendEvents: sendEvents(live, (req) => sessionOf(req).id),
+    counts: createPlanCounts({ read }),
+    readTraffic: createTrafficReader({ search }),
+    adjustments: createUsageAdjustments({ change }),
+  };
   const router = Router();
-  const json = express.json({ limit: maxBody });
-  // Without a session, since it begins one.
-  router.use(sessionApi(api, access));
-  router.use(access.guard, json);
-  router.use(
-    addressesApi(api),
-    auditApi(api),
-    bansApi(api),
-    keysApi(api),
-    liveApi(live),
-    plansApi(api),
-    settingsApi(api),
-    trafficApi(api),
-  );
+  const serve =
+    ({ serve }: Route): RequestHandler =>
+    (req, res) =>
+      serve(api, req, res);
+  for (const route of sessionRoutes) {
+    const checks =
+      route.operation.access === 'open'
+        ? [...access.open, express.json({ limit: maxCodeBody })]
+        : access.signedIn;
+    router[route.method](route.path, ...checks, serve(route));
+  }
+  router.use(access.guard, express.json({ limit: maxBody }));
+  router.param('id', (_req, _res, next, id: string) => {
+    if (!keyIdPattern.test(id)) throw new ApiError('not_found', { message: 'No key has such an id.' });
+    next();
+  });
+  for (const route of guardedRoutes) router[route.method](route.path, serve(route));
   router.use(() => {
     throw new ApiError('not_found');
   });

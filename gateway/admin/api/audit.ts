@@ -1,33 +1,32 @@
-import { Router } from 'express';
 import { z } from 'zod';
 import { changedFields } from '../../operations/audit-changes.ts';
 import { auditTargets, type AuditFilter } from '../../operations/audit-filter.ts';
 import { readAuditNewer, readAuditPage, readLatestAuditId } from '../../operations/audit-log.ts';
 import { nameTargets, type NamedEntry } from '../../operations/audit-names.ts';
+import { timeInput } from '../../operations/key-input.ts';
 import type { Session } from '../../operations/session.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
+import { countInput, nextInput } from './query-input.ts';
+import { pageOf } from './results.ts';
+import { route } from './route.ts';
 
-const text = z.string().min(1).max(100).optional();
-const time = z
-  .union([z.iso.datetime({ offset: true }), z.iso.date()], { error: 'is not a time in ISO 8601' })
-  .transform((text) => new Date(text))
-  .optional();
-const entryId = z
-  .string()
-  .regex(/^\d{1,15}-\d{1,19}$/, { error: 'is not the id of an entry' })
-  .optional();
-/** Nothing is before the least id that there can be, which Redis refuses as an exclusive end. */
-const isLeastId = (id: string | undefined) => id !== undefined && /^0+-0+$/.test(id);
+const text = z.string().min(1).max(100);
+const entryId = /^\d{1,15}-\d{1,19}$/;
+const noEntry = { error: 'is not the id of an entry' };
+
 const query = z
   .strictObject({
-    action: text,
-    who: text,
-    target: text,
-    since: time,
-    until: time,
-    after: entryId.refine((id) => !isLeastId(id), { error: 'is not the id of an entry' }),
-    newerThan: entryId,
-    limit: z.coerce.number().int().min(1).max(200).default(50),
+    action: text.optional().describe('Action or its beginning, such as `keys` or `plans.set`'),
+    who: text.optional().describe('Name of the person'),
+    target: text.optional().describe('Id of a key or name of a plan'),
+    since: timeInput.optional().describe('Not before this time'),
+    until: timeInput.optional().describe('Before this time'),
+    // Nothing is before the least id that there can be, which Redis refuses as an exclusive end.
+    after: nextInput
+      .regex(entryId, noEntry)
+      .refine((id) => !/^0+-0+$/.test(id), noEntry)
+      .optional(),
+    newerThan: z.string().regex(entryId, noEntry).optional().describe('`latest` of an earlier response'),
+    limit: countInput(200, 50),
   })
   .refine(({ since, until }) => since === undefined || until === undefined || since < until, {
     path: ['since'],
@@ -38,17 +37,60 @@ const query = z
     error: 'cannot be combined with after',
   });
 
+export const entrySchema = z.object({
+  id: z.string(),
+  at: z.string().describe('ISO 8601 in UTC, by the clock of Redis'),
+  who: z.string(),
+  action: z.string(),
+  target: z.string(),
+  targetName: z.string().nullable().describe('Name of the key that is the target'),
+  targetHint: z.string().nullable().describe('Its first characters'),
+  reason: z.string().optional().describe('Why, in the words of the person'),
+  notMade: z
+    .string()
+    .optional()
+    .describe('Id of an earlier entry, whose change was not made: this one says so'),
+  changes: z
+    .array(z.object({ field: z.string(), before: z.unknown(), after: z.unknown() }))
+    .describe('Fields that have changed. Null is a field that there was not, or is no more.'),
+});
+
 /** Entries to look at for a page. With a filter that few match, it is one part of the search: the client asks on. */
 const maxScanned = 5000;
 
 /** Changes by operators, newest first. */
-export function auditApi({ search }: ApiDependencies): Router {
-  const router = Router();
-
-  router.get('/audit', async (req, res) => {
-    const { after, newerThan, limit, ...conditions } = query.parse(req.query);
-    res.json(
-      await search(req, async (session) => {
+export const auditRoutes = [
+  route.get('/audit', {
+    operationId: 'listAuditEntries',
+    summary: 'Changes by operators, newest first',
+    description:
+      'A page may have fewer entries than asked for, or none, and a `next` all the same: then the search goes on from ' +
+      'there. With `newerThan`, the entries after that one, of which `latest` is the last one that was looked at.',
+    input: query,
+    responds: 'Entries',
+    result: pageOf(entrySchema)
+      .extend({ latest: z.string().describe('Id of the newest entry that was looked at') })
+      .meta({
+        id: 'AuditPage',
+        examples: [
+          {
+            items: [
+              {
+                id: '1795403857484-0',
+                at: '2026-11-23T03:17:37.484Z',
+                who: 'ada',
+                action: 'plans.set',
+                target: 'pro',
+                changes: [{ field: 'minute', before: 300, after: 600 }],
+              },
+            ],
+            next: null,
+            latest: '1795403857484-0',
+          },
+        ],
+      }),
+    handle: ({ req, input: { after, newerThan, limit, ...conditions } }, { search }) =>
+      search(req, async (session) => {
         const filter = await filterOf(session, conditions);
         if (newerThan !== undefined) {
           const { entries, latest } = await readAuditNewer(session.redis, newerThan, filter);
@@ -62,11 +104,8 @@ export function auditApi({ search }: ApiDependencies): Router {
         const named = await nameTargets(entries, session);
         return { items: named.map(viewEntry), next: next ?? null, latest };
       }),
-    );
-  });
-
-  return router;
-}
+  }),
+];
 
 type Conditions = Omit<z.infer<typeof query>, 'after' | 'newerThan' | 'limit'>;
 
@@ -75,10 +114,11 @@ async function filterOf(session: Session, { target, ...rest }: Conditions): Prom
 }
 
 /** The entry, and what it has changed field by field. */
-export function viewEntry({ before, after, ...entry }: NamedEntry) {
-  return { ...entry, changes: changedFields(before, after).map(viewChange) };
-}
-
-function viewChange({ field, before = null, after = null }: ReturnType<typeof changedFields>[0]) {
-  return { field, before, after };
+function viewEntry({ before: from, after: to, ...entry }: NamedEntry): z.infer<typeof entrySchema> {
+  const changes = changedFields(from, to).map(({ field, before = null, after = null }) => ({
+    field,
+    before,
+    after,
+  }));
+  return { ...entry, changes };
 }

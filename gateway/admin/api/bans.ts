@@ -1,47 +1,62 @@
-import { Router } from 'express';
 import { z } from 'zod';
-import { createApiKeyStore } from '../../operations/api-key-store.ts';
-import { createBanStore } from '../../operations/ban-store.ts';
+import { readBanPage, scanBans, type ActiveBan } from '../../operations/bans.ts';
 import { isScanCursor } from '../../operations/scan-redis-keys.ts';
-import type { Session } from '../../operations/session.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
+import { countInput, nextInput } from './query-input.ts';
+import { pageOf } from './results.ts';
+import { route } from './route.ts';
 
-const page = z.strictObject({
-  after: z
-    .string()
-    .regex(/^\d{1,16}(?:\.\d{1,10})?:[\w-]{1,100}$/, { error: 'is not the next of a page' })
-    .optional(),
-  limit: z.coerce.number().int().min(1).max(500).default(100),
-});
-const scan = z.strictObject({
-  after: z.string().refine(isScanCursor, { error: 'is not the next of a part' }).optional(),
-});
+export const banSchema = z
+  .object({
+    id: z.string().describe('Of the API key'),
+    name: z.string(),
+    plan: z.string(),
+    reason: z.string(),
+    endsAt: z.iso.datetime().nullable().describe('Null for a ban without an end that was made by hand'),
+  })
+  .meta({ id: 'Ban' });
 
 /** Active bans. Those of one key are changed at /api/keys/{id}/ban. */
-export function bansApi({ search }: ApiDependencies): Router {
-  const router = Router();
-
-  router.get('/bans', async (req, res) => {
-    const { after, limit } = page.parse(req.query);
-    const { bans, next } = await search(req, (session) => banStore(session).page(after, limit));
-    res.json({ items: bans.map(viewBan), next: next ?? null });
-  });
-
-  // For bans that were made with redis-cli. The client asks for part after part, and can stop.
-  router.get('/bans/scan', async (req, res) => {
-    const { after } = scan.parse(req.query);
-    const { bans, next, scanned, total } = await search(req, (session) => banStore(session).scan(after));
-    res.json({ items: bans.map(viewBan), next: next ?? null, scanned, total });
-  });
-
-  return router;
-}
-
-function banStore(session: Session) {
-  return createBanStore({ ...session, keys: createApiKeyStore(session) });
-}
+export const bansRoutes = [
+  route.get('/bans', {
+    operationId: 'listBans',
+    summary: 'Active bans that gateways have observed or operators have made, soonest to expire first',
+    input: z.strictObject({
+      after: nextInput
+        .regex(/^\d{1,16}(?:\.\d{1,10})?:[\w-]{1,100}$/, { error: 'is not the next of a page' })
+        .optional(),
+      limit: countInput(500, 100),
+    }),
+    responds: 'A page',
+    result: pageOf(banSchema),
+    handle: async ({ req, input: { after, limit } }, { search }) => {
+      const { bans, next } = await search(req, (session) => readBanPage(session, after, limit));
+      return { items: bans.map(viewBan), next: next ?? null };
+    },
+  }),
+  // The client asks for part after part, and can stop.
+  route.get('/bans/scan', {
+    operationId: 'scanBans',
+    summary: 'Bans that were made with redis-cli, in one part of the Redis keys',
+    input: z.strictObject({
+      after: z
+        .string()
+        .refine(isScanCursor, { error: 'is not the next of a part' })
+        .optional()
+        .describe('`next` of the part before'),
+    }),
+    responds: 'Bans of this part that are not in the list; a ban may come twice',
+    result: pageOf(banSchema).extend({
+      scanned: z.int().describe('Redis keys looked at in this part, about'),
+      total: z.int().describe('Redis keys there are'),
+    }),
+    handle: async ({ req, input: { after } }, { search }) => {
+      const { bans, next, ...counts } = await search(req, (session) => scanBans(session, after));
+      return { items: bans.map(viewBan), next: next ?? null, ...counts };
+    },
+  }),
+];
 
 /** A ban without an end was made by hand; the key's next request gives it one. */
-export function viewBan<T extends { endsAt: string }>(ban: T) {
+function viewBan(ban: ActiveBan) {
   return { ...ban, endsAt: ban.endsAt === '' ? null : ban.endsAt };
 }

@@ -1,58 +1,180 @@
-import { Router } from 'express';
 import { z } from 'zod';
-import { createApiKeyStore } from '../../operations/api-key-store.ts';
-import { readKeyDetail } from '../../operations/key-detail.ts';
-import { readKeyEffect } from '../../operations/key-effect.ts';
-import { keyChangeInput, limitsChangeInput } from '../../operations/key-input.ts';
+import { createApiKeyStore, type IssuedApiKey } from '../../operations/api-key-store.ts';
+import { addBan, liftBan } from '../../operations/bans.ts';
+import { InvalidOperation } from '../../operations/invalid-operation.ts';
+import { keyDetailSchema, readKeyDetail, type KeyDetail } from '../../operations/key-detail.ts';
+import { keyEffectSchema, readKeyEffect } from '../../operations/key-effect.ts';
+import {
+  banInput,
+  graceInput,
+  keyChangeInput,
+  limitsChangeInput,
+  trialInput,
+} from '../../operations/key-input.ts';
+import { createKeyTrials } from '../../operations/key-trial.ts';
+import { keyViewSchema, recordView } from '../../operations/key-view.ts';
+import { OperationFailure } from '../../operations/operation-failure.ts';
+import type { ChangingSession } from '../../operations/session.ts';
 import { findKeyHash, readLastDays } from '../../operations/usage-record.ts';
-import { readRefusals } from '../../quota/refusals.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
-import { changedKey } from './changed-key.ts';
+import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
+import { dayUsageSchema } from '../../quota/usage-days.ts';
+import { countInput } from './query-input.ts';
+import { changed, listOf } from './results.ts';
+import { route, type Api, type Call } from './route.ts';
 
-const maxDays = 400;
-const daysRange = `has to be a whole number from 1 to ${maxDays}`;
+export const issuedKeySchema = changed(
+  keyViewSchema.extend({ key: z.string().describe('In this response only') }),
+);
+/** Of an operation that issues a key. */
+export const issued = {
+  responds: 'The key, which is in this response only, with its record',
+  result: issuedKeySchema,
+  status: 201,
+};
 
-const usageQuery = z.strictObject({
-  days: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, daysRange)
-    .transform(Number)
-    .refine((days) => days <= maxDays, daysRange)
-    .default(30),
-});
-
-/** One API key: what it is, what it uses, and changes of its record. */
-export function keyApi({ read, change }: ApiDependencies): Router {
-  const router = Router();
-
-  router.get('/keys/:id', async (req, res) => {
-    res.json(await read((session) => readKeyDetail(session, req.params.id)));
-  });
-
-  router.patch('/keys/:id', async (req, res) => {
-    const wanted = keyChangeInput.parse(req.body);
-    res.json(await changedKey(change, req, (session, id) => createApiKeyStore(session).change(id, wanted)));
-  });
-
-  router.post('/keys/:id/effect', async (req, res) => {
-    const wanted = limitsChangeInput.parse(req.body);
-    res.json(await read((session) => readKeyEffect(session, req.params.id, wanted)));
-  });
-
-  router.get('/keys/:id/usage', async (req, res) => {
-    const { days } = usageQuery.parse(req.query);
-    const items = await read(async (session) =>
-      readLastDays(session, await findKeyHash(session, req.params.id), days),
-    );
-    res.json({ items, next: null });
-  });
-
-  router.get('/keys/:id/refusals', async (req, res) => {
-    const items = await read(async (session) =>
-      readRefusals(session, await findKeyHash(session, req.params.id)),
-    );
-    res.json({ items, next: null });
-  });
-
-  return router;
+/** Issues a key by an operation of the layer below. */
+export async function issueKey(
+  { req }: Pick<Call<unknown>, 'req'>,
+  { change }: Api,
+  issue: (session: ChangingSession) => Promise<IssuedApiKey>,
+): Promise<z.infer<typeof issuedKeySchema>> {
+  let issued: Omit<z.infer<typeof issuedKeySchema>, 'warnings'> | undefined;
+  try {
+    const { result, warnings } = await change(req, async (session) => {
+      const { key, record } = await issue(session);
+      issued = { key, ...recordView(record, session.now()) };
+      return issued;
+    });
+    return { ...result, warnings };
+  } catch (error) {
+    // It works already, and without this response nobody would have it.
+    if (issued === undefined || !(error instanceof OperationFailure)) throw error;
+    return { ...issued, warnings: [error.message] };
+  }
 }
+
+const shown = { responds: 'The key', result: keyDetailSchema };
+const changedKey = {
+  responds: 'The key after the change',
+  result: changed(keyDetailSchema).meta({ id: 'ChangedKey' }),
+};
+
+async function changeKey(
+  { req, target }: Call<unknown>,
+  { change }: Api,
+  operate: (session: ChangingSession) => Promise<unknown>,
+): Promise<KeyDetail & { warnings: string[] }> {
+  const { result, warnings } = await change(req, async (session) => {
+    await operate(session);
+    return readKeyDetail(session, target);
+  });
+  return { ...result, warnings };
+}
+
+/** One API key: what it is, what it uses, and changes of it. */
+export const keyRoutes = [
+  route.get('/keys/:id', {
+    operationId: 'getKey',
+    summary: 'One key, with its use now and what its next request gets',
+    ...shown,
+    handle: ({ target }, { read }) => read((session) => readKeyDetail(session, target)),
+  }),
+  route.patch('/keys/:id', {
+    operationId: 'changeKey',
+    summary: 'Change a key, from its next request on',
+    description:
+      'Fields that are absent stay as they are. 409 if somebody else has changed the key since `rev`.',
+    input: keyChangeInput,
+    ...changedKey,
+    handle: (call, api) =>
+      changeKey(call, api, (session) => createApiKeyStore(session).change(call.target, call.input)),
+  }),
+  route.post('/keys/:id/effect', {
+    operationId: 'previewKeyChange',
+    summary: 'What another plan or other limits would do to the next request of a key',
+    description: 'Changes nothing, so a viewer may ask, too. Refused as the change itself would be.',
+    input: limitsChangeInput,
+    responds: 'Before and after the change',
+    result: keyEffectSchema,
+    handle: ({ target, input }, { read }) => read((session) => readKeyEffect(session, target, input)),
+  }),
+  route.post('/keys/:id/rotate', {
+    operationId: 'rotateKey',
+    summary: 'Issue a key that replaces another one, which works until the grace period ends',
+    input: graceInput,
+    ...issued,
+    handle: ({ req, target, input }, api) =>
+      issueKey({ req }, api, (session) =>
+        createApiKeyStore(session).rotate(target, input.graceSeconds * 1000),
+      ),
+  }),
+  // No rev: to revoke is right whatever else has changed, and doing it twice changes nothing.
+  route.post('/keys/:id/revoke', {
+    operationId: 'revokeKey',
+    summary: 'Refuse a key for good, from its next request on, even if its record is invalid',
+    ...changedKey,
+    handle: (call, api) => changeKey(call, api, (session) => createApiKeyStore(session).revoke(call.target)),
+  }),
+  route.put('/keys/:id/ban', {
+    operationId: 'banKey',
+    summary: 'Ban a key from its next request on, in place of any other ban',
+    input: banInput,
+    ...changedKey,
+    handle: (call, api) =>
+      changeKey(call, api, async (session) => {
+        const { seconds = 0, until, reason } = call.input;
+        const durationMs = until === undefined ? seconds * 1000 : until.getTime() - session.now();
+        if (durationMs < 1) throw new InvalidOperation('the end of the ban is in the past');
+        await addBan(session, call.target, durationMs, reason);
+      }),
+  }),
+  route.delete('/keys/:id/ban', {
+    operationId: 'liftBan',
+    summary: 'End the ban of a key within a second, and forget the strikes that led to it',
+    ...changedKey,
+    handle: (call, api) => changeKey(call, api, (session) => liftBan(session, call.target)),
+  }),
+  route.put('/keys/:id/trial', {
+    operationId: 'startKeyTrial',
+    summary: 'Put limits of a key on trial, counted and not enforced, in place of any other trial of it',
+    input: trialInput,
+    ...changedKey,
+    handle: (call, api) =>
+      changeKey(call, api, (session) => createKeyTrials(session).start(call.target, call.input)),
+  }),
+  route.delete('/keys/:id/trial', {
+    operationId: 'endKeyTrial',
+    summary: 'End the trial of a key',
+    ...changedKey,
+    handle: (call, api) => changeKey(call, api, (session) => createKeyTrials(session).stop(call.target)),
+  }),
+  route.post('/keys/:id/trial/apply', {
+    operationId: 'applyKeyTrial',
+    summary: 'Make the limits on trial own limits of the key, and end the trial',
+    ...changedKey,
+    handle: (call, api) => changeKey(call, api, (session) => createKeyTrials(session).apply(call.target)),
+  }),
+  route.get('/keys/:id/usage', {
+    operationId: 'getKeyUsage',
+    summary: 'Use of a key on each of the last UTC days, oldest first, today included',
+    input: z.strictObject({ days: countInput(400, 30) }),
+    responds: 'Each day, also those without use',
+    result: listOf(dayUsageSchema),
+    handle: async ({ target, input }, { read }) => {
+      const items = await read(async (session) =>
+        readLastDays(session, await findKeyHash(session, target), input.days),
+      );
+      return { items, next: null };
+    },
+  }),
+  route.get('/keys/:id/refusals', {
+    operationId: 'listRefusals',
+    summary: 'Last refusals of a key in the last seven days, newest first',
+    responds: 'Refused requests in a row, some seconds old',
+    result: listOf(refusalsSchema),
+    handle: async ({ target }, { read }) => {
+      const items = await read(async (session) => readRefusals(session, await findKeyHash(session, target)));
+      return { items, next: null };
+    },
+  }),
+];

@@ -1,103 +1,109 @@
-import { Router } from 'express';
 import { z } from 'zod';
 import { knownIn } from '../../limits/limits.ts';
 import { createApiKeyStore } from '../../operations/api-key-store.ts';
 import { findKeyId } from '../../operations/find-key-id.ts';
-import { keyStates } from '../../operations/key-filter.ts';
-import { keyIdPattern, newKeyInput, timeInput } from '../../operations/key-input.ts';
-import { readKeyPage } from '../../operations/key-page.ts';
-import { limitsView } from '../../operations/key-view.ts';
+import { newKeyInput, timeInput } from '../../operations/key-input.ts';
+import { keyPageSchema, readKeyPage } from '../../operations/key-page.ts';
+import { keyStates, limitsView } from '../../operations/key-view.ts';
 import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
-import { ApiError } from './api-error.ts';
-import { issuedKey } from './issued-key.ts';
-import { keyActionsApi } from './key-actions.ts';
-import { keyBansApi } from './key-bans.ts';
-import { keyTrialsApi } from './key-trials.ts';
-import { keyApi } from './key.ts';
-import { translateKeyErrors } from './translate-key-errors.ts';
+import { storedLimitsSchema } from '../../operations/plan-store.ts';
+import { issued, issueKey } from './key.ts';
+import { countInput, flagInput, nextInput } from './query-input.ts';
+import { listOf } from './results.ts';
+import { route } from './route.ts';
 
-const [defaultPageSize, maxPageSize] = [50, 100];
 /** A page takes half a second at most, whatever the filter: the console goes on with `next`. */
 const maxRead = 20_000;
-
-const flag = z.enum(['true', 'false'], 'has to be true or false').transform((text) => text === 'true');
-
-const listQuery = z.strictObject({
-  search: z.string().max(200, 'is longer than 200 characters').optional(),
-  plan: z.string().optional(),
-  state: z.enum(keyStates, `has to be one of ${keyStates.join(', ')}`).optional(),
-  ownLimits: flag.optional(),
-  banned: flag.optional(),
-  expiresBefore: timeInput.optional(),
-  after: z.string().optional(),
-  limit: z
-    .string()
-    .regex(/^[1-9]\d{0,2}$/, `has to be a whole number from 1 to ${maxPageSize}`)
-    .transform(Number)
-    .refine((size) => size <= maxPageSize, `has to be a whole number from 1 to ${maxPageSize}`)
-    .default(defaultPageSize),
-});
-
 const maxPastedLength = 10_000;
-const findInput = z.strictObject({
-  text: z.string('has to be a text').max(maxPastedLength, `is longer than ${maxPastedLength} characters`),
+
+export const keyPlanSchema = z.object({
+  name: z.string(),
+  ...storedLimitsSchema.shape,
+  needsOwnLimits: z.boolean().describe('Keys on it need both limits of their own'),
 });
 
 /** API keys of customers. */
-export function keysApi(dependencies: ApiDependencies): Router {
-  const { read, search, change } = dependencies;
-  const router = Router();
-
-  router.get('/keys', async (req, res) => {
-    const {
-      search: text,
-      banned,
-      after,
-      limit,
-      plan,
-      state,
-      ownLimits,
-      expiresBefore,
-    } = listQuery.parse(req.query);
-    const withOwnLimits = ownLimits === true ? true : undefined;
-    const filter = { plan, state, withOwnLimits, expiresBefore };
-    const options = { filter, search: text, banned, after, size: limit, maxRead };
-    const { keys, ...page } = await search(req, (session) => readKeyPage(session, options));
-    res.json({ items: keys, ...page });
-  });
-
-  router.post('/keys', async (req, res) => {
-    const { expiresAt, name, plan, ...limits } = newKeyInput.parse(req.body);
-    const wanted = { name, plan, expiresAt: expiresAt ?? undefined, ...knownIn(limits) };
-    const issued = await issuedKey(change, req, (session) => createApiKeyStore(session).issue(wanted));
-    res.status(201).json(issued);
-  });
-
-  router.post('/keys/find', async (req, res) => {
-    const { text } = findInput.parse(req.body);
-    res.json({ id: await read((session) => findKeyId(text, session)) });
-  });
-
+export const keysRoutes = [
+  route.get('/keys', {
+    operationId: 'listKeys',
+    summary: 'API keys, newest first; with several conditions, those that meet all of them',
+    description:
+      `Reads some ${maxRead.toLocaleString('en')} keys at most. A page may therefore have fewer items than its limit, or ` +
+      'none, although there are more: go on with `next` until it is null.',
+    input: z.strictObject({
+      search: z
+        .string()
+        .max(200, 'is longer than 200 characters')
+        .optional()
+        .describe(
+          'An id, a SHA-256, a hint such as pets_ab12, or part of a name or of an id. An API key is refused.',
+        ),
+      plan: z.string().optional(),
+      state: z
+        .enum(keyStates, `has to be one of ${keyStates.join(', ')}`)
+        .optional()
+        .describe('`unusable`: the record was edited into an invalid one'),
+      banned: flagInput
+        .optional()
+        .describe('Banned keys only, soonest to be free first. Without bans that were made with redis-cli.'),
+      ownLimits: flagInput.optional().describe('Keys with limits of their own only'),
+      expiresBefore: timeInput
+        .optional()
+        .describe('Keys that expire, or have expired, before this time only'),
+      after: nextInput.optional(),
+      limit: countInput(100, 50),
+    }),
+    responds: 'A page of keys',
+    result: keyPageSchema,
+    handle: ({ req, input }, { search }) => {
+      const { search: text, banned, after, limit, ownLimits, ...filter } = input;
+      const withOwnLimits = ownLimits === true ? true : undefined;
+      const options = { search: text, banned, after, size: limit, maxRead };
+      return search(req, (session) =>
+        readKeyPage(session, { ...options, filter: { ...filter, withOwnLimits } }),
+      );
+    },
+  }),
+  route.post('/keys', {
+    operationId: 'issueKey',
+    summary: 'Issue a key',
+    input: newKeyInput,
+    ...issued,
+    handle: ({ req, input: { expiresAt, name, plan, ...limits } }, api) => {
+      const wanted = { name, plan, expiresAt: expiresAt ?? undefined, ...knownIn(limits) };
+      return issueKey({ req }, api, (session) => createApiKeyStore(session).issue(wanted));
+    },
+  }),
+  route.post('/keys/find', {
+    operationId: 'findKey',
+    summary: 'Find a key by the key itself',
+    description: 'A viewer may do this. The key is neither stored nor logged.',
+    input: z.strictObject({
+      text: z
+        .string('has to be a text')
+        .max(maxPastedLength, `is longer than ${maxPastedLength} characters`)
+        .describe('An API key or the SHA-256 of one, also in the middle of a text'),
+    }),
+    responds: 'The id of the key',
+    result: z.object({ id: z.string() }),
+    handle: async ({ input: { text } }, { read }) => ({
+      id: await read((session) => findKeyId(text, session)),
+    }),
+  }),
   // For forms, which must not begin a count of all keys, as GET /api/plans does.
-  router.get('/key-plans', async (_req, res) => {
-    const { plans } = await read(readPlanOverviews);
-    res.json({ items: plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan), next: null });
-  });
+  route.get('/key-plans', {
+    operationId: 'listKeyPlans',
+    summary: 'Plans that a key can be on, with their limits in Redis',
+    responds: 'All of them',
+    result: listOf(keyPlanSchema),
+    handle: async (_call, { read }) => {
+      const { plans } = await read(readPlanOverviews);
+      const items = plans.filter(({ kind }) => kind !== 'address').map(viewKeyPlan);
+      return { items, next: null };
+    },
+  }),
+];
 
-  router.use('/keys/:id', (req, _res, next) => {
-    if (!keyIdPattern.test(req.params.id))
-      throw new ApiError('not_found', { message: 'No key has such an id.' });
-    next();
-  });
-  router.use(keyApi(dependencies));
-  router.use(keyActionsApi(dependencies));
-  router.use(keyBansApi(dependencies));
-  router.use(keyTrialsApi(dependencies));
-  router.use(translateKeyErrors());
-  return router;
-}
-
-export function viewKeyPlan({ name, kind, ...plan }: PlanOverview) {
+function viewKeyPlan({ name, kind, ...plan }: PlanOverview): z.infer<typeof keyPlanSchema> {
   return { name, ...limitsView(knownIn(plan)), needsOwnLimits: kind === 'own_limits' };
 }

@@ -1,12 +1,18 @@
-import { Router } from 'express';
-import { sessionOf } from '../access/console-session.ts';
-import type { LiveFeed } from '../live/live-feed.ts';
-import { sendEvents } from '../live/send-events.ts';
+import { livePointSchema } from '../live/live-feed.ts';
+import { liveStateSchema } from '../live/live-state.ts';
+import { route } from './route.ts';
 
-/** `/api/live`: what happens now, as server-sent events. */
-export function liveApi(feed: LiveFeed): Router {
-  return Router().get(
-    '/live',
-    sendEvents(feed, (req) => sessionOf(req).id),
-  );
-}
+/** What happens now. */
+export const liveRoutes = [
+  route.get('/live', {
+    operationId: 'watchLive',
+    summary: 'What happens now, as server-sent events',
+    description:
+      'First an event `history`, whose data is a list of LivePoint for the last five minutes at most, and then an event ' +
+      '`state` each second, whose data is a LiveState. A comment every 15 seconds shows that the stream works. It ends when ' +
+      'the session ends, when the gateway stops, and for a reader that does not keep up. 51 streams of one gateway are too many.',
+    responds: 'The events',
+    events: [livePointSchema, liveStateSchema],
+    handle: ({ req, res }, { sendEvents }) => sendEvents(req, res),
+  }),
+];

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import {
   completeLimits,
   doubtInWords,
@@ -6,23 +7,37 @@ import {
   withLimits,
   type Limits,
 } from '../../limits/limits.ts';
-import { impactOn } from '../../operations/plan-impact.ts';
+import { impactOn, planImpactSchema } from '../../operations/plan-impact.ts';
 import type { PlanOverview } from '../../operations/plan-overview.ts';
 import type { PlanCounts } from './plan-counts.ts';
-import { viewTrialReport } from './plan-trials.ts';
+import { reportedTrialSchema, viewTrialReport } from './plan-trials.ts';
+import { countingSchema } from './plan-view.ts';
+
+export const planEffectSchema = z.object({
+  question: z
+    .string()
+    .nullable()
+    .describe('What is unusual about the limits; then they have to be confirmed'),
+  now: planImpactSchema.nullable().describe('While `asOf` is null, of the keys that were read so far'),
+  asOf: z.iso.datetime().nullable(),
+  counting: countingSchema,
+  trial: reportedTrialSchema.nullable().describe('Of a trial of the same limits that runs'),
+});
 
 /** The effect that limits would have if they were set now, before anybody sets them. */
-export async function planEffect(plan: PlanOverview, limits: Limits, counts: PlanCounts) {
+export async function planEffect(
+  plan: PlanOverview,
+  limits: Limits,
+  counts: PlanCounts,
+): Promise<z.infer<typeof planEffectSchema>> {
   const { name, trial } = plan;
   const [use, onTrial] = await Promise.all([counts.use(name), reportOfTrial(plan, limits, counts)]);
   const { value, asOf, counting } = use;
   return {
-    /** Says why the limits are unusual; then they have to be confirmed. */
     question: doubtInWords(name, limits) ?? null,
     now: value === undefined ? null : impactOn(value, limits),
     asOf,
     counting,
-    /** Report of a trial of the same limits, while it runs. */
     trial: trial === undefined || onTrial === undefined ? null : onTrial,
   };
 }

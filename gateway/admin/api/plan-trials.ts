@@ -1,17 +1,38 @@
-import { Router } from 'express';
 import { z } from 'zod';
 import { completeLimits, describeLimits, knownIn } from '../../limits/limits.ts';
+import { windowFields } from '../../limits/window-fields.ts';
 import { windowNames } from '../../limits/windows.ts';
-import { createPlanTrials, type PlanOnTrial, type PlanTrialChange } from '../../operations/plan-trial.ts';
+import {
+  createPlanTrials,
+  type PlanOnTrial,
+  type PlanTrialChange,
+  type PlanTrials,
+} from '../../operations/plan-trial.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
-import { refusedByTrial, type PlanTrialReport } from '../../operations/trial-report.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
-import { expectUnchanged } from './expect-unchanged.ts';
-import type { Counted, PlanCounts } from './plan-counts.ts';
-import { findEditablePlan, viewTrial } from './plan-view.ts';
+import {
+  planTrialReportSchema,
+  refusedByTrial,
+  type PlanTrialReport,
+} from '../../operations/trial-report.ts';
+import type { Counted } from './plan-counts.ts';
+import { countingSchema, findEditablePlan, trialSchema, viewTrial } from './plan-view.ts';
+import { changed, expectUnchanged } from './results.ts';
+import { route, type Api, type Call } from './route.ts';
 
-/** Start of the trial that the person has seen; null for none. */
-const expected = z.strictObject({ since: z.iso.datetime().nullable() });
+export const reportedTrialSchema = trialSchema
+  .extend({
+    report: planTrialReportSchema
+      .extend({ refused: z.int(), refusedShare: z.number() })
+      .nullable()
+      .describe('Null until the keys are counted'),
+    asOf: z.iso.datetime().nullable(),
+    counting: countingSchema,
+  })
+  .meta({ id: 'ReportedTrial' });
+
+const expected = z
+  .strictObject({ since: z.iso.datetime().nullable() })
+  .meta({ id: 'ExpectedTrial', description: 'Start of the trial as it was read; null without one' });
 const start = z
   .strictObject({ ...planFileSchema.partial().shape, expected })
   .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
@@ -19,49 +40,75 @@ const start = z
   });
 const end = z.strictObject({ expected });
 
+const changedTrial = {
+  responds: 'The plan and its trial as they are now',
+  result: changed(
+    z
+      .object({ name: z.string(), ...windowFields(() => z.int()), trial: trialSchema.nullable() })
+      .meta({ id: 'PlanOnTrial' }),
+  ),
+};
+
 /** Trials of limits: what they would refuse is counted, and nothing is refused. */
-export function planTrialsApi({ read, change }: Omit<ApiDependencies, 'search'>, counts: PlanCounts): Router {
-  const router = Router();
+export const planTrialRoutes = [
+  route.get('/plans/:name/trial', {
+    operationId: 'getPlanTrial',
+    summary: 'The trial that runs, and what it would have refused',
+    responds: 'The trial',
+    result: z.object({
+      name: z.string(),
+      trial: reportedTrialSchema.nullable(),
+      issues: z.array(z.string()),
+    }),
+    handle: ({ target }, { read, counts }) =>
+      read(async (session) => {
+        const { name, trial, issues, ...plan } = await findEditablePlan(session, target);
+        const limits = completeLimits(knownIn(plan));
+        if (trial === undefined || limits === undefined) return { name, trial: null, issues };
+        const report = await counts.trialReport({ name, limits, trial, issues });
+        return { name, trial: viewTrialReport(trial, report), issues };
+      }),
+  }),
+  route.put('/plans/:name/trial', {
+    operationId: 'startPlanTrial',
+    summary: 'Begin a trial, or replace the one that runs; a window without a limit stays as enforced',
+    input: start,
+    example: { minute: 200, expected: { since: null } },
+    ...changedTrial,
+    handle: (call, api) => {
+      const { expected, ...limits } = call.input;
+      return changeTrial(call, api, (trials, name) => trials.start(name, limits, expectTrial(expected)));
+    },
+  }),
+  route.delete('/plans/:name/trial', {
+    operationId: 'stopPlanTrial',
+    summary: 'End the trial',
+    input: end,
+    ...changedTrial,
+    handle: (call, api) =>
+      changeTrial(call, api, (trials, name) => trials.stop(name, expectTrial(call.input.expected))),
+  }),
+  route.post('/plans/:name/trial/apply', {
+    operationId: 'applyPlanTrial',
+    summary: 'Make the limits on trial the limits of the plan, and end the trial',
+    input: end,
+    ...changedTrial,
+    handle: (call, api) =>
+      changeTrial(call, api, (trials, name) => trials.apply(name, expectTrial(call.input.expected))),
+  }),
+];
 
-  router.get('/plans/:name/trial', async (req, res) => {
-    const view = await read(async (session) => {
-      const { name, trial, issues, ...plan } = await findEditablePlan(session, req.params.name);
-      const limits = completeLimits(knownIn(plan));
-      if (trial === undefined || limits === undefined) return { name, trial: null, issues };
-      const report = await counts.trialReport({ name, limits, trial, issues });
-      return { name, trial: viewTrialReport(trial, report), issues };
-    });
-    res.json(view);
+async function changeTrial(
+  { req, target }: Call<unknown>,
+  { change }: Api,
+  operate: (trials: PlanTrials, name: string) => Promise<PlanTrialChange>,
+) {
+  const { result, warnings } = await change(req, async (session) => {
+    const { name } = await findEditablePlan(session, target);
+    return operate(createPlanTrials(session), name);
   });
-
-  router.put('/plans/:name/trial', async (req, res) => {
-    const { expected, ...limits } = start.parse(req.body);
-    const { result, warnings } = await change(req, async (session) => {
-      const { name } = await findEditablePlan(session, req.params.name);
-      return createPlanTrials(session).start(name, limits, expectTrial(expected));
-    });
-    res.json({ ...viewChange(result), warnings });
-  });
-
-  router.delete('/plans/:name/trial', async (req, res) => {
-    const { expected } = end.parse(req.body);
-    const { result, warnings } = await change(req, async (session) => {
-      const { name } = await findEditablePlan(session, req.params.name);
-      return createPlanTrials(session).stop(name, expectTrial(expected));
-    });
-    res.json({ ...viewChange(result), warnings });
-  });
-
-  router.post('/plans/:name/trial/apply', async (req, res) => {
-    const { expected } = end.parse(req.body);
-    const { result, warnings } = await change(req, async (session) => {
-      const { name } = await findEditablePlan(session, req.params.name);
-      return createPlanTrials(session).apply(name, expectTrial(expected));
-    });
-    res.json({ ...viewChange(result), warnings });
-  });
-
-  return router;
+  const { name, limits, trial } = result.after;
+  return { name, ...limits, trial: trial === undefined ? null : viewTrial(trial), warnings };
 }
 
 /** An invalid trial has no start: it can be stopped and replaced by who has seen that. */
@@ -74,10 +121,6 @@ function expectTrial({ since }: z.infer<typeof expected>): (change: PlanTrialCha
       trial === undefined ? 'no trial' : `a trial of ${describeLimits(trial, 'invalid')}`,
     );
   };
-}
-
-function viewChange({ after: { name, limits, trial } }: PlanTrialChange) {
-  return { name, ...limits, trial: trial === undefined ? null : viewTrial(trial) };
 }
 
 type Trial = NonNullable<PlanOnTrial['trial']>;

@@ -1,28 +1,100 @@
+import { z } from 'zod';
+import { windowFields } from '../../limits/window-fields.ts';
 import { limitsView } from '../../operations/key-view.ts';
 import type { PlanImpact } from '../../operations/plan-impact.ts';
-import { readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
+import { planNamePattern } from '../../operations/plan-name.ts';
+import { planKinds, readPlanOverviews, type PlanOverview } from '../../operations/plan-overview.ts';
+import { storedLimitsSchema } from '../../operations/plan-store.ts';
+import { findLastPlanChange, recordedPlanChangeSchema } from '../../operations/plan-undo.ts';
 import type { Session } from '../../operations/session.ts';
 import { allRefusals, noRefusals, type PlanTraffic } from '../../operations/traffic-summary.ts';
 import type { Trial } from '../../plans/trial.ts';
 import { ApiError } from './api-error.ts';
 import type { PlanCounts } from './plan-counts.ts';
+import { listOf } from './results.ts';
+
+const time = z.iso.datetime().nullable();
+
+/** Of a count in the background. */
+export const countingSchema = z
+  .object({ read: z.int(), total: z.int() })
+  .nullable()
+  .meta({ id: 'Counting', description: 'A count of keys that is under way; null without one' });
+
+export const trialSchema = z
+  .object({
+    ...windowFields(() => z.int().nullable().describe('Null is a window that is not on trial')),
+    since: z.iso.datetime(),
+  })
+  .meta({ id: 'Trial' });
+
+export const planSchema = z
+  .object({
+    name: z.string(),
+    kind: z
+      .enum(planKinds)
+      .describe('`own_limits`: each key has its own; `address`: requests without a valid key'),
+    ...storedLimitsSchema.shape,
+    gateways: z.int().describe('Gateway processes that enforce what is stored'),
+    enforced: z
+      .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
+      .describe('What other gateways enforce'),
+    issues: z.array(z.string()).describe('What is wrong with what is stored'),
+    trial: trialSchema.nullable(),
+    keys: z.int().nullable().describe('Valid keys on it; null until they are counted'),
+    lastHour: z.object({
+      requests: z.int(),
+      refused: z.int().describe('Over a limit, or during a ban'),
+      refusedShare: z.number().describe('0 to 1'),
+    }),
+  })
+  .meta({ id: 'Plan' });
+
+const keyCount = { keysAsOf: time, counting: countingSchema };
+
+export const plansSchema = listOf(planSchema).extend({
+  gateways: z.int().describe('Gateways that run'),
+  ...keyCount,
+});
 
 /** All plans as the API shows them. */
-export async function viewPlans(session: Session, counts: PlanCounts) {
+export async function viewPlans(session: Session, counts: PlanCounts): Promise<z.infer<typeof plansSchema>> {
   const [{ plans, gateways }, keys, traffic] = await Promise.all([
     readPlanOverviews(session),
     counts.keys(),
     counts.lastHour(),
   ]);
   const { value, asOf, counting } = keys;
-  return {
-    items: plans.map((plan) => viewPlan(plan, value, traffic)),
-    next: null,
-    /** Gateway processes that run. */
-    gateways,
-    keysAsOf: asOf,
-    counting,
-  };
+  const items = plans.map((plan) => viewPlan(plan, value, traffic));
+  return { items, next: null, gateways, keysAsOf: asOf, counting };
+}
+
+export const planDetailSchema = planSchema.and(
+  z.object({
+    running: plansSchema.shape.gateways,
+    ...keyCount,
+    lastChange: recordedPlanChangeSchema
+      .extend({ obstacle: z.string().nullable().describe('Why it cannot be undone; null if it can') })
+      .meta({ id: 'LastChange' })
+      .nullable(),
+  }),
+);
+
+/** @throws ApiError not_found */
+export async function viewPlanDetail(
+  session: Session,
+  name: string,
+  counts: PlanCounts,
+): Promise<z.infer<typeof planDetailSchema>> {
+  const [{ items, ...rest }, last] = await Promise.all([
+    viewPlans(session, counts),
+    planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
+  ]);
+  const plan = items.find((item) => item.name === name);
+  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
+  const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
+  const { gateways: running, keysAsOf, counting } = rest;
+  return { ...plan, running, keysAsOf, counting, lastChange };
 }
 
 function viewPlan(

@@ -1,128 +1,158 @@
-import { Router } from 'express';
 import { z } from 'zod';
 import { describeLimits, doubtInWords, knownIn, withLimits } from '../../limits/limits.ts';
+import { windowFields } from '../../limits/window-fields.ts';
 import { byOptionalWindow, byRequiredWindow, windowNames } from '../../limits/windows.ts';
 import { planNamePattern } from '../../operations/plan-name.ts';
-import { createPlanStore, type PlanChange, type PlanRow } from '../../operations/plan-store.ts';
-import { findLastPlanChange, undoPlanChange } from '../../operations/plan-undo.ts';
+import {
+  createPlanStore,
+  storedLimitsSchema,
+  type PlanChange,
+  type PlanRow,
+} from '../../operations/plan-store.ts';
+import { undoPlanChange } from '../../operations/plan-undo.ts';
 import { planFileSchema } from '../../operations/plans-file-schema.ts';
 import { PlanInUse, removePlan } from '../../operations/remove-plan.ts';
-import type { Session } from '../../operations/session.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
-import { expectUnchanged } from './expect-unchanged.ts';
-import { createPlanCounts, type PlanCounts } from './plan-counts.ts';
-import { planEffect } from './plan-effect.ts';
-import { planTrialsApi } from './plan-trials.ts';
-import { findEditablePlan, viewPlans } from './plan-view.ts';
+import { planEffect, planEffectSchema } from './plan-effect.ts';
+import { findEditablePlan, planDetailSchema, plansSchema, viewPlanDetail, viewPlans } from './plan-view.ts';
+import { changed, expectUnchanged } from './results.ts';
+import { route } from './route.ts';
 
 const limits = planFileSchema.shape;
-const confirmed = z.boolean().default(false);
-const creation = z.strictObject({ ...limits, confirmed });
-/** Null is an invalid limit, or none. */
-const required = byRequiredWindow((name) => limits[name].nullable());
+const confirmed = z
+  .boolean()
+  .default(false)
+  .describe('Needed if the limit of a window is below that of a shorter one');
 /** Null removes the limit of a window that a plan need not have. */
 const optional = byOptionalWindow((name) => limits[name].nullable());
-const expectedLimits = z.strictObject({ ...required, ...optional });
-const change = z.strictObject({ ...limits, ...optional, confirmed, expected: expectedLimits });
-const effect = z.strictObject(limits);
-const undo = z.strictObject({ entry: z.string().max(40) });
+const expectedLimits = z
+  .strictObject({ ...byRequiredWindow((name) => limits[name].nullable()), ...optional })
+  .describe(
+    'The limits as they were read, null for an invalid one or none; with other ones stored, the answer is 409',
+  );
+
+const changedPlanSchema = changed(
+  z
+    .object({ name: z.string(), ...windowFields(() => z.int().nullable()), before: storedLimitsSchema })
+    .meta({ id: 'ChangedPlan' }),
+);
 
 /** Limits of the plans. */
-export function plansApi({ read, change: makeChange }: ApiDependencies): Router {
-  const router = Router();
-  const counts = createPlanCounts({ read });
-
-  router.get('/plans', async (_req, res) => {
-    res.json(await read((session) => viewPlans(session, counts)));
-  });
-
-  router.get('/plans/:name', async (req, res) => {
-    res.json(await read((session) => viewPlanDetail(session, req.params.name, counts)));
-  });
-
-  router.put('/plans/:name', async (req, res) => {
-    const { confirmed, ...wanted } = creation.parse(req.body);
-    // Before it gets into a message or a Redis command: it may be a pasted API key.
-    if (!planNamePattern.test(req.params.name)) {
-      throw new ApiError('bad_request', {
-        message: 'A plan name has up to 32 lower-case letters, digits and dashes, and begins with a letter.',
-      });
-    }
-    const { result, warnings } = await makeChange(req, (session) =>
-      createPlanStore(session).set(req.params.name, wanted, true, async ({ before, after }) => {
-        if (Object.keys(knownIn(before)).length > 0) {
-          throw new ApiError('conflict', {
-            message: `The plan ${before.name} exists already: ${describeLimits(before, 'invalid')}. Nothing was changed.`,
-          });
-        }
-        questionLimits(after, confirmed);
-      }),
-    );
-    res.status(201).json(view(result, warnings));
-  });
-
-  router.patch('/plans/:name', async (req, res) => {
-    const { confirmed, expected, ...wanted } = change.parse(req.body);
-    const { name } = req.params;
-    const { result, warnings } = await makeChange(req, async (session) => {
-      await findEditablePlan(session, name);
-      return createPlanStore(session).set(name, wanted, false, async ({ before, after }) => {
-        expectUnchanged(isAsSeen(before, expected), describeLimits(before, 'invalid'));
-        questionLimits(after, confirmed);
-      });
-    });
-    res.json(view(result, warnings));
-  });
-
-  router.delete('/plans/:name', async (req, res) => {
-    const { result, warnings } = await makeChange(req, async (session) => {
-      await findEditablePlan(session, req.params.name);
-      return removePlan(session, req.params.name, () => Promise.resolve()).catch(explainUse);
-    });
-    res.json({ name: req.params.name, before: result.before, after: null, warnings });
-  });
-
-  router.post('/plans/:name/effect', async (req, res) => {
-    const wanted = effect.parse(req.body);
-    res.json(
-      await read(async (session) =>
-        planEffect(await findEditablePlan(session, req.params.name), withLimits(wanted), counts),
-      ),
-    );
-  });
-
-  router.post('/plans/:name/undo', async (req, res) => {
-    const { entry } = undo.parse(req.body);
-    const { result, warnings } = await makeChange(req, async (session) => {
-      const { name } = await findEditablePlan(session, req.params.name);
-      return undoPlanChange(session, name, ({ id, who, after }) =>
-        expectUnchanged(id === entry, `${describeLimits(after, 'invalid')}, set by ${who}`),
+export const plansRoutes = [
+  route.get('/plans', {
+    operationId: 'listPlans',
+    summary: 'All plans',
+    description: 'The keys on each are counted in the background; ask again while `counting` is not null.',
+    responds: 'Plans',
+    result: plansSchema,
+    handle: (_call, { read, counts }) => read((session) => viewPlans(session, counts)),
+  }),
+  route.get('/plans/:name', {
+    operationId: 'getPlan',
+    summary: 'One plan, with the last change of its limits',
+    responds: 'The plan',
+    result: planDetailSchema,
+    handle: ({ target }, { read, counts }) => read((session) => viewPlanDetail(session, target, counts)),
+  }),
+  route.put('/plans/:name', {
+    operationId: 'createPlan',
+    summary: 'Make a plan',
+    input: z.strictObject({ ...limits, confirmed }),
+    example: { minute: 600, day: 20_000 },
+    responds: 'The plan was made',
+    result: changedPlanSchema,
+    status: 201,
+    handle: async ({ req, target, input: { confirmed, ...wanted } }, { change }) => {
+      // Before it gets into a message or a Redis command: it may be a pasted API key.
+      if (!planNamePattern.test(target)) {
+        throw new ApiError('bad_request', {
+          message:
+            'A plan name has up to 32 lower-case letters, digits and dashes, and begins with a letter.',
+        });
+      }
+      const { result, warnings } = await change(req, (session) =>
+        createPlanStore(session).set(target, wanted, true, async ({ before, after }) => {
+          if (Object.keys(knownIn(before)).length > 0) {
+            throw new ApiError('conflict', {
+              message: `The plan ${before.name} exists already: ${describeLimits(before, 'invalid')}. Nothing was changed.`,
+            });
+          }
+          questionLimits(after, confirmed);
+        }),
       );
-    });
-    res.json(view(result, warnings));
-  });
-
-  router.use(planTrialsApi({ read, change: makeChange }, counts));
-  return router;
-}
+      return view(result, warnings);
+    },
+  }),
+  route.patch('/plans/:name', {
+    operationId: 'setPlanLimits',
+    summary: 'Change the limits of a plan; in force on all gateways within a second',
+    input: z.strictObject({ ...limits, ...optional, confirmed, expected: expectedLimits }),
+    example: { minute: 600, day: 20_000, expected: { minute: 300, day: 10_000 } },
+    responds: 'The plan was changed',
+    result: changedPlanSchema,
+    handle: async ({ req, target, input: { confirmed, expected, ...wanted } }, { change }) => {
+      const { result, warnings } = await change(req, async (session) => {
+        await findEditablePlan(session, target);
+        return createPlanStore(session).set(target, wanted, false, async ({ before, after }) => {
+          expectUnchanged(isAsSeen(before, expected), describeLimits(before, 'invalid'));
+          questionLimits(after, confirmed);
+        });
+      });
+      return view(result, warnings);
+    },
+  }),
+  route.delete('/plans/:name', {
+    operationId: 'removePlan',
+    summary: 'Remove a plan that no valid key is on',
+    responds: 'The plan was removed',
+    result: changed(
+      z.object({ name: z.string(), before: z.record(z.string(), z.unknown()).nullable(), after: z.null() }),
+    ),
+    handle: async ({ req, target }, { change }) => {
+      const { result, warnings } = await change(req, async (session) => {
+        await findEditablePlan(session, target);
+        return removePlan(session, target, () => Promise.resolve()).catch(explainUse);
+      });
+      return { name: target, before: result.before, after: null, warnings };
+    },
+  }),
+  route.post('/plans/:name/effect', {
+    operationId: 'previewPlanLimits',
+    summary: 'What limits would do if they were set now; changes nothing',
+    input: z.strictObject(limits),
+    example: { minute: 200, day: 10_000 },
+    responds: 'The effect',
+    result: planEffectSchema,
+    handle: ({ target, input }, { read, counts }) =>
+      read(async (session) => planEffect(await findEditablePlan(session, target), withLimits(input), counts)),
+  }),
+  route.post('/plans/:name/undo', {
+    operationId: 'undoPlanChange',
+    summary: 'Undo the last change of the limits',
+    input: z.strictObject({
+      entry: z
+        .string()
+        .max(40)
+        .describe('`lastChange.id` of the plan; if there was a later change, the answer is 409'),
+    }),
+    example: { entry: '1795403857484-0' },
+    responds: 'The plan has the limits from before that change',
+    result: changedPlanSchema,
+    handle: async ({ req, target, input: { entry } }, { change }) => {
+      const { result, warnings } = await change(req, async (session) => {
+        const { name } = await findEditablePlan(session, target);
+        return undoPlanChange(session, name, ({ id, who, after }) =>
+          expectUnchanged(id === entry, `${describeLimits(after, 'invalid')}, set by ${who}`),
+        );
+      });
+      return view(result, warnings);
+    },
+  }),
+];
 
 /** Windows that the person has not seen, since they had no limit then, count as unchanged. */
 function isAsSeen(stored: PlanRow, seen: z.infer<typeof expectedLimits>): boolean {
   return windowNames.every((name) => seen[name] === undefined || seen[name] === (stored[name] ?? null));
-}
-
-/** @throws ApiError not_found */
-export async function viewPlanDetail(session: Session, name: string, counts: PlanCounts) {
-  const [{ items, ...rest }, last] = await Promise.all([
-    viewPlans(session, counts),
-    planNamePattern.test(name) ? findLastPlanChange(session, name) : undefined,
-  ]);
-  const plan = items.find((item) => item.name === name);
-  if (plan === undefined) throw new ApiError('not_found', { message: 'There is no plan of this name.' });
-  const lastChange = last === undefined ? null : { ...last, obstacle: last.obstacle ?? null };
-  const { gateways: running, keysAsOf, counting } = rest;
-  return { ...plan, running, keysAsOf, counting, lastChange };
 }
 
 /** @throws ApiError invalid_operation for limits that are usually a mistake, unless they are confirmed */

@@ -1,77 +1,107 @@
 import { readVersion } from '#runtime/version.ts';
-import express, { Router, type Request, type Response } from 'express';
+import type { Request } from 'express';
 import { z } from 'zod';
 import { findConsolePerson, redeemConsoleCode } from '../../operations/console-codes.ts';
-import { createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
+import { consoleRoles, createConsoleSessions, type BegunSession } from '../../operations/console-sessions.ts';
 import type { ConsoleAccess } from '../access/console-access.ts';
-import { requestSession, setRequestSession, type RequestSession } from '../access/console-session.ts';
+import { requestSession, type RequestSession } from '../access/console-session.ts';
 import { csrfTokenFor } from '../access/csrf-token.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
 import { ApiError } from './api-error.ts';
+import { route, type Api } from './route.ts';
 
 const signIn = z.strictObject({
-  code: z.string().max(100),
-  /** Whether the link is to sign in though somebody else is signed in. */
-  replace: z.boolean().default(false),
+  code: z.string().max(100).describe('Works once within five minutes'),
+  replace: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether to sign in though somebody else is signed in with the cookies of the request, which is a 409 otherwise. ' +
+        'The sessions of these cookies end.',
+    ),
 });
-const maxBody = '1kb';
 
-/** `/api/session`: sign in with the code of a link, who is signed in, sign out. */
-export function sessionApi({ read, change }: ApiDependencies, access: ConsoleAccess): Router {
-  const { cookie, chargeWrongCode, findSessions, clientAddress, open, signedIn } = access;
-  const version = readVersion();
+export const sessionSchema = z
+  .object({
+    name: z.string().describe('Name in the audit log'),
+    role: z.enum(consoleRoles),
+    expiresAt: z.iso.datetime(),
+    csrfToken: z.string(),
+    version: z.string().describe('Version of the gateway'),
+  })
+  .meta({ id: 'Session' });
 
-  function sendSession(req: Request, res: Response): void {
-    res.json(viewSession(requestSession(req), version));
-  }
+const version = readVersion();
 
-  /** @throws ApiError too_many_requests, invalid_code */
-  async function refuseCode(req: Request): Promise<never> {
-    const waitSeconds = await chargeWrongCode(clientAddress(req));
-    if (waitSeconds === undefined) throw new ApiError('invalid_code');
-    throw new ApiError('too_many_requests', {
-      message: `Too many wrong codes. Try again in ${waitSeconds} seconds.`,
-      headers: { 'Retry-After': String(waitSeconds) },
-    });
-  }
-
-  /** @throws ApiError conflict if the link would make somebody else of the person who is signed in */
-  async function redeem(req: Request): Promise<BegunSession> {
-    const { code, replace } = signIn.parse(req.body);
-    const person = await read((session) => findConsolePerson(session, code));
-    if (person === undefined) return refuseCode(req);
-    const current = await findSessions(req);
-    const others = current.map(({ session }) => session.name).filter((name) => name !== person.name);
-    if (others.length > 0 && !replace) {
-      throw new ApiError('conflict', {
-        message: `This browser is signed in as ${others.join(', ')}, and the link is for ${person.name}.`,
-      });
-    }
-    const replaced = current.map(({ session }) => session);
-    const begun = await read((session) => redeemConsoleCode(session, code, replaced));
-    for (const { token } of current) access.forget(token);
-    return begun ?? refuseCode(req);
-  }
-
-  return Router()
-    .post('/session', ...open, express.json({ limit: maxBody }), async (req, res) => {
-      const begun = await redeem(req);
+/** Sign in with the code of a link, who is signed in, sign out. */
+export const sessionRoutes = [
+  route.post('/session', {
+    operationId: 'beginSession',
+    summary: 'Sign in with the code of a link',
+    access: 'open',
+    input: signIn,
+    responds: 'The session, whose cookie is set',
+    result: sessionSchema,
+    handle: async ({ req, res, input }, api) => {
+      const begun = await redeem(req, input, api);
       const { createdAt, expiresAt } = begun.session;
-      cookie.write(req, res, begun.token, Date.parse(expiresAt) - Date.parse(createdAt));
-      setRequestSession(req, begun);
-      sendSession(req, res);
-    })
-    .get('/session', ...signedIn, sendSession)
-    .delete('/session', ...signedIn, async (req, res) => {
+      api.access.cookie.write(req, res, begun.token, Date.parse(expiresAt) - Date.parse(createdAt));
+      return viewSession(begun);
+    },
+  }),
+  route.get('/session', {
+    operationId: 'getSession',
+    summary: 'Who is signed in',
+    access: 'session',
+    responds: 'The session of the cookie',
+    result: sessionSchema,
+    handle: ({ req }) => viewSession(requestSession(req)),
+  }),
+  route.delete('/session', {
+    operationId: 'endSession',
+    summary: 'Sign out',
+    access: 'session',
+    responds: 'The session is over',
+    handle: async ({ req, res }, { change, access }) => {
       const { session, token } = requestSession(req);
       await change(req, (redis) => createConsoleSessions(redis).end(session.id));
       access.forget(token);
-      cookie.clear(req, res);
-      res.status(204).end();
-    });
+      access.cookie.clear(req, res);
+    },
+  }),
+];
+
+/** @throws ApiError too_many_requests, invalid_code */
+async function refuseCode(req: Request, { chargeWrongCode, clientAddress }: ConsoleAccess): Promise<never> {
+  const waitSeconds = await chargeWrongCode(clientAddress(req));
+  if (waitSeconds === undefined) throw new ApiError('invalid_code');
+  throw new ApiError('too_many_requests', {
+    message: `Too many wrong codes. Try again in ${waitSeconds} seconds.`,
+    headers: { 'Retry-After': String(waitSeconds) },
+  });
 }
 
-export function viewSession({ session, token }: RequestSession, version: string) {
+/** @throws ApiError conflict if the link would make somebody else of the person who is signed in */
+async function redeem(
+  req: Request,
+  { code, replace }: z.infer<typeof signIn>,
+  { read, access }: Api,
+): Promise<BegunSession> {
+  const person = await read((session) => findConsolePerson(session, code));
+  if (person === undefined) return refuseCode(req, access);
+  const current = await access.findSessions(req);
+  const others = current.map(({ session }) => session.name).filter((name) => name !== person.name);
+  if (others.length > 0 && !replace) {
+    throw new ApiError('conflict', {
+      message: `This browser is signed in as ${others.join(', ')}, and the link is for ${person.name}.`,
+    });
+  }
+  const replaced = current.map(({ session }) => session);
+  const begun = await read((session) => redeemConsoleCode(session, code, replaced));
+  for (const { token } of current) access.forget(token);
+  return begun ?? refuseCode(req, access);
+}
+
+function viewSession({ session, token }: RequestSession): z.infer<typeof sessionSchema> {
   const { name, role, expiresAt } = session;
   return { name, role, expiresAt, csrfToken: csrfTokenFor(token), version };
 }

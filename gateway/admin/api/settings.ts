@@ -1,69 +1,133 @@
 import { isDeepStrictEqual } from 'node:util';
-import { Router } from 'express';
 import { z } from 'zod';
 import { createBanPolicyStore } from '../../operations/ban-policy-store.ts';
 import { createPlanStore } from '../../operations/plan-store.ts';
 import { anonymousFileSchema } from '../../operations/plans-file-schema.ts';
-import { readAnonymousState, readBanPolicyState } from '../../operations/setting-states.ts';
-import { banPolicySetting } from '../../quota/ban-policy.ts';
-import type { ApiDependencies } from './api-dependencies.ts';
-import { expectUnchanged } from './expect-unchanged.ts';
-import { usageRetentionApi } from './usage-retention.ts';
+import { settingStateSchema } from '../../operations/setting-state.ts';
+import {
+  readAnonymousState,
+  readBanPolicyState,
+  readRetentionState,
+} from '../../operations/setting-states.ts';
+import { createUsageRetentionStore } from '../../operations/usage-retention-store.ts';
+import { banPolicySetting, type BanPolicy } from '../../quota/ban-policy.ts';
+import { maxRetentionDays, usageSetting } from '../../quota/usage-policy.ts';
+import { changed, expectUnchanged } from './results.ts';
+import { route } from './route.ts';
+import { adjustmentSchema } from './usage-adjustment.ts';
 
-/** The policy that the person has seen; null if it was missing or invalid. */
-const expectedPolicy = z.strictObject({ expected: banPolicySetting.values.nullable() });
-const policyChange = expectedPolicy.extend({ policy: banPolicySetting.values });
+const boundsSchema = z.object({ min: z.number(), max: z.number() }).meta({ id: 'Bounds' });
+const policySchema = banPolicySetting.values.meta({ id: 'BanPolicy' });
+const anonymousSchema = anonymousFileSchema.meta({ id: 'AnonymousLimit' });
+const usageSchema = usageSetting.values.meta({ id: 'UsageRetention' });
+const changedPolicy = {
+  responds: 'The policy that is in force within a second',
+  result: changed(z.object({ policy: policySchema })),
+};
+const expectedPolicy = policySchema
+  .nullable()
+  .describe('The policy as it was read; null if it was missing or invalid');
+
 const { minute } = anonymousFileSchema.shape;
-const anonymous = z.strictObject({
-  minute,
-  expected: z.strictObject({ minute: minute.nullable() }),
-});
+const { retentionDays } = usageSetting.values.shape;
+/** Of a setting that is one number, what the person has seen. */
+const seen = 'As it was read; null if it was invalid';
 
 /** Settings of the whole fleet. A change is in force on all gateways within a second. */
-export function settingsApi({ read, change }: ApiDependencies): Router {
-  const router = Router();
+export const settingsRoutes = [
+  route.get('/settings/ban-policy', {
+    operationId: 'getBanPolicy',
+    summary: 'When and for how long keys are banned',
+    responds: 'The policy, its defaults, and the bounds of each number',
+    result: settingStateSchema(policySchema).extend({ bounds: z.record(z.string(), boundsSchema) }),
+    handle: (_call, { read }) => read(readBanPolicyState),
+  }),
+  route.put('/settings/ban-policy', {
+    operationId: 'setBanPolicy',
+    summary: 'Replace the policy; in force on all gateways within a second',
+    input: z.strictObject({ expected: expectedPolicy, policy: policySchema }),
+    ...changedPolicy,
+    handle: async ({ req, input: { policy, expected } }, { change }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createBanPolicyStore(session).set(policy, expectPolicy(expected)),
+      );
+      return { policy: result, warnings };
+    },
+  }),
+  route.post('/settings/ban-policy/reset', {
+    operationId: 'resetBanPolicy',
+    summary: 'Set the default policy, whatever is stored',
+    input: z.strictObject({ expected: expectedPolicy }),
+    ...changedPolicy,
+    handle: async ({ req, input: { expected } }, { change }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createBanPolicyStore(session).reset(expectPolicy(expected)),
+      );
+      return { policy: result.after, warnings };
+    },
+  }),
+  route.get('/settings/anonymous', {
+    operationId: 'getAnonymousLimit',
+    summary: 'Limit of an address for requests without a valid key',
+    responds: 'The setting',
+    result: settingStateSchema(anonymousSchema).extend({ bounds: boundsSchema }),
+    handle: (_call, { read }) => read(readAnonymousState),
+  }),
+  route.put('/settings/anonymous', {
+    operationId: 'setAnonymousLimit',
+    summary: 'Change it; in force on all gateways within a second',
+    input: z.strictObject({
+      minute,
+      expected: z.strictObject({ minute: minute.nullable() }).describe(seen),
+    }),
+    example: { minute: 120, expected: { minute: 60 } },
+    responds: 'It was changed',
+    result: changed(z.object({ minute, before: z.int().nullable() })),
+    handle: async ({ req, input: { minute, expected } }, { change }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createPlanStore(session).set('anonymous', { minute }, false, async ({ before }) =>
+          expectUnchanged(before.minute === expected.minute, `${before.minute ?? 'invalid'} a minute`),
+        ),
+      );
+      return { minute, before: result.before.minute, warnings };
+    },
+  }),
+  route.get('/settings/usage', {
+    operationId: 'getUsageRetention',
+    summary: 'How long the use of keys is kept',
+    responds: 'The setting',
+    result: settingStateSchema(usageSchema).extend({
+      bounds: boundsSchema,
+      adjustment: adjustmentSchema,
+    }),
+    handle: async (_call, { read, adjustments }) => ({
+      ...(await read(readRetentionState)),
+      adjustment: adjustments.latest(),
+    }),
+  }),
+  route.put('/settings/usage', {
+    operationId: 'setUsageRetention',
+    summary: 'Change it; what is stored already gets its new expiry afterwards, which may take minutes',
+    input: z.strictObject({
+      retentionDays: z.number().meta({ type: 'integer', minimum: 1, maximum: maxRetentionDays }),
+      expected: z.strictObject({ retentionDays: z.number().nullable() }).describe(seen),
+    }),
+    example: { retentionDays: 730, expected: { retentionDays: 400 } },
+    responds: 'It was changed',
+    result: changed(z.object({ retentionDays, before: z.int().nullable(), adjustment: adjustmentSchema })),
+    handle: async ({ req, input: { retentionDays, expected } }, { change, adjustments }) => {
+      const { result, warnings } = await change(req, (session) =>
+        createUsageRetentionStore(session).set(retentionDays, (stored) =>
+          expectUnchanged(stored === (expected.retentionDays ?? 0), `${stored || 'invalid or missing'} days`),
+        ),
+      );
+      const before = result.before === 0 ? null : result.before;
+      return { retentionDays, before, adjustment: adjustments.begin(req, retentionDays), warnings };
+    },
+  }),
+];
 
-  router.get('/settings/ban-policy', async (_req, res) => {
-    res.json(await read(readBanPolicyState));
-  });
-
-  router.put('/settings/ban-policy', async (req, res) => {
-    const { policy, expected } = policyChange.parse(req.body);
-    const { result, warnings } = await change(req, (session) =>
-      createBanPolicyStore(session).set(policy, expectPolicy(expected)),
-    );
-    res.json({ policy: result, warnings });
-  });
-
-  router.post('/settings/ban-policy/reset', async (req, res) => {
-    const { expected } = expectedPolicy.parse(req.body);
-    const { result, warnings } = await change(req, (session) =>
-      createBanPolicyStore(session).reset(expectPolicy(expected)),
-    );
-    res.json({ policy: result.after, warnings });
-  });
-
-  router.get('/settings/anonymous', async (_req, res) => {
-    res.json(await read(readAnonymousState));
-  });
-
-  router.put('/settings/anonymous', async (req, res) => {
-    const { minute, expected } = anonymous.parse(req.body);
-    const { result, warnings } = await change(req, (session) =>
-      createPlanStore(session).set('anonymous', { minute }, false, async ({ before }) =>
-        expectUnchanged(before.minute === expected.minute, `${before.minute ?? 'invalid'} a minute`),
-      ),
-    );
-    res.json({ minute: result.after.minute, before: result.before.minute, warnings });
-  });
-
-  router.use(usageRetentionApi({ read, change }));
-  return router;
-}
-
-type Policy = z.infer<typeof banPolicySetting.values>;
-
-function expectPolicy(expected: Policy | null): (stored: Policy | null) => void {
+function expectPolicy(expected: BanPolicy | null): (stored: BanPolicy | null) => void {
   return (stored) => {
     const fields = Object.entries(stored ?? {}).map(([field, value]) => `${field} ${value}`);
     expectUnchanged(isDeepStrictEqual(stored, expected), fields.join(', ') || 'missing or invalid');

@@ -1,17 +1,23 @@
+import { z } from 'zod';
+import { trafficSummarySchema } from '../../operations/traffic-summary.ts';
 import type { LiveState } from './live-state.ts';
 
+const milliseconds = z.number().nullable().describe('Milliseconds; null without requests');
+
 /** One second of the past, for charts of the last minutes. */
-export interface LivePoint {
-  at: string;
-  /** Time that the counts cover. */
-  seconds: number;
-  byStatus: Record<string, number>;
-  refusals: number;
-  bannedRequests: number;
-  /** In milliseconds, of the last five seconds; null without requests. */
-  p50: number | null;
-  p99: number | null;
-}
+export const livePointSchema = z
+  .object({
+    at: z.iso.datetime(),
+    seconds: z.number().describe('Time that the counts cover'),
+    byStatus: trafficSummarySchema.shape.byStatus,
+    refusals: z.int(),
+    bannedRequests: z.int(),
+    p50: milliseconds,
+    p99: milliseconds,
+  })
+  .meta({ id: 'LivePoint', description: 'Durations are of the last five seconds.' });
+
+export type LivePoint = z.infer<typeof livePointSchema>;
 
 export interface LiveListener {
   /** @param event text of a server-sent event */

@@ -1,31 +1,45 @@
-import type { BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
-import type { combineMeasures } from '../../operations/fleet-measures.ts';
-import type { FleetTraffic } from '../../operations/fleet-traffic.ts';
-import type { GatewayView } from '../../operations/fleet-view.ts';
-import type { Problem } from '../../operations/problems/problem.ts';
-import type { UpstreamState } from '../../operations/problems/upstream-states.ts';
-import type { RedisServerStatus } from '../../operations/redis-status.ts';
+import { z } from 'zod';
+import { fleetTrafficSchema } from '../../operations/fleet-traffic.ts';
+import { gatewaySchema } from '../../operations/fleet-view.ts';
+import { problemSchema } from '../../operations/problems/problem.ts';
+import { upstreamStateSchema } from '../../operations/problems/upstream-states.ts';
+import { redisServerSchema } from '../../operations/redis-status.ts';
+import { publishedStatus } from '../../redis/process-statuses.ts';
+
+const time = z.iso.datetime();
 
 /** What consoles show, as of one second. The event `state` of /api/live. */
-export interface LiveState {
-  /** ISO 8601 in UTC by Redis' clock, as all times. */
-  at: string;
-  /** The state in a sentence. */
-  summary: string;
-  problems: Problem[];
-  redis:
-    | { available: true; servers: RedisServerStatus[] }
-    /** Figures of this gateway go on; those of other gateways are as last seen. */
-    | { available: false; since: string };
-  /** Null in the first second. */
-  traffic: FleetTraffic | null;
-  activeBans: number;
-  gateways: GatewayView[];
-  /** Processes of a release that publishes no status. */
-  withoutStatus: number;
-  upstreams: UpstreamState[];
-  /** What gateways have measured in the last minute. */
-  recent: ReturnType<typeof combineMeasures>;
-  /** Of the last minute, the busiest first. Null while they cannot be read. */
-  busiestKeys: Pick<BusyKeyUsage, 'id' | 'name' | 'plan' | 'state' | 'requests' | 'refused'>[] | null;
-}
+export const liveStateSchema = z
+  .object({
+    at: time,
+    summary: z.string().describe('The state in a sentence'),
+    problems: z.array(problemSchema).describe('What is wrong, most severe first'),
+    redis: z
+      .discriminatedUnion('available', [
+        z.object({ available: z.literal(true), servers: z.array(redisServerSchema) }),
+        z.object({ available: z.literal(false), since: time }),
+      ])
+      .describe('While it is not, figures of this gateway go on; those of other gateways are as last seen'),
+    traffic: fleetTrafficSchema.nullable().describe('Null in the first second'),
+    activeBans: z.int(),
+    gateways: z.array(gatewaySchema),
+    withoutStatus: z.int().describe('Processes of a release that publishes no status'),
+    upstreams: z.array(upstreamStateSchema),
+    recent: publishedStatus.shape.recent.unwrap().describe('What gateways have measured in the last minute'),
+    busiestKeys: z
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          plan: z.string(),
+          state: z.string(),
+          requests: z.int(),
+          refused: z.int(),
+        }),
+      )
+      .nullable()
+      .describe('Of the last minute, the busiest first; null while they cannot be read'),
+  })
+  .meta({ id: 'LiveState', description: 'Times are those of the clock of Redis.' });
+
+export type LiveState = z.infer<typeof liveStateSchema>;

@@ -1,4 +1,4 @@
-import type { Request, RequestHandler } from 'express';
+import type { Request, Response } from 'express';
 import { ApiError } from '../api/api-error.ts';
 import type { LiveFeed } from './live-feed.ts';
 
@@ -13,11 +13,14 @@ const heartbeatMs = 15_000;
 const retryMs = 1000;
 
 /**
- * Sends the live state as server-sent events, until the console leaves, its session ends (requireSession watches it) or
+ * Creates what sends the live state as server-sent events, until the console leaves, its session ends (requireSession watches it) or
  * the admin port closes.
  * @param sessionIdOf id of the session of a request
  */
-export function sendEvents(feed: LiveFeed, sessionIdOf: (req: Request) => string): RequestHandler {
+export function sendEvents(
+  feed: LiveFeed,
+  sessionIdOf: (req: Request) => string,
+): (req: Request, res: Response) => void {
   /** Session ids of the open streams. */
   const streams: string[] = [];
   return function sendEvents(req, res) {

@@ -1,23 +1,30 @@
+import { z } from 'zod';
+
 /** Most severe first. */
 export const severities = ['critical', 'warning', 'notice'] as const;
 
 /** Something that is wrong, in words. */
-export interface Problem {
-  /** The same while it is the same problem. */
-  id: string;
-  /** `critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md. */
-  severity: (typeof severities)[number];
-  title: string;
-  detail: string;
-  /** What to do, in a sentence or two. */
-  advice: string;
-  link: ProblemLink;
-  /** It is over, and shown for information. */
-  past?: true;
-}
+export const problemSchema = z
+  .object({
+    id: z.string().describe('The same while it is the same problem'),
+    severity: z
+      .enum(severities)
+      .describe('`critical` is for now, `warning` for today, `notice` for information. As in ALERTS.md.'),
+    title: z.string(),
+    detail: z.string(),
+    advice: z.string().describe('What to do, in a sentence or two'),
+    link: z
+      .union([
+        z.object({ page: z.string(), text: z.string() }),
+        z.object({ document: z.string(), heading: z.string() }),
+      ])
+      .describe('A page of the console, or a heading of a document that comes with the gateway'),
+    past: z.exactOptional(z.literal(true)).describe('It is over, and shown for information'),
+  })
+  .meta({ id: 'Problem' });
 
-/** A page of the console, or a heading of a document that comes with the gateway. */
-export type ProblemLink = { page: string; text: string } | { document: string; heading: string };
+export type Problem = z.infer<typeof problemSchema>;
+export type ProblemLink = Problem['link'];
 
 export const alerts = (heading: string): ProblemLink => ({
   document: 'gateway/observability/ALERTS.md',

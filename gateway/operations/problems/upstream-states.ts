@@ -1,18 +1,19 @@
+import { z } from 'zod';
+import { publishedStatus } from '../../redis/process-statuses.ts';
 import type { FleetGateway } from '../fleet-status.ts';
 
-type State = FleetGateway['processes'][number]['upstreams'][string];
+const stateSchema = publishedStatus.shape.upstreams.valueType;
+type State = z.infer<typeof stateSchema>;
 
 /** An instance of a service as all processes see it. */
-export interface UpstreamState {
-  /** Origin. */
-  upstream: string;
-  /** Name of the service; absent if only processes of an older version see it. */
-  service?: string;
-  /** The worst state. */
-  state: State;
-  /** Number of processes that see it in each state. */
-  seenAs: Partial<Record<State, number>>;
-}
+export const upstreamStateSchema = z.object({
+  upstream: z.string().describe('Origin'),
+  service: z.exactOptional(z.string()).describe('Name of the service that it is an instance of'),
+  state: stateSchema.describe('The worst that a process sees'),
+  seenAs: z.partialRecord(stateSchema, z.int()).describe('Number of processes by the state that they see'),
+});
+
+export type UpstreamState = z.infer<typeof upstreamStateSchema>;
 
 /** Best first. */
 const states: readonly State[] = ['ready', 'unknown', 'not_ready', 'down'];

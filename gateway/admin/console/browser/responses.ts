@@ -1,23 +1,22 @@
-/** Responses of the API, as the code that makes them declares them. Only types: a browser loads none of that code. */
-import type { BlockView } from '../../../operations/address-block-store.ts';
-import type { ActiveBan } from '../../../operations/ban-store.ts';
+/** Responses of the API, as its schemas declare them. Only types: a browser loads none of that code. */
+import type { z } from 'zod';
 import type { KeyDetail } from '../../../operations/key-detail.ts';
-import type { KeyPage } from '../../../operations/key-page.ts';
-import type { NumberState } from '../../../operations/setting-states.ts';
-import type { viewEntry } from '../../api/audit.ts';
-import type { viewBan } from '../../api/bans.ts';
-import type { issuedKey } from '../../api/issued-key.ts';
-import type { viewKeyPlan } from '../../api/keys.ts';
-import type { planEffect } from '../../api/plan-effect.ts';
-import type { viewTrialReport } from '../../api/plan-trials.ts';
-import type { viewPlans } from '../../api/plan-view.ts';
-import type { viewPlanDetail } from '../../api/plans.ts';
-import type { viewSession } from '../../api/session.ts';
-import type { Adjustment } from '../../api/usage-retention.ts';
+import type { SettingState } from '../../../operations/setting-state.ts';
+import type { entrySchema } from '../../api/audit.ts';
+import type { banSchema } from '../../api/bans.ts';
+import type { issuedKeySchema } from '../../api/key.ts';
+import type { keyPlanSchema } from '../../api/keys.ts';
+import type { planEffectSchema } from '../../api/plan-effect.ts';
+import type { reportedTrialSchema } from '../../api/plan-trials.ts';
+import type { planDetailSchema, planSchema, plansSchema } from '../../api/plan-view.ts';
+import type { sessionSchema } from '../../api/session.ts';
+import type { adjustmentSchema } from '../../api/usage-adjustment.ts';
 
+export type { BlockView } from '../../../operations/address-block-store.ts';
 export type { BusyAddress } from '../../../operations/busiest-addresses.ts';
 export type { BanPolicyState } from '../../../operations/setting-states.ts';
 export type { BanView, KeyDetail } from '../../../operations/key-detail.ts';
+export type { KeyPage as KeyList } from '../../../operations/key-page.ts';
 export type { KeyRow } from '../../../operations/key-rows.ts';
 export type { KeyEffect } from '../../../operations/key-effect.ts';
 export type { WindowView } from '../../../operations/key-windows.ts';
@@ -43,17 +42,18 @@ export interface Page<T> {
 export type Changed<T = object> = T & { warnings: string[] };
 
 export type ChangedKey = Changed<KeyDetail>;
-export type KeyList = Omit<KeyPage, 'keys'> & Page<KeyPage['keys'][number]>;
-export type AuditEntry = ReturnType<typeof viewEntry>;
-export type Ban = ReturnType<typeof viewBan<ActiveBan>>;
-export type { BlockView };
-export type IssuedKey = Awaited<ReturnType<typeof issuedKey>>;
-export type KeyPlan = ReturnType<typeof viewKeyPlan>;
-export type Plans = Awaited<ReturnType<typeof viewPlans>>;
-export type Plan = Plans['items'][number];
-export type PlanDetail = Awaited<ReturnType<typeof viewPlanDetail>>;
-export type PlanEffect = Awaited<ReturnType<typeof planEffect>>;
-export type PlanTrial = ReturnType<typeof viewTrialReport>;
-export type Session = ReturnType<typeof viewSession>;
+export type AuditEntry = z.infer<typeof entrySchema>;
+export type Ban = z.infer<typeof banSchema>;
+export type IssuedKey = z.infer<typeof issuedKeySchema>;
+export type KeyPlan = z.infer<typeof keyPlanSchema>;
+export type Plans = z.infer<typeof plansSchema>;
+export type Plan = z.infer<typeof planSchema>;
+export type PlanDetail = z.infer<typeof planDetailSchema>;
+export type PlanEffect = z.infer<typeof planEffectSchema>;
+export type PlanTrial = z.infer<typeof reportedTrialSchema>;
+export type Session = z.infer<typeof sessionSchema>;
 /** `adjustment`: of the record of use only. */
-export type NumberSettingState = NumberState<Record<string, number>> & { adjustment?: Adjustment | null };
+export type NumberSettingState = SettingState<Record<string, number>> & {
+  bounds: { min: number; max: number };
+  adjustment?: z.infer<typeof adjustmentSchema>;
+};

@@ -1,0 +1,180 @@
+import { z } from 'zod';
+import { keyIdPattern } from '../../operations/key-input.ts';
+import { planNamePattern } from '../../operations/plan-name.ts';
+import { apiErrorSchema } from './api-error.ts';
+import type { Operation, Route } from './route.ts';
+
+const info = {
+  title: "Operators' API of the animal store gateway",
+  version: '1.0.0',
+  description: `The API of the console, on the admin port. \`ops console\` prints a link with a code that begins a session; every other
+call needs the session's cookie. A change needs two headers as well: \`Origin\`, with the address of the console itself, and
+\`X-CSRF-Token\`, with the token that \`GET /api/session\` returns. \`X-Change-Reason\`, percent-encoded UTF-8 of at most
+100 characters, says why; the audit log has it. A viewer's session may only read.
+`,
+};
+
+const pathParameters = {
+  id: { schema: { type: 'string', pattern: keyIdPattern.source, examples: ['key_42dcb7237e0963b262'] } },
+  name: { schema: { type: 'string', pattern: planNamePattern.source } },
+};
+
+type Json = { [name: string]: unknown };
+
+/** Builds the OpenAPI document of routes from their schemas. */
+export function describeApi(routes: readonly Route[]): object {
+  const schemas = createSchemas(routes);
+  const paths = Map.groupBy(routes, ({ path }) => `/api${path.replaceAll(/:(\w+)/g, '{$1}')}`);
+  return {
+    openapi: '3.1.0',
+    info,
+    paths: Object.fromEntries(
+      Array.from(paths)
+        .toSorted(([one], [other]) => one.localeCompare(other, 'en'))
+        .map(([path, ofPath]) => [path, { ...parametersOf(path), ...operationsOf(ofPath, schemas.of) }]),
+    ),
+    components: {
+      securitySchemes: {
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'console-session',
+          description: 'The name ends with the port if the console is reached without ADMIN_URL.',
+        },
+      },
+      schemas: schemas.components,
+      responses: { Error: response('A refusal', schemas.of(apiErrorSchema)) },
+      parameters: Object.fromEntries(
+        Object.entries(pathParameters).map(([name, parameter]) => [
+          componentOf(name),
+          { name, in: 'path', required: true, ...parameter },
+        ]),
+      ),
+    },
+    security: [{ session: [] }],
+  };
+}
+
+const componentOf = (parameter: string) => (parameter === 'id' ? 'KeyId' : 'PlanName');
+
+function parametersOf(path: string): Json {
+  const [, name] = /\{(\w+)\}/.exec(path) ?? [];
+  if (name === undefined) return {};
+  return { parameters: [{ $ref: `#/components/parameters/${componentOf(name)}` }] };
+}
+
+function operationsOf(routes: readonly Route[], schemaOf: (schema: z.ZodType) => Json): Json {
+  return Object.fromEntries(
+    routes.map(({ method, operation }) => {
+      const {
+        operationId,
+        summary,
+        description,
+        access,
+        input,
+        status = operation.result ? 200 : 204,
+      } = operation;
+      const schema = input && schemaOf(input);
+      return [
+        method,
+        {
+          operationId,
+          summary,
+          ...(description === undefined ? {} : { description }),
+          ...(access === 'open' ? { security: [] } : {}),
+          ...(schema === undefined ? {} : method === 'get' ? parameters(schema) : body(schema, operation)),
+          responses: {
+            [operation.events === undefined ? status : 200]: success(operation, schemaOf),
+            default: { $ref: '#/components/responses/Error' },
+          },
+        },
+      ];
+    }),
+  );
+}
+
+function parameters({ properties, required }: Json): Json {
+  const needed = z.array(z.string()).catch([]).parse(required);
+  const fields = Object.entries(z.record(z.string(), jsonObject).parse(properties));
+  return { parameters: fields.map(([name, field]) => queryParameter(name, field, needed.includes(name))) };
+}
+
+function queryParameter(name: string, { description, ...schema }: Json, required: boolean): Json {
+  const text = description === undefined ? {} : { description };
+  return { name, in: 'query', ...(required ? { required } : {}), ...text, schema };
+}
+
+function body(schema: Json, { example }: Operation): Json {
+  return {
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+    },
+  };
+}
+
+function success({ responds, result, events }: Operation, schemaOf: (schema: z.ZodType) => Json): Json {
+  if (events !== undefined) {
+    return { description: responds, content: { 'text/event-stream': { schema: { type: 'string' } } } };
+  }
+  return result === undefined ? { description: responds } : response(responds, schemaOf(result));
+}
+
+function response(description: string, schema: Json): Json {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+const componentPath = '#/components/schemas/';
+const jsonObject = z.record(z.string(), z.unknown());
+
+/** JSON Schemas of all that the routes take and return, by reference, but for queries. */
+function createSchemas(routes: readonly Route[]): { of(schema: z.ZodType): Json; components: Json } {
+  const names = new Map<z.ZodType, string>([[apiErrorSchema, 'Error']]);
+  const add = (schema: z.ZodType, name: string) => names.set(schema, names.get(schema) ?? name);
+  for (const { method, operation } of routes) {
+    const { operationId, input, result, events = [] } = operation;
+    const name = operationId.charAt(0).toUpperCase() + operationId.slice(1);
+    if (input !== undefined) add(input, method === 'get' ? '' : `${name}Request`);
+    for (const schema of result === undefined ? events : [result]) add(schema, `${name}Response`);
+  }
+  const all = Array.from(names.keys());
+  const root = z.object(Object.fromEntries(all.map((schema, index) => [String(index), schema])));
+  const text = JSON.stringify(z.toJSONSchema(root, { io: 'input' })).replaceAll('#/$defs/', componentPath);
+  const { properties, $defs } = z
+    .object({ properties: z.record(z.string(), jsonObject), $defs: jsonObject })
+    .parse(JSON.parse(text, (_name, value: unknown) => compact(value)));
+  const references = new Map<z.ZodType, Json>();
+  for (const [index, schema] of all.entries()) {
+    const json = properties[String(index)] ?? {};
+    const name = names.get(schema) ?? '';
+    const isInline = name === '' || Object.hasOwn(json, '$ref');
+    if (!isInline) $defs[name] = json;
+    references.set(schema, isInline ? json : { $ref: `${componentPath}${name}` });
+  }
+  return {
+    of: (schema) => references.get(schema) ?? {},
+    components: Object.fromEntries(
+      Object.entries($defs).toSorted(([one], [other]) => one.localeCompare(other, 'en')),
+    ),
+  };
+}
+
+/** Leaves out what says nothing to a reader, and writes a schema or null as one schema. */
+function compact(value: unknown): unknown {
+  const parsed = jsonObject.safeParse(value);
+  if (!parsed.success || Array.isArray(value)) return value;
+  const schema = parsed.data;
+  if (schema['format'] === 'date-time' || schema['format'] === 'date') delete schema['pattern'];
+  if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
+  if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
+  if (schema['additionalProperties'] !== undefined) delete schema['propertyNames'];
+  const alternatives = z
+    .tuple([jsonObject, z.object({ type: z.literal('null') })])
+    .safeParse(schema['anyOf']);
+  if (!alternatives.success) return schema;
+  const { anyOf: _both, ...rest } = schema;
+  const [{ type, enum: values, ...only }] = alternatives.data;
+  if (typeof type !== 'string') return schema;
+  const orNull = Array.isArray(values) ? { enum: [...values, null] } : {};
+  return { type: [type, 'null'], ...only, ...orNull, ...rest };
+}

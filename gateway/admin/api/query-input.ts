@@ -1,0 +1,18 @@
+import { z } from 'zod';
+
+/** A whole number in a query. */
+export function countInput(max: number, usual: number) {
+  const error = `has to be a whole number from 1 to ${max}`;
+  const number = z.int(error).min(1, error).max(max, error).meta({ default: usual });
+  return z
+    .preprocess((text) => (/^[1-9]\d{0,2}$/.test(String(text)) ? Number(text) : text), number)
+    .default(usual);
+}
+
+/** True or false in a query. */
+export const flagInput = z.preprocess(
+  (text) => (text === 'true' || text === 'false' ? text === 'true' : text),
+  z.boolean('has to be true or false'),
+);
+
+export const nextInput = z.string().describe('`next` of the page before');

@@ -1,0 +1,100 @@
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import type { Traffic } from '../../operations/traffic.ts';
+import type { ConsoleAccess } from '../access/console-access.ts';
+import type { ApiDependencies } from './api-dependencies.ts';
+import type { PlanCounts } from './plan-counts.ts';
+import type { UsageAdjustments } from './usage-adjustment.ts';
+
+/** What openapi.yaml says of an operation. */
+export interface Operation<Input = unknown, Result = unknown> {
+  operationId: string;
+  summary: string;
+  description?: string;
+  /** The query of a GET, and the body of any other request. */
+  input?: z.ZodType<Input>;
+  /** Of a body. */
+  example?: object;
+  /** Of the response that is no refusal. */
+  responds: string;
+  /** Undefined for a response without a body. */
+  result?: z.ZodType<Result>;
+  /** Of the response; 200 by default, and 204 without a body. */
+  status?: number;
+  /** Content of the events that are the response, by their names in the document. */
+  events?: readonly z.ZodType[];
+  /** `open`: without a session. `session`: also for a viewer, whose changes are refused otherwise. */
+  access?: 'open' | 'session';
+}
+
+/** What routes work with. */
+export interface Api extends ApiDependencies {
+  access: ConsoleAccess;
+  sendEvents: (req: Request, res: Response) => void;
+  counts: PlanCounts;
+  /** Readings of the record of traffic serve all consoles. */
+  readTraffic: (
+    req: Request,
+    query: { last: '1h' | '6h' | '24h' | '7d'; plan?: string | undefined },
+  ) => Promise<Traffic>;
+  adjustments: UsageAdjustments;
+}
+
+export interface Call<Input> {
+  req: Request;
+  res: Response;
+  /** Id of the key, or name of the plan, in the path. */
+  target: string;
+  input: Input;
+}
+
+interface Handling<Input, Result> {
+  handle: (call: Call<Input>, api: Api) => NoInfer<Result> | Promise<NoInfer<Result>>;
+}
+
+/** A route of the API with its description. */
+export interface Route {
+  method: Method;
+  /** As Express has it, below `/api`. */
+  path: string;
+  operation: Operation;
+  serve: (api: Api, req: Request, res: Response) => Promise<void>;
+}
+
+const methods = ['get', 'put', 'post', 'patch', 'delete'] as const;
+type Method = (typeof methods)[number];
+
+/** Input of an operation that has none. */
+const ignored = z.custom<never>();
+
+function routeOf(method: Method) {
+  return function describedRoute<Input, Result = void>(
+    path: string,
+    { handle, ...operation }: Operation<Input, Result> & Handling<Input, Result>,
+  ): Route {
+    const { input: schema = ignored, result, events, status = result === undefined ? 204 : 200 } = operation;
+    return {
+      method,
+      path,
+      operation,
+      async serve(api, req, res) {
+        const input = schema.parse(method === 'get' ? req.query : req.body);
+        const [target = ''] = Object.values(req.params).map(String);
+        const value = await handle({ req, res, target, input }, api);
+        if (events !== undefined) return;
+        res.status(status);
+        if (result === undefined) res.end();
+        else res.json(value);
+      },
+    };
+  };
+}
+
+/** Describes and serves a route: `route.get('/bans', { … })`. */
+export const route = {
+  get: routeOf('get'),
+  put: routeOf('put'),
+  post: routeOf('post'),
+  patch: routeOf('patch'),
+  delete: routeOf('delete'),
+};

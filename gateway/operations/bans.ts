@@ -1,0 +1,225 @@
+import { parseApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { indexBan } from '../quota/ban-index.ts';
+import { consecutiveBan } from '../quota/ban-reason.ts';
+import type { RedisClient } from '../redis/redis-client.ts';
+import { bannedKeyHashOf, redisKeys } from '../redis/redis-keys.ts';
+import { scoredMembers } from '../redis/scored-members.ts';
+import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
+import {
+  countRedisKeys,
+  scanRedisKeys,
+  scanRedisKeysFrom,
+  type ScanPart,
+  type ScanProgress,
+} from './scan-redis-keys.ts';
+import type { Session } from './session.ts';
+import { showStoredKey } from './stored-keys.ts';
+import { readRetentionDays } from './usage-retention-store.ts';
+
+export interface ActiveBan {
+  /** Id of the API key. */
+  id: string;
+  name: string;
+  plan: string;
+  /** What led to the ban: refused requests, or the reason that an operator gave. */
+  reason: string;
+  /** ISO 8601 in UTC; empty for a ban without an end, which was set by hand. */
+  endsAt: string;
+}
+
+/** A part of a scan for bans. */
+export interface BanScan extends Pick<ScanPart, 'next' | 'scanned'> {
+  bans: ActiveBan[];
+  /** Redis keys there are now. */
+  total: number;
+}
+
+const pageSize = 500;
+/** Redis keys of a part of a scan, in thousands: some 50 ms. A part with many bans ends sooner. */
+const scanPages = 50;
+const maxBansOfPart = 500;
+/** Keys that are read at once: so few that requests, which this process may serve as well, do not wait noticeably. */
+const batchSize = 100;
+
+/** The ban of a key by its hash; undefined if it is not banned. */
+export async function findBan(
+  { redis, now }: Pick<Session, 'redis' | 'now'>,
+  keyHash: string,
+): Promise<Pick<ActiveBan, 'reason' | 'endsAt'> | undefined> {
+  const [expiresInMs, value, [recorded, banMs]] = await Promise.all([
+    redis.pttl(redisKeys.ban(keyHash)),
+    redis.get(redisKeys.ban(keyHash)).catch(() => 'not a text'),
+    redis.hmget(redisKeys.strikes(keyHash), 'ban', 'banMs').catch(() => []),
+  ]);
+  if (expiresInMs === -2 || value === null) return undefined;
+  // The expiry exceeds the length of the ban if Redis' clock was set back (bans.lua).
+  const leftMs = recorded === value ? Math.min(expiresInMs, Number(banMs)) : expiresInMs;
+  // Set by hand without an expiry. The key's next request adds one.
+  const endsAt = leftMs < 0 ? '' : new Date(now() + leftMs).toISOString();
+  return { reason: describeBan(value), endsAt };
+}
+
+/**
+ * All bans in pages; memory is used for the ids of banned keys only. First those that gateways have observed or operators have
+ * added, soonest to expire first; then those that only the ban itself tells of, such as one that was made with redis-cli, for
+ * which all Redis keys are scanned.
+ */
+export async function* listBans(
+  session: Session,
+  onProgress?: (progress: ScanProgress) => void,
+): AsyncGenerator<ActiveBan[]> {
+  const { redis } = session;
+  const listed = new Set<string>();
+  for (let start = 0; ; start += pageSize) {
+    const ids = await redis.zrange(redisKeys.bans, String(start), String(start + pageSize - 1));
+    if (ids.length === 0) break;
+    yield unlisted(await Promise.all(ids.map((id) => bannedKey(session, id))));
+  }
+  for await (const names of scanRedisKeys(redis, redisKeys.ban('*'), onProgress)) {
+    const keyHashes = names.flatMap((name) => bannedKeyHashOf(name) ?? []);
+    yield unlisted(await Promise.all(keyHashes.map((keyHash) => describeByHash(session, keyHash))));
+  }
+
+  function unlisted(bans: readonly (ActiveBan | undefined)[]): ActiveBan[] {
+    // A ban that was lifted by hand stays in the index until its end (indexBan).
+    const active = bans.filter((ban) => ban !== undefined).filter(({ id }) => !listed.has(id));
+    for (const { id } of active) listed.add(id);
+    return active;
+  }
+}
+
+/**
+ * A page of the bans that gateways have observed or operators have added, soonest to expire first. A ban that was made
+ * with redis-cli is not among them.
+ * @param after `next` of the page before
+ */
+export async function readBanPage(
+  session: Session,
+  after: string | undefined,
+  count: number,
+): Promise<{ bans: ActiveBan[]; next: string | undefined }> {
+  const { redis } = session;
+  const start = after === undefined ? 0 : await rankAfter(redis, after);
+  const entries = scoredMembers(
+    await redis.zrange(redisKeys.bans, String(start), String(start + count - 1), 'WITHSCORES'),
+  );
+  const found = await Promise.all(entries.map(([id]) => bannedKey(session, id)));
+  const last = entries.at(-1);
+  return {
+    bans: found.filter((ban) => ban !== undefined),
+    next: last !== undefined && entries.length === count ? `${last[1]}:${last[0]}` : undefined,
+  };
+}
+
+/**
+ * Looks for bans that no page has, in a part of the Redis keys.
+ * @param cursor `next` of the part before
+ */
+export async function scanBans(session: Session, cursor: string | undefined): Promise<BanScan> {
+  const { redis } = session;
+  const [{ names, next, scanned }, total] = await Promise.all([
+    scanRedisKeysFrom(redis, redisKeys.ban('*'), { cursor, pages: scanPages, enough: maxBansOfPart }),
+    countRedisKeys(redis),
+  ]);
+  const keyHashes = [...new Set(names.flatMap((name) => bannedKeyHashOf(name) ?? []))];
+  const bans: ActiveBan[] = [];
+  for (let start = 0; start < keyHashes.length; start += batchSize) {
+    const found = await Promise.all(
+      keyHashes
+        .slice(start, start + batchSize)
+        .map(async (keyHash) =>
+          (await isListed(redis, keyHash)) ? undefined : describeByHash(session, keyHash),
+        ),
+    );
+    bans.push(...found.filter((ban) => ban !== undefined));
+  }
+  return { bans, next, scanned, total };
+}
+
+/**
+ * Bans a key, replacing any other ban. In force from its next request on.
+ * @throws InvalidOperation if there is no such key
+ */
+export async function addBan(
+  session: Session,
+  id: string,
+  durationMs: number,
+  reason: string,
+): Promise<ActiveBan> {
+  const { redis, audit, now } = session;
+  const { keyHash, key, ban: before = null } = await describe(session, id);
+  const endsAt = new Date(now() + durationMs).toISOString();
+  const after: ActiveBan = { ...key, reason: describeBan(reason), endsAt };
+  await audit.make([{ action: 'bans.add', target: id, before, after }], {
+    script: 'setBanAudited',
+    keys: banKeys(keyHash),
+    args: [reason, durationMs, await readRetentionDays(redis)],
+  });
+  await indexBan(redis, id, now() + durationMs, now());
+  const found = await findBan(session, keyHash);
+  if (found === undefined) throw new Error(`the ban of ${id} was removed at once`);
+  return { ...key, ...found };
+}
+
+/**
+ * Ends a ban within a second, and forgets the strikes that led to it.
+ * @throws InvalidOperation if there is no such key, or it is not banned
+ */
+export async function liftBan(session: Session, id: string): Promise<ActiveBan> {
+  const { redis, audit } = session;
+  const { keyHash, ban } = await describe(session, id);
+  if (ban === undefined) throw new InvalidOperation(`the key ${id} is not banned`);
+  await audit.make([{ action: 'bans.lift', target: id, before: ban, after: null }], {
+    script: 'liftBanAudited',
+    keys: banKeys(keyHash),
+    args: [await readRetentionDays(redis)],
+  });
+  await redis.zrem(redisKeys.bans, id);
+  return ban;
+}
+
+async function describe(session: Session, id: string) {
+  const { keyHash, record } = await showStoredKey(session.redis, id);
+  const found = await findBan(session, keyHash);
+  const { name, plan } = record;
+  const key = { id, name, plan };
+  const ban: ActiveBan | undefined = found === undefined ? undefined : { ...key, ...found };
+  return { keyHash, key, ban };
+}
+
+/** A key that is gone, or whose record is invalid, is refused for that. */
+async function bannedKey(session: Session, id: string): Promise<ActiveBan | undefined> {
+  return (await ignoreInvalid(describe(session, id)))?.ban;
+}
+
+/** The id comes from the record, since the indexes may lack it. */
+async function describeByHash(session: Session, keyHash: string): Promise<ActiveBan | undefined> {
+  const { redis } = session;
+  const parsed = parseApiKeyRecord(await redis.hgetall(redisKeys.apiKey(keyHash)).catch(() => ({})));
+  if (parsed.outcome !== 'record') return undefined;
+  const { id, name, plan } = parsed.record;
+  const found = await findBan(session, keyHash);
+  return found === undefined ? undefined : { id, name, plan, ...found };
+}
+
+async function isListed(redis: RedisClient, keyHash: string): Promise<boolean> {
+  const id = await redis.hget(redisKeys.apiKey(keyHash), 'id').catch(() => null);
+  return id !== null && (await redis.zscore(redisKeys.bans, id)) !== null;
+}
+
+/** The key before the page may have been removed from the index since, for its ban has ended. */
+async function rankAfter(redis: RedisClient, cursor: string): Promise<number> {
+  const separator = cursor.indexOf(':');
+  const rank = await redis.zrank(redisKeys.bans, cursor.slice(separator + 1));
+  return rank === null ? redis.zcount(redisKeys.bans, '-inf', `(${cursor.slice(0, separator)}`) : rank + 1;
+}
+
+function banKeys(keyHash: string): [ban: string, strikes: string] {
+  return [redisKeys.ban(keyHash), redisKeys.strikes(keyHash)];
+}
+
+/** Gateways write the number of bans in a row, operators write a reason. */
+function describeBan(value: string): string {
+  const count = consecutiveBan(value);
+  return count === undefined ? value : `kept sending requests after 429 (consecutive ban ${count})`;
+}
