@@ -241,7 +241,7 @@ describe('the images', () => {
     for (const [path, source] of sources) {
       const packages = filesOnDemand.has(path) ? loadedOnDemand : imported;
       const withoutTypes = source.replaceAll(/^import type .+?;$/gms, '');
-      for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.#][^']*)'/g)) {
+      for (const [, specifier = ''] of withoutTypes.matchAll(/\bfrom '([^'.#][^'\n]*)'/g)) {
         if (!isBuiltin(specifier)) packages.add(packageOf(specifier));
       }
     }

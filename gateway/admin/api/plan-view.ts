@@ -38,7 +38,7 @@ export const planSchema = z
     gateways: z.int().describe('Gateway processes that enforce what is stored'),
     enforced: z
       .array(z.object({ ...storedLimitsSchema.shape, gateways: z.int() }))
-      .describe('What other processes enforce'),
+      .describe('What other gateways enforce'),
     issues: z.array(z.string()).describe('What is wrong with what is stored'),
     trial: trialSchema.nullable(),
     keys: z.int().nullable().describe('Valid keys on it; null until they are counted'),
