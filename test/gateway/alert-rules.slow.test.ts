@@ -586,6 +586,10 @@ const alertTests: AlertTest[] = [
 
 const alerts = rules.flatMap(({ alert, ...rule }) => (alert === undefined ? [] : [{ alert, ...rule }]));
 
+/** Fills in the labels of an alert, as Prometheus does. */
+const withLabels = (text: string, labels: Record<string, string>) =>
+  text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, name: string) => labels[name] ?? '');
+
 describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
   test('are a valid file of rules', () => {
     const { status, output } = runPromtool(['check', 'rules', '--lint-fatal', fileURLToPath(alertsFile)]);
@@ -628,7 +632,11 @@ describe('the alerts for Prometheus', { tags: ['prometheus'] }, () => {
                   : [
                       {
                         exp_labels: { ...fires.labels, ...rule?.labels },
-                        exp_annotations: { ...rule?.annotations, description: fires.description },
+                        exp_annotations: {
+                          ...rule?.annotations,
+                          summary: withLabels(rule?.annotations?.['summary'] ?? '', fires.labels),
+                          description: fires.description,
+                        },
                       },
                     ],
             },
