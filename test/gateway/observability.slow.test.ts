@@ -89,6 +89,7 @@ describe('observability of an instance', () => {
         requestId: 'my-request.1',
         method: 'GET',
         route: '/v1/pets',
+        upstreamService: 'pets-service',
         status: 200,
         keyId: id,
         address: '127.0.0.1',
@@ -210,7 +211,7 @@ describe('observability of an instance', () => {
       const series = [
         'gateway_request_duration_seconds_count{route="/v1/pets",method="GET",status="2xx"}',
         'gateway_redis_duration_seconds_count',
-        'gateway_upstream_duration_seconds_count',
+        'gateway_upstream_duration_seconds_count{service="pets-service"}',
       ];
       const before = await Promise.all(series.map(value));
       await pets(key);
