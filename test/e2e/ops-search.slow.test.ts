@@ -187,7 +187,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
         '(Did you mean plans.set?)',
       );
       expect(await refused('audit', '--action', 'everything')).toContain(
-        'They begin with bans, console, keys,',
+        'They begin with addresses, bans, console, keys,',
       );
       expect(await refused('audit', '--since', 'yesterday')).toContain('neither an ISO 8601 time');
     });
@@ -233,7 +233,7 @@ describe('what operators search', { timeout: 120_000 }, () => {
       expect(await entries('--who', 'rare')).toHaveLength(3);
       const { stdout } = await kit.run('audit', '--action', 'plans.set', '--output', 'csv');
       const [header, line = ''] = stdout.split('\n');
-      expect(header).toBe('id,at,who,action,target,before,after,notMade');
+      expect(header).toBe('id,at,who,action,target,before,after,notMade,reason,targetName,targetHint');
       expect(line).toMatch(/,Bob,plans\.set,silver,,"\{""name"":""silver""/);
     });
   });
