@@ -35,8 +35,10 @@ describe('ops addresses', () => {
     expect(csv.stdout).toContain(
       'address,refused,unauthenticated,limited,blocked,blockedUntil\n198.51.100.7,4,4,0,0,',
     );
-    const { total } = await kit.json<{ total: object }>('traffic', '--plan', 'anonymous', '--last', '10m');
-    expect(total).toMatchObject({ unauthenticated: 5, requests: 0 });
+    const traffic = () => kit.json<{ total: object }>('traffic', '--plan', 'anonymous', '--last', '10m');
+    await expect
+      .poll(async () => (await traffic()).total, { timeout: 20_000 })
+      .toMatchObject({ unauthenticated: 5, requests: 0 });
     expect((await kit.run('traffic', '--last', '10m', '--step', '1m')).stdout).toMatch(
       /LOCAL +NO KEY +BLOCKED\n/,
     );

@@ -62,7 +62,7 @@ describe('ops status', { tags: ['redis-server'], timeout: 120_000 }, () => {
     const text = await status();
     expect(text.code).toBe(1);
     expect(text.stdout).toMatch(
-      /^1 critical problem, 1 warning\.\n\ncritical: No instance of the pets service is ready\n/,
+      /^1 critical problem, 1 warning\.\n\ncritical: No instance of pets-service is ready\n/,
     );
     for (const { detail, advice } of problems) {
       expect(text.stdout).toContain(`\n  ${detail}\n  ${advice} See `);

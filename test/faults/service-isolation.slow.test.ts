@@ -117,9 +117,14 @@ describe('two services', { timeout: 120_000 }, () => {
   test('a page of a failing proxy is 502 and counts against its instance', async () => {
     await using orders = await startUpstream(port);
     await expect.poll(ordersState).toEqual(isOrders('ready'));
+    orders.response = (_req, res) =>
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 }).end('[]');
+    // Failures of earlier tests count until a response is good.
+    expect((await get('/orders')).status).toBe(200);
     orders.response = (_req, res) => res.writeHead(502, { 'content-type': 'text/html' }).end('<h1>Bad</h1>');
-    orders.readiness = (res) => res.destroy();
     for (let index = 0; index < 5; index += 1) expect((await get('/orders')).status).toBe(502);
+    // Only now: an instance that fails its probe is ejected before its fifth failure.
+    orders.readiness = (res) => res.destroy();
     await expect.poll(ordersState).toEqual(isOrders('down'));
   });
 

@@ -46,7 +46,7 @@ describe('the end of a gateway', { tags: ['redis-server'], timeout: 300_000 }, (
     expect(await second.stop()).toBe(0);
     await untilTitles([]);
     await using third = await start();
-    await expect.poll(() => third.output()).toContain('listening');
+    await expect.poll(() => third.output()).toContain('gateway listens');
     await untilTitles([]);
   });
 

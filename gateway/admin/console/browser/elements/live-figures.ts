@@ -22,8 +22,8 @@ export function liveFigures({ traffic, activeBans, recent }: LiveState) {
     ${figure('p50', p50 === undefined ? '–' : `${formatRate(p50)} ms`, 'of served requests')}
     ${figure('p99', p99 === undefined ? '–' : `${formatRate(p99)} ms`, 'of served requests')}
     ${figure('Errors in the last minute', formatNumber(sum(Object.values(recent.errors))), errorCodes(recent.errors))}
-    ${figure('Redis p99', milliseconds(recent.redisP99Ms), 'of the last minute')}
-    ${figure('Upstream p99', milliseconds(recent.upstreamP99Ms), 'of the last minute')}
+    ${figure('Redis, 99 %', milliseconds(recent.redisP99Ms), 'of the last minute')}
+    ${figure('Upstream, 99 %', milliseconds(recent.upstreamP99Ms), 'of the last minute')}
     ${figure('Active bans', formatNumber(activeBans), html`<a href="/console/bans">Bans</a>`)}
   </dl>`;
 }
