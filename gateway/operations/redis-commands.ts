@@ -47,7 +47,6 @@ const operators = [
   'wait',
   'waitaof',
   'xrange',
-  'xread',
   'xrevrange',
   'zrange',
   'zrank',
@@ -72,7 +71,7 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'multi',
     'zincrby',
   ],
-  ops: [...shared, ...operators],
+  ops: [...shared, ...operators, 'xread'],
 };
 
 /** The commands for the audit log. `type` is for other keys, too. */

@@ -94,7 +94,12 @@ describe('ops completion', { timeout: 120_000 }, () => {
     // Nothing is known of the id yet.
     expect((await complete('usage', 'key')).slice(0, 2)).toContain(acme.id);
     expect(await complete('keys', 'issue', '--from', '')).toEqual([':files']);
-    expect(await complete('audit', '--action', 'keys.re')).toEqual(['keys.reindex', 'keys.revoke']);
+    expect(await complete('audit', '--action', 'keys.re')).toEqual([
+      'keys.reindex',
+      'keys.revoke',
+      'keys.revoke-batch',
+      'keys.revoke-batch.incomplete',
+    ]);
     expect(await complete('')).not.toContain('__complete');
   });
 

@@ -43,7 +43,7 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
     await allSee((state) => {
       expectWhole(state);
       expect(state.upstreams).toEqual([
-        { upstream: fleet.upstream.url, state: 'ready', seenAs: { ready: 3 } },
+        { upstream: fleet.upstream.url, service: 'pets-service', state: 'ready', seenAs: { ready: 3 } },
       ]);
       expect(state.problems).toEqual([]);
       expect(state.redis).toMatchObject({
@@ -89,7 +89,7 @@ describe('the state of a fleet of two gateways, one with two workers', { tags: [
       expect(upstreams).toMatchObject([{ state: 'down', seenAs: { down: 3 } }]);
       expect(problems[0]).toMatchObject({
         severity: 'critical',
-        title: 'No instance of the pets service is ready',
+        title: 'No instance of pets-service is ready',
       });
     });
     fleet.upstream = await startUpstream(Number(port));
