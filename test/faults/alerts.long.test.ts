@@ -33,6 +33,8 @@ describe(
     let relay: SlowRelay;
     let upstream: Upstream;
     let gateway: Service;
+    /** Another one, in a job with the first. */
+    let second: Service;
     let prometheus: Prometheus;
     let issue: (wanted: Parameters<ReturnType<typeof keyIssuer>['issue']>[0]) => Promise<IssuedKey>;
 
@@ -50,6 +52,7 @@ describe(
           LOG_LEVEL: 'info',
         }),
       );
+      second = stack.use(await startGateway({ REDIS_URL: server.url, PETS_SERVICE_URL: upstream.url }));
       const redis = await connectRedis(server.url);
       stack.defer(() => redis.disconnect());
       ({ issue } = keyIssuer(redis));
@@ -59,7 +62,12 @@ describe(
       expect(count).toBe(alertsText.match(/\[\d+[smhd]\]|\bfor: \d/g)?.length);
       // The shortest window, of 5 minutes, takes a second: it needs several samples, also on a busy machine.
       prometheus = stack.use(
-        await startPrometheus({ jobs: { gateway: gateway.adminUrl }, rules: shortened, intervalMs: 250 }),
+        await startPrometheus({
+          jobs: { gateway: gateway.adminUrl, both: [gateway.adminUrl, second.adminUrl] },
+          // As its window, the seconds without Redis that are too many.
+          rules: shortened.replace(/(local_mode_seconds_total\[\w+\]\)\)) > 30/, `$1 > ${30 / factor}`),
+          intervalMs: 250,
+        }),
       );
     });
 
@@ -136,6 +144,7 @@ describe(
         },
       },
       { alert: 'GatewayWithoutRedis', make: () => server.kill(), mend: () => server.restart() },
+      { alert: 'GatewayRedisFlapping', make: () => server.kill(), mend: () => server.restart() },
       {
         alert: 'GatewayLostKeys',
         async make() {
@@ -149,12 +158,18 @@ describe(
         },
         mend: () => server.redis.hset(redisKeys.apiKey(lost.keyHash), lost.record),
       },
-      {
-        alert: 'GatewayNoUpstreamReady',
+      ...['GatewayNoUpstreamReady', 'GatewayUpstreamDown'].map((alert) => ({
+        alert,
         make: () => upstream[Symbol.asyncDispose](),
         async mend() {
           upstream = await startUpstream(Number(new URL(upstream.url).port));
         },
+      })),
+      {
+        alert: 'GatewayDown',
+        labels: { job: 'both' },
+        make: () => second.signal('SIGSTOP'),
+        mend: () => second.signal('SIGCONT'),
       },
       {
         alert: 'GatewayMissing',

@@ -36,7 +36,7 @@ export interface Prometheus extends AsyncDisposable {
 
 interface PrometheusOptions {
   /** Origins whose /metrics are scraped, by the name of the job. */
-  jobs: Record<string, string>;
+  jobs: Record<string, string | string[]>;
   /** A file of rules. */
   rules?: string;
   /** Time between two scrapes, and between two evaluations of the rules. */
@@ -60,7 +60,7 @@ export async function startPrometheus({
     rule_files: rules === '' ? [] : ['rules.yaml'],
     scrape_configs: Object.entries(jobs).map(([job, origin]) => ({
       job_name: job,
-      static_configs: [{ targets: [new URL(origin).host] }],
+      static_configs: [{ targets: [origin].flat().map((each) => new URL(each).host) }],
     })),
   };
   await writeFile(file, JSON.stringify(config));
