@@ -173,8 +173,8 @@ describe(
       },
       {
         alert: 'GatewayMissing',
-        make: () => gateway.signal('SIGSTOP'),
-        mend: () => gateway.signal('SIGCONT'),
+        make: () => [gateway, second].map((each) => each.signal('SIGSTOP')),
+        mend: () => [gateway, second].map((each) => each.signal('SIGCONT')),
       },
       {
         alert: 'GatewayWorkersRestarting',
