@@ -46,7 +46,7 @@ test.each(['gateway/openapi.yaml', 'gateway/admin/openapi.yaml'])(
   '%s names each window among the reasons of a refusal',
   (file) => {
     const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
-    const lists = text.match(/`minute`, `[^.]*/g) ?? [];
+    const lists: string[] = text.match(/`minute`, `[^.]*/g) ?? [];
     visit(parse(text), {});
     function visit(value: unknown, { enum: names }: { enum?: unknown }): void {
       if (Array.isArray(names) && names.includes('minute') && value === names) lists.push(names.join(' '));
