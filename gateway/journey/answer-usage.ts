@@ -1,12 +1,11 @@
 import type { Request, RequestHandler, Response } from 'express';
-import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
+import type { ApiKeyCache } from '../api-keys/api-key-cache.ts';
 import { withCurrentRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
 import { sendJson } from '../http/send-response.ts';
-import { mapWindows } from '../limits/windows.ts';
 import { usageHeaders } from '../quota/rate-limit-headers.ts';
-import type { LookedUpUsage, LookUpUsage } from '../quota/usage-lookup.ts';
-import type { UsedWindow } from '../quota/usage.ts';
+import { usageBody } from '../quota/usage-body.ts';
+import type { LookUpUsage } from '../quota/usage-lookup.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { assertSmallBody, assertWellFormed } from './reject-request.ts';
 import { callerOf, setDecision } from './request-context.ts';
@@ -52,30 +51,6 @@ export function answerUsage(dependencies: AnswerUsageDependencies): RequestHandl
   }
 }
 
-export function usageBody(caller: Caller, usage: LookedUpUsage) {
-  const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
-  const { id, name, expiresAt, replacedBy = null } = caller;
-  return {
-    plan: caller.plan,
-    key: {
-      id,
-      name,
-      expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
-      replacedBy,
-    },
-    ...mapWindows(windows, (window) => windowJson(window, nowMs)),
-    bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
-    banReason: banMs > 0 ? (banReason ?? ownBanReason) : null,
-    strikes,
-    strikesToBan,
-    refusals,
-    // Left out if undefined.
-    days: usage.days,
-  };
-}
-
-const ownBanReason = 'It kept sending requests after 429.';
-
 /** A client that wants more asks its operator. */
 const maxDays = 90;
 
@@ -84,17 +59,4 @@ function parseDays(text: unknown): number | undefined {
   if (text === undefined) return 0;
   if (typeof text !== 'string' || !/^[1-9]\d?$/.test(text)) return undefined;
   return Number(text) <= maxDays ? Number(text) : undefined;
-}
-
-function windowJson({ limit, used, remaining, resetMs }: UsedWindow, nowMs: number) {
-  return { limit, used, remaining, resetsAt: wholeSecond(nowMs + resetMs) };
-}
-
-/** ISO 8601 in UTC, rounded up as X-RateLimit-Reset is. */
-function wholeSecond(ms: number): string {
-  return isoTime(Math.ceil(ms / 1000) * 1000);
-}
-
-function isoTime(ms: number): string {
-  return new Date(ms).toISOString().replace('.000Z', 'Z');
 }

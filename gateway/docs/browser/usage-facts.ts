@@ -1,4 +1,4 @@
-import type { usageBody } from '../../journey/answer-usage.ts';
+import type { usageBody } from '../../quota/usage-body.ts';
 import { element } from './elements.ts';
 import { localTime } from './local-time.ts';
 
