@@ -78,16 +78,20 @@ export class PrelabelledHistogram extends Histogram {
     return child;
   }
 
-  override async get(): ReturnType<Histogram['get']> {
-    const { name, buckets } = this.#options;
+  /** The sums of the children with the same labels. */
+  sums(): { labels: LabelValues<string>; sum: HistogramChild }[] {
     const sums = new Map<string, { labels: LabelValues<string>; sum: HistogramChild }>();
     for (const { labels, child } of this.#children) {
       const key = JSON.stringify(labels);
-      const entry = sums.get(key) ?? { labels, sum: new HistogramChild(buckets) };
+      const entry = sums.get(key) ?? { labels, sum: new HistogramChild(this.#options.buckets) };
       entry.sum.add(child);
       sums.set(key, entry);
     }
-    const values = Array.from(sums.values()).flatMap(({ labels, sum }) => sum.values(name, labels));
+    return [...sums.values()];
+  }
+
+  override async get(): ReturnType<Histogram['get']> {
+    const values = this.sums().flatMap(({ labels, sum }) => sum.values(this.#options.name, labels));
     return { ...(await this.#empty.get()), values };
   }
 

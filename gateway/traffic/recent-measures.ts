@@ -1,5 +1,5 @@
 import type { Metrics } from '../observability/metrics.ts';
-import type { HistogramChild, PrelabelledHistogram } from '../observability/prelabelled-histogram.ts';
+import type { HistogramChild } from '../observability/prelabelled-histogram.ts';
 import { latencyOf, type DurationHistogram } from './latency.ts';
 
 /** What a process has measured in the last minute. */
@@ -42,7 +42,9 @@ export function createRecentMeasures(
     const reading: Reading = {
       atMs: now(),
       redis: bucketsOf(metrics.redisSeconds),
-      upstream: servicesOf((await metrics.upstreamSeconds.get()).values),
+      upstream: new Map(
+        metrics.upstreamSeconds.sums().map(({ labels, sum }) => [String(labels['service']), bucketsOf(sum)]),
+      ),
       errors: new Map(errors.map(({ labels, value }) => [String(labels.code), value])),
     };
     readings = readings.filter(({ atMs }) => reading.atMs - atMs <= keptMs);
@@ -62,21 +64,6 @@ export function createRecentMeasures(
 
 const bucketsOf = (histogram: HistogramChild): Counts =>
   new Map(histogram.buckets().map(({ bound, count }) => [bound, count]));
-
-/** Observations in each bucket alone, by service; Prometheus' buckets include the ones below them. */
-function servicesOf(values: Awaited<ReturnType<PrelabelledHistogram['get']>>['values']): Reading['upstream'] {
-  const services = new Map<string, Map<number, number>>();
-  const below = new Map<string, number>();
-  for (const { metricName, labels, value } of values) {
-    if (metricName?.endsWith('_bucket') !== true) continue;
-    const service = String(labels['service']);
-    const bound = labels['le'] === '+Inf' ? Infinity : Number(labels['le']);
-    const counts = services.get(service) ?? new Map<number, number>();
-    services.set(service, counts.set(bound, value - (below.get(service) ?? 0)));
-    below.set(service, value);
-  }
-  return services;
-}
 
 function largest(values: readonly (number | null)[]): number | null {
   return values.reduce((max, value) => (max === null || (value !== null && value > max) ? value : max), null);
