@@ -1,13 +1,9 @@
 import { readBusiestAddresses, type BusyAddress } from '../../operations/busiest-addresses.ts';
 import { readBusiestKeyUsage, type BusyKeyUsage } from '../../operations/busiest-key-usage.ts';
-import { combineMeasures } from '../../operations/fleet-measures.ts';
+import { describeFleet } from '../../operations/describe-fleet.ts';
 import { groupByGateway, readFleetStatus, type FleetStatus } from '../../operations/fleet-status.ts';
 import { createFleetTraffic } from '../../operations/fleet-traffic.ts';
-import { viewGateway } from '../../operations/fleet-view.ts';
-import { findProblems } from '../../operations/problems/find-problems.ts';
 import { readLastHour } from '../../operations/problems/last-hour.ts';
-import { summarizeProblems } from '../../operations/problems/summarize-problems.ts';
-import { combineUpstreams } from '../../operations/problems/upstream-states.ts';
 import { readRedisStatus, type RedisServerStatus } from '../../operations/redis-status.ts';
 import type { TrafficPoint } from '../../operations/traffic.ts';
 import type { Service } from '../../service.ts';
@@ -93,36 +89,26 @@ export function createLiveReader(dependencies: LiveReaderDependencies): () => Pr
   return async function readLiveState() {
     const available = await readFleet();
     if (available) for (const part of [servers, busiest, busiestAddresses, lastHour]) part.refresh();
-    const { atMs, gateways, activeBans, withoutStatus } = fleet;
+    const { atMs, gateways } = fleet;
     const since = unavailableSince ?? new Date(atMs).toISOString();
     const redis = available
       ? { available, servers: servers.value() }
       : { available, since: service.health().redisUnavailableSince ?? since };
-    const upstreams = combineUpstreams(gateways);
     const processes = gateways.flatMap((gateway) => gateway.processes);
     const traffic = addReading(processes, atMs);
-    const problems = findProblems({
-      nowMs: atMs,
+    const state = describeFleet({
       redis,
       redisIsPrivate,
       fleet,
-      upstreams,
       lastHour: lastHour.value(),
       perSecond: traffic?.perSecond,
       busiestAddresses: busiestAddresses.value(),
       disagreeingSince,
     });
     return {
-      at: new Date(atMs).toISOString(),
-      summary: summarizeProblems(problems),
-      problems,
+      ...state,
       redis,
       traffic: traffic ?? null,
-      activeBans,
-      gateways: gateways.map(viewGateway),
-      withoutStatus: withoutStatus.length,
-      upstreams,
-      recent: combineMeasures(gateways),
       busiestKeys: busiest.value()?.map(shownKey) ?? null,
     };
   };
