@@ -15,7 +15,7 @@ interface ProcessStatusDependencies {
   /** Number of the worker; null in a gateway of one process. */
   worker: number | null;
   metrics: Metrics;
-  health: () => Pick<Health, 'status' | 'upstreams' | 'services'>;
+  health: () => Pick<Health, 'status' | 'services'>;
   state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
 }
 
@@ -37,7 +37,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
   const readRecent = createRecentMeasures(metrics);
   return async function readProcessStatus() {
     const { instances, invalidValues, localMode, lostKeys } = state();
-    const { status, upstreams, services } = health();
+    const { status, services } = health();
     const [counts, recent, connections, active, refused] = await Promise.all([
       readTrafficCounters(metrics),
       readRecent(),
@@ -54,7 +54,6 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       version,
       startedAt,
       state: status,
-      upstreams,
       services,
       invalidSettings: invalidValues
         .list()

@@ -30,12 +30,8 @@ export const processStatus = z.object({
   version: z.string(),
   startedAt: isoTime,
   state: z.enum(['starting', 'ok', 'draining']),
-  /** State of each upstream by its origin. */
-  upstreams: z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down'])),
-  /** The same by the name of the service. */
-  services: z
-    .record(z.string(), z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down'])))
-    .default({}),
+  /** State of each instance by its origin, by the name of its service. */
+  services: z.record(z.string(), z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down']))),
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
   /** API keys that this process has served and Redis has lost. */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { publishedStatus } from '../../redis/process-statuses.ts';
 import type { FleetGateway } from '../fleet-status.ts';
 
-const stateSchema = publishedStatus.shape.upstreams.valueType;
+const stateSchema = publishedStatus.shape.services.valueType.valueType;
 type State = z.infer<typeof stateSchema>;
 
 /** An instance of a service as all processes see it. */
@@ -20,24 +20,20 @@ const states: readonly State[] = ['ready', 'unknown', 'not_ready', 'down'];
 
 /** Combines what live processes say of the upstreams, by origin. */
 export function combineUpstreams(gateways: readonly Pick<FleetGateway, 'processes'>[]): UpstreamState[] {
-  const processes = gateways
+  const seen = gateways
     .flatMap(({ processes }) => processes)
-    .filter(({ state }) => state !== 'not_seen');
-  const services = new Map(
-    processes.flatMap(({ services: byName }) =>
-      Object.entries(byName).flatMap(([service, states]) =>
-        Object.keys(states).map((upstream) => [upstream, service] as const),
-      ),
-    ),
-  );
-  const seen = processes.flatMap(({ upstreams }) => Object.entries(upstreams));
+    .filter(({ state }) => state !== 'not_seen')
+    .flatMap(({ services }) => Object.entries(services))
+    .flatMap(([service, instances]) =>
+      Object.entries(instances).map(([upstream, state]) => ({ upstream, service, state })),
+    );
   return Array.from(
-    Map.groupBy(seen, ([upstream]) => upstream),
+    Map.groupBy(seen, ({ upstream }) => upstream),
     ([upstream, entries]) => {
       const seenAs: UpstreamState['seenAs'] = {};
-      for (const [, state] of entries) seenAs[state] = (seenAs[state] ?? 0) + 1;
+      for (const { state } of entries) seenAs[state] = (seenAs[state] ?? 0) + 1;
       const state = states.findLast((each) => seenAs[each] !== undefined) ?? 'unknown';
-      const service = services.get(upstream);
+      const service = entries.at(-1)?.service;
       return { upstream, ...(service === undefined ? {} : { service }), state, seenAs };
     },
   ).toSorted((one, other) => one.upstream.localeCompare(other.upstream));

@@ -20,7 +20,6 @@ const fleetProcess = (changes: Partial<FleetProcess> = {}): FleetProcess => ({
   version: '1.0.0',
   startedAt: ago(3600),
   state: 'ok',
-  upstreams: {},
   services: {},
   invalidSettings: [],
   lostKeys: 0,
