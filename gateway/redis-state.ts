@@ -22,6 +22,7 @@ import { startRedisSchedule } from './redis-schedule.ts';
 import type { EnforcedSettings } from './redis/enforced-settings.ts';
 import { createHashReader } from './redis/hash-reader.ts';
 import { createLiveSetting } from './redis/live-setting.ts';
+import { countLocalModeSeconds } from './redis/local-mode-seconds.ts';
 import { createLocalModeTimes, type LocalModeTimes } from './redis/local-mode-times.ts';
 import { createRedis, type RedisClient } from './redis/redis-client.ts';
 import { createRedisClock } from './redis/redis-clock.ts';
@@ -51,9 +52,6 @@ export interface RedisState {
   /** Reports pending counts and disconnects. */
   close(cause?: EndCause): Promise<void>;
 }
-
-/** Interval for the seconds without Redis while they last. */
-const localModeCountMs = 1000;
 
 interface RedisStateDependencies {
   url: string;
@@ -124,21 +122,13 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
 
   metrics.localMode.set(1);
   const localMode = createLocalModeTimes(clock.now);
-  let isLocal = true;
-  let countedAtMs = performance.now();
-  function countLocalMode(): void {
-    const atMs = performance.now();
-    if (isLocal) metrics.localModeSeconds.inc((atMs - countedAtMs) / 1000);
-    countedAtMs = atMs;
-  }
-  const localModeTimer = setInterval(countLocalMode, localModeCountMs);
+  const localModeSeconds = countLocalModeSeconds(metrics.localModeSeconds);
   const gate = createRedisGate({
     ping: () => pingRedis(redis, clock),
     connected: () => redis.status === 'ready',
     log,
     onChange: (open) => {
-      countLocalMode();
-      isLocal = !open;
+      localModeSeconds.changed(!open);
       metrics.localMode.set(open ? 0 : 1);
       localMode.changed(!open);
     },
@@ -193,7 +183,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
       return gate.open;
     },
     async close(cause) {
-      clearInterval(localModeTimer);
+      localModeSeconds.stop();
       schedule.stop();
       if (gate.open) {
         await instances.leave(cause);
