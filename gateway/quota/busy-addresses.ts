@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { RedisClient } from '../redis/redis-client.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
-import { slotMs } from './hot-keys.ts';
+import { addToSlot, slotMs } from './hot-keys.ts';
 
 /** Why a request of an address was refused: no valid key, its limit of such requests, or a block. */
 export const addressRefusals = ['unauthenticated', 'limited', 'blocked'] as const;
@@ -22,7 +22,6 @@ interface BusyAddressesDependencies {
   now: () => number;
 }
 
-const keptSeconds = 120;
 /** Limit for each instance and report. An address that is spread over many instances and busy on none may be missed. */
 const maxReported = 50;
 /** Beyond, the one that was refused longest ago is forgotten, so that a flood from many hides none that goes on. */
@@ -46,10 +45,11 @@ export function createBusyAddresses({ redis, now }: BusyAddressesDependencies): 
       if (busiest.length === 0) return;
       const key = redisKeys.busyAddresses(Math.floor(now() / slotMs));
       try {
-        await Promise.all([
-          ...busiest.map(([member, { requests }]) => redis.zincrby(key, requests, member)),
-          redis.expire(key, keptSeconds),
-        ]);
+        await addToSlot(
+          redis,
+          key,
+          busiest.map(([member, { requests }]) => [member, requests]),
+        );
       } catch {
         // Redis is unavailable: these counts are lost.
       }

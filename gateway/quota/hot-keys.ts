@@ -25,6 +25,16 @@ const maxReportedKeys = 50;
 /** Further keys are not counted until the next report, so that memory stays bounded whatever clients send. */
 const maxCountedKeys = 10_000;
 
+/** Adds counts to those of other instances in a sorted set of a slot. @throws Error if Redis is unavailable */
+export async function addToSlot(
+  redis: RedisClient,
+  key: string,
+  counts: readonly [member: string, count: number][],
+): Promise<void> {
+  const added = counts.map(([member, count]) => redis.zincrby(key, count, member));
+  await Promise.all([...added, redis.expire(key, keptSeconds)]);
+}
+
 /** Counts which keys are busy now, beside the quotas and without a Redis command for each request. */
 export function createHotKeys({ redis, now, keysInUse }: HotKeysDependencies): HotKeys {
   let counts = new Map<string, { plan: string; requests: number; refused: number }>();
@@ -53,15 +63,12 @@ export function createHotKeys({ redis, now, keysInUse }: HotKeysDependencies): H
         .toSorted(([, a], [, b]) => b.requests - a.requests)
         .slice(0, maxReportedKeys);
       const slot = Math.floor(now() / slotMs);
-      const [requestsKey, refusedKey] = [redisKeys.busy(slot), redisKeys.busyRefused(slot)];
+      const countsOf = (kind: 'requests' | 'refused') =>
+        busiest.flatMap(([id, { [kind]: count }]): [string, number][] => (count === 0 ? [] : [[id, count]]));
       try {
         await Promise.all([
-          ...busiest.map(([id, { requests }]) => redis.zincrby(requestsKey, requests, id)),
-          ...busiest.flatMap(([id, { refused }]) =>
-            refused === 0 ? [] : [redis.zincrby(refusedKey, refused, id)],
-          ),
-          redis.expire(requestsKey, keptSeconds),
-          redis.expire(refusedKey, keptSeconds),
+          addToSlot(redis, redisKeys.busy(slot), countsOf('requests')),
+          addToSlot(redis, redisKeys.busyRefused(slot), countsOf('refused')),
         ]);
       } catch {
         // Redis is unavailable: these counts are lost.
