@@ -163,7 +163,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
     async chargeAddress(address, { code, headers }) {
-      if (!addressBlocks.isEmpty() && addressBlocks.remainingMs(address) !== undefined) return {};
+      if (addressBlocks.remainingMs(address) !== undefined) return {};
       const { window } = await addressLimit.charge(address);
       if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
       return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());

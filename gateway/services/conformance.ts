@@ -2,9 +2,9 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { ServiceConfig } from '../config/service-config.ts';
-import { describeServices } from './describe-services.ts';
+import { describeServices, type DescribedServices } from './describe-services.ts';
 import { parameterNames, type ApiRoute } from './routes.ts';
-import { fieldsOf, resolveReference, textOf, type Fields } from './service-description.ts';
+import { fieldsOf, resolveReference, textOf } from './service-description.ts';
 import { parametersOf, statusesWithoutContent } from './what-passes.ts';
 
 /** One point of the contract of README.md. */
@@ -51,7 +51,7 @@ const errorBody = z.object({ code: z.string(), message: z.string(), status: z.in
 export async function checkConformance(options: ConformanceOptions): Promise<ConformanceCheck[]> {
   const { origin, readiness, tokens, service } = options;
   const described = service === undefined ? undefined : describeServices([service]);
-  const targets = described === undefined ? [] : readTargets(described.document, described.routes);
+  const targets = described === undefined ? [] : readTargets(described);
   const path = targets[0]?.path ?? options.path;
   const dispatcher = new Agent({ connect: { timeout: timeoutMs } });
   const get = (wanted: string, token: string | undefined, limitMs = timeoutMs) =>
@@ -102,13 +102,10 @@ async function receive(
 }
 
 /** GET operations whose parameters have an example or may be absent. */
-function readTargets(
-  document: Fields,
-  routes: readonly { route: ApiRoute }[],
-): { path: string; route: ApiRoute }[] {
+function readTargets({ document, basePath, routes }: DescribedServices): { path: string; route: ApiRoute }[] {
   return routes.flatMap(({ route }) => {
     if (route.service === undefined || !route.allow.includes('GET')) return [];
-    const item = fieldsOf(fieldsOf(document['paths'])[route.pattern.replace(/^\/v1/, '')]);
+    const item = fieldsOf(fieldsOf(document['paths'])[route.pattern.slice(basePath.length)]);
     const parameters = parametersOf(item, fieldsOf(item['get'])).map((each) =>
       fieldsOf(resolveReference(document, each)),
     );

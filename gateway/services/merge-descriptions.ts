@@ -100,9 +100,14 @@ function mergeTags(descriptions: readonly Description[]): unknown[] {
 
 /** Of equal names the first one is taken; {@link clashes} refuses those that differ. */
 function mergeComponents(descriptions: readonly Description[]): Fields {
-  const [own, ...services] = descriptions.map(({ fields }) => fieldsOf(fields['components'])).toReversed();
-  const inOrder = [...services.toReversed(), own ?? {}];
-  const sections = new Set([own ?? {}, ...inOrder].flatMap((each) => Object.keys(each)));
+  const inOrder = descriptions.map(({ fields }) => fieldsOf(fields['components']));
+  // The gateway's sections first.
+  const sections = new Set(
+    inOrder
+      .slice(-1)
+      .concat(inOrder)
+      .flatMap((each) => Object.keys(each)),
+  );
   return Object.fromEntries(
     Array.from(sections, (section) => {
       const merged: Record<string, unknown> = {};
