@@ -65,7 +65,7 @@ export function createAdminApp(dependencies: AdminDependencies): Express {
   return app;
 }
 
-/** What the router and its static files throw for a request that is not valid, such as a path that ends with %. */
+/** Errors of the router and its static files for an invalid request, such as a path that ends with %. */
 const requestErrorSchema = z.object({ status: z.int().min(400).max(499) });
 
 function renderError(logUnexpected: (error: unknown) => void): ErrorRequestHandler {

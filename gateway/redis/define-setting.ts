@@ -40,7 +40,7 @@ function valuesIn(texts: unknown, shape: Readonly<Record<string, z.core.$ZodType
   );
 }
 
-/** The value of a field from its text. What is none stays a text, which the schema of the field refuses. */
+/** The value of a field from its text. A text that is no such value stays a text, which the schema of the field refuses. */
 export function valueOf(text: string, schema: z.core.$ZodType): string | number | boolean {
   if (schema instanceof z.ZodOptional) return valueOf(text, schema.unwrap());
   if (schema instanceof z.ZodBoolean) return text === 'true' || text === 'false' ? text === 'true' : text;

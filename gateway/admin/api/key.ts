@@ -25,7 +25,7 @@ import { route, type Api, type Call } from './route.ts';
 export const issuedKeySchema = changed(
   keyViewSchema.extend({ key: z.string().describe('In this response only') }),
 );
-/** Of an operation that issues a key. */
+/** Response of an operation that issues a key. */
 export const issued = {
   responds: 'The key, which is in this response only, with its record',
   result: issuedKeySchema,

@@ -2,7 +2,7 @@ import { livePointSchema } from '../live/live-feed.ts';
 import { liveStateSchema } from '../live/live-state.ts';
 import { route } from './route.ts';
 
-/** What happens now. */
+/** The stream of events for open consoles. */
 export const liveRoutes = [
   route.get('/live', {
     operationId: 'watchLive',

@@ -15,7 +15,7 @@ import { listOf } from './results.ts';
 
 const time = z.iso.datetime().nullable();
 
-/** Of a count in the background. */
+/** Progress of a count in the background. */
 export const countingSchema = z
   .object({ read: z.int(), total: z.int() })
   .nullable()

@@ -10,7 +10,7 @@ import { ApiError } from './api-error.ts';
 interface RenderApiErrorDependencies {
   /** Logs an error that is a bug, whose detail is never sent. */
   logUnexpected: (error: unknown) => void;
-  /** Told of each error that a client is sent. */
+  /** Called with each error that a client is sent. */
   traceRefusal: (req: Request, error: ApiError) => void;
 }
 
@@ -31,7 +31,7 @@ export function renderApiError({
   };
 }
 
-/** What body-parser throws. */
+/** Errors of body-parser. */
 const bodyErrorSchema = z.object({ type: z.string(), status: z.int() });
 
 function toApiError(thrown: unknown): ApiError {

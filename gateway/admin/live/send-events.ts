@@ -13,8 +13,8 @@ const heartbeatMs = 15_000;
 const retryMs = 1000;
 
 /**
- * Creates what sends the live state as server-sent events, until the console leaves, its session ends (requireSession watches it) or
- * the admin port closes.
+ * Creates the handler that sends the live state as server-sent events, until the console leaves, its session ends
+ * (requireSession watches it) or the admin port closes.
  * @param sessionIdOf id of the session of a request
  */
 export function sendEvents(
