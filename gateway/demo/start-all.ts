@@ -56,8 +56,8 @@ function launch(name: string, script: string, env: NodeJS.ProcessEnv = {}): Prom
   services.set(name, { child, configured: configured.promise, exited: exited.promise });
   child.on('message', (received) => {
     const message = messageSchema.parse(received);
+    configured.resolve();
     if (message.type === 'ready') ready.resolve(message);
-    else configured.resolve();
   });
   child.on('exit', (code, signal) => {
     configured.resolve();
