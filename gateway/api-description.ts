@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServiceConfig } from './config/service-config.ts';
 import { entityTag, type EncodedText } from './http/encoded-text.ts';
+import type { OperationAccess } from './limits/access.ts';
 import { describeServices, toJson } from './services/describe-services.ts';
 import { petsDescription, petsServiceName } from './services/pets-service.ts';
 import { createMatch, type ApiRoute } from './services/routes.ts';
@@ -20,8 +21,10 @@ export interface ApiDescription {
   everything: ApiRoute;
   /** Names of the services, each at its ordinal. */
   services: readonly string[];
-  /** Operations that clients are meant to call: neither HEAD nor OPTIONS. */
-  operations: readonly { route: string; method: string }[];
+  /** Operations that clients are meant to call: neither HEAD nor OPTIONS. The gateway's own ask nothing of a key. */
+  operations: readonly { route: string; method: string; access?: OperationAccess | undefined }[];
+  /** All scopes that they need, and those that cost more than 1. */
+  access: { scopes: string[]; costs: { operation: string; units: number; scopes: string[] }[] };
   /** Finds the route of a path without query. Case-sensitive, without a trailing slash, and nothing is decoded. */
   match(path: string): ApiRoute | undefined;
 }
@@ -54,6 +57,13 @@ export function loadApiDescription(
     .map((part) => Buffer.from(part));
   const version = entityTag(json);
   const match = createMatch(routes);
+  const operations = routes.flatMap(({ route }) =>
+    route.allow.flatMap((method) =>
+      method === 'HEAD' || method === 'OPTIONS'
+        ? []
+        : [{ route: route.pattern, method, access: route.service?.operations[method] }],
+    ),
+  );
   return {
     json,
     jsonAt(baseUrl) {
@@ -65,17 +75,24 @@ export function loadApiDescription(
     },
     basePath,
     services: services.map(({ name }) => name),
-    operations: routes.flatMap(({ route }) =>
-      route.allow.flatMap((method) =>
-        method === 'HEAD' || method === 'OPTIONS' ? [] : [{ route: route.pattern, method }],
-      ),
-    ),
+    operations,
+    access: summarize(operations),
     everything: { pattern: '*', allow: [...new Set(routes.flatMap(({ route }) => route.allow))] },
     match(path) {
       if (path === descriptionRoute.pattern) return descriptionRoute;
       return match(path);
     },
   };
+}
+
+function summarize(operations: ApiDescription['operations']): ApiDescription['access'] {
+  const scopes = new Set(operations.flatMap(({ access }) => access?.scopes ?? []));
+  const costs = operations.flatMap(({ route, method, access }) =>
+    access === undefined || access.cost.units === 1
+      ? []
+      : [{ operation: `${method} ${route}`, units: access.cost.units, scopes: [...access.scopes] }],
+  );
+  return { scopes: [...scopes], costs };
 }
 
 function addressOf(supportUrl: string | undefined): { url?: string; email?: string } {

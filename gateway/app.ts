@@ -3,7 +3,7 @@ import { createMessageClasses, type MessageClasses } from '#runtime/message-clas
 import { normalizeTarget } from '#runtime/normalize-target.ts';
 import express, { type Request } from 'express';
 import type { Logger } from 'pino';
-import { loadApiDescription } from './api-description.ts';
+import { loadApiDescription, type ApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
 import type { ServiceConfig } from './config/service-config.ts';
 import { loadDocs } from './docs/docs.ts';
@@ -71,6 +71,8 @@ export interface Gateway {
   app: RequestListener;
   /** Classes for the HTTP server's requests and responses. */
   messageClasses: MessageClasses;
+  /** What the operations ask of keys. */
+  access: ApiDescription['access'];
   /** All methods of the API. */
   allow: readonly string[];
   /** Whether an address belongs to a trusted proxy. */
@@ -95,7 +97,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     onTrialRefusal: (plan, window) => metrics.trialRefusals.inc({ plan, window }),
   });
   const quota: Quota = {
-    decide: spans === undefined ? decide : (caller) => spans.traceDecision(() => decide(caller)),
+    decide: spans === undefined ? decide : (...args) => spans.traceDecision(() => decide(...args)),
   };
   const addressLimit = createAddressLimit({ redis, gate, limit: plans.anonymousMinute });
   const observeAddressRefusal = createObserveAddressRefusal({
@@ -159,6 +161,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       app(req, res);
     },
     messageClasses: createMessageClasses(app),
+    access: api.access,
     allow: api.everything.allow,
     isProxy,
     recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),

@@ -12,6 +12,7 @@ import type { Metrics } from './observability/metrics.ts';
 import type { GatewayIdentity } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
+import { defaultPlans } from './plans/plans.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
 import type { Health, Service } from './service.ts';
@@ -43,7 +44,14 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     dependencies;
   const { services, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
-  const readStatus = createProcessStatus({ gateway, worker, metrics, health, state: () => state });
+  const readStatus = createProcessStatus({
+    gateway,
+    worker,
+    metrics,
+    health,
+    access: () => access,
+    state: () => state,
+  });
   const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
   const upstreams = services.map((service) =>
     createServiceUpstream({
@@ -57,7 +65,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       now,
     }),
   );
-  const { app, messageClasses, allow, isProxy, chargeAddress, recordRawResponse } = createGateway({
+  const { app, access, messageClasses, allow, isProxy, chargeAddress, recordRawResponse } = createGateway({
     ...state,
     services,
     upstreams,
@@ -107,11 +115,22 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     };
   }
 
+  /** A cost above a limit is a 403 for each request of a key on that plan. Limits may be raised later, so it is no error. */
+  function warnOfCosts(): void {
+    if ((worker ?? 1) !== 1) return;
+    for (const plan of Object.keys(defaultPlans)) {
+      const limits = Object.values(state.plans.limitsOf({ plan }) ?? {});
+      for (const { operation, units } of access.costs.filter((each) => each.units > Math.min(...limits)))
+        log.warn({ plan, operation, units }, 'an operation costs more than a limit of the plan');
+    }
+  }
+
   return {
     async listen() {
       if (!(await state.waitUntilOpen(redisTimeoutMs))) {
         log.error('Redis is unavailable; every request gets 503 until it is back');
       }
+      warnOfCosts();
       const port = await listen(server, publicEndpoint(config));
       metrics.workers.set(1);
       return port;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
+import { scopePattern } from '../limits/access.ts';
 import { limitText, type SomeLimits } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
@@ -16,6 +17,8 @@ export interface ApiKeyRecord extends SomeLimits {
   hint: string;
   createdAt: string;
   expiresAt?: string | undefined;
+  /** Scopes of the operations that it may call; undefined for all. */
+  scopes?: readonly string[] | undefined;
   /** Own limits on trial, in the fields of formatTrial. Goes before the plan's trial. */
   trial?: Trial | undefined;
   revokedAt?: string | undefined;
@@ -34,6 +37,13 @@ export const expiryText = z.union([z.iso.datetime({ offset: true }), z.iso.date(
   error: 'is not an ISO 8601 time',
 });
 
+/** Scopes as text, separated by spaces as in RFC 6749 section 3.3. */
+const scopesText = z
+  .string()
+  .min(1, 'is empty')
+  .transform((text) => text.split(' '))
+  .refine((scopes) => scopes.every((scope) => scopePattern.test(scope)), 'is not scopes separated by spaces');
+
 const nonEmptyString = z.string({ error: 'is missing' }).min(1, 'is missing');
 
 const recordSchema = z.object({
@@ -43,6 +53,7 @@ const recordSchema = z.object({
   hint: z.string().default(''),
   createdAt: z.string().default(''),
   expiresAt: expiryText.optional(),
+  scopes: scopesText.optional(),
   ...forAll(() => limitText.optional()),
   /** Any text counts: a key that somebody meant to revoke stays revoked. */
   revokedAt: z.string().min(1).optional(),
@@ -101,7 +112,7 @@ export function apiKeyState(
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
-  const { replaces = '', replacedBy = '', batch = '', trial } = record;
+  const { scopes = [], replaces = '', replacedBy = '', batch = '', trial } = record;
   const fields = {
     id,
     name,
@@ -109,6 +120,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     hint,
     createdAt,
     expiresAt,
+    scopes: scopes.join(' '),
     ...Object.fromEntries(windowNames.map((window) => [window, String(record[window] ?? '')])),
     ...formatTrial(trial),
     revokedAt,

@@ -73,7 +73,7 @@ const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css
  * @param publicUrl address in the samples; without it, a browser shows that of the page
  */
 export function loadDocs(
-  { json, basePath }: Pick<ApiDescription, 'json' | 'basePath'>,
+  { json, basePath, operations }: Pick<ApiDescription, 'json' | 'basePath' | 'operations'>,
   publicUrl = sampleOrigin,
 ): Docs {
   const document = readApiDocument(json, basePath);
@@ -84,7 +84,7 @@ export function loadDocs(
   const pages = new Map(
     [
       markdownPage('/docs', 'Guide', read('guide.md'), ['guide.ts']),
-      referencePage(document),
+      referencePage(document, operations),
       usagePage(basePath),
       markdownPage('/docs/clients', 'Clients', clientsMarkdown(), ['guide.ts']),
       markdownPage('/docs/changelog', 'Changelog', read('../CHANGELOG.md'), []),

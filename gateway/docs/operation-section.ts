@@ -1,3 +1,4 @@
+import { costOfOne, type OperationAccess } from '../limits/access.ts';
 import type { Operation, Parameter } from '../services/api-document.ts';
 import { fieldList, type Field } from './field-list.ts';
 import { html, type Html } from './html.ts';
@@ -6,7 +7,7 @@ import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType } from './schema-type.ts';
 
 /** Section of the reference about one operation. */
-export function operationSection(operation: Operation): Html {
+export function operationSection(operation: Operation, access: OperationAccess | undefined): Html {
   const { operationId, summary, method, path, description, deprecated } = operation;
   return html`<section class="operation" aria-labelledby="${operationId}">
     <h2 id="${operationId}"><a class="anchor" href="#${operationId}">${summary}</a></h2>
@@ -17,12 +18,24 @@ export function operationSection(operation: Operation): Html {
     </p>
     <div class="halves">
       <div>
-        ${renderMarkdown(description).body} ${parameters(operation)} ${requestBody(operation)}
-        ${responses(operation)} ${responseHeaders(operation)}
+        ${renderMarkdown(description).body} ${accessOf(access)} ${parameters(operation)}
+        ${requestBody(operation)} ${responses(operation)} ${responseHeaders(operation)}
       </div>
       <div>${samples(operation)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
     </div>
   </section> `;
+}
+
+/** What the operation asks of a key. */
+function accessOf(access: OperationAccess | undefined): Html | undefined {
+  const { scopes = [], cost = costOfOne } = access ?? {};
+  if (scopes.length === 0 && cost.units === 1) return undefined;
+  const names = scopes.map((scope, index) => html`${index === 0 ? '' : ' '}<code>${scope}</code>`);
+  return html`<p class="note">
+    ${cost.units === 1 ? '' : html`Costs ${cost.units} of the limits’ requests. `}${
+      scopes.length === 0 ? '' : html`A key with a list of scopes needs ${names}.`
+    }
+  </p>`;
 }
 
 function parameters({ parameters }: Operation): Html | undefined {

@@ -1,3 +1,4 @@
+import type { ApiDescription } from '../api-description.ts';
 import type { ApiDocument, Schema } from '../services/api-document.ts';
 import { fieldList } from './field-list.ts';
 import { html, type Html } from './html.ts';
@@ -8,7 +9,11 @@ import { operationSection } from './operation-section.ts';
 import { describeType, descriptionOf } from './schema-type.ts';
 
 /** Page about every operation and schema of the description. */
-export function referencePage({ title, version, description, operations, schemas }: ApiDocument): Page {
+export function referencePage(
+  { title, version, description, operations, schemas }: ApiDocument,
+  described: ApiDescription['operations'],
+): Page {
+  const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const body = html`<h1>${title} ${version}</h1>
     <p>
       Made from the <a href="/openapi.json">OpenAPI description</a>. Every path also supports
@@ -18,7 +23,10 @@ export function referencePage({ title, version, description, operations, schemas
       <summary>Keys, limits and errors in short</summary>
       ${renderMarkdown(description).body}
     </details>
-    ${keyForm('Use this key')} ${operations.map(operationSection)}
+    ${keyForm('Use this key')}
+    ${operations.map((operation) =>
+      operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`)),
+    )}
     <h2 id="schemas"><a class="anchor" href="#schemas">Schemas</a></h2>
     ${schemas.map(
       ({ name, schema }) =>

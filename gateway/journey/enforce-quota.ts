@@ -1,8 +1,10 @@
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import type { ApiKeyCache, Caller } from '../api-keys/api-key-cache.ts';
 import { withRereadRecord } from '../api-keys/current-record.ts';
 import { GatewayError } from '../errors.ts';
-import { windowOf } from '../limits/windows.ts';
+import { costOfOne, missingScopes, type OperationAccess } from '../limits/access.ts';
+import type { WindowStates } from '../limits/window-states.ts';
+import { windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import type { HotKeys } from '../quota/hot-keys.ts';
 import type { CurrentDecision } from '../quota/quota-decision.ts';
@@ -13,6 +15,8 @@ import type { UsageReports } from '../quota/usage-reports.ts';
 import { observeDecision } from './observe-decision.ts';
 import type { RefuseAnonymous } from './refuse-anonymous.ts';
 import { callerOf, setDecision } from './request-context.ts';
+
+type Limited = Extract<CurrentDecision, { outcome: 'limited' }>;
 
 interface EnforceQuotaDependencies {
   apiKeys: ApiKeyCache;
@@ -26,27 +30,45 @@ interface EnforceQuotaDependencies {
 /** One error for all requests that a gateway's own ban refuses, of which there may be very many. */
 const keyBanned = new GatewayError('api_key_banned');
 
-/** Counts the request against the caller's quotas and sets the rate limit headers. Refuses it if a quota is used up. */
+/** What a request asks of its key if there is no such operation, or it is the gateway's own. */
+const noAccess: OperationAccess = { scopes: [], cost: costOfOne };
+
+/**
+ * Counts what the request costs against the caller's quotas, and sets the rate limit headers. Refuses it if a quota has less
+ * left, or if the key lacks a scope. Scopes come second: only the decision confirms that the record is current.
+ */
 export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHandler {
   const { apiKeys, quota, refuseAnonymous, hotKeys, usageReports, metrics } = dependencies;
 
   /** @returns undefined if the caller's record is stale */
-  async function decideOnCurrent(caller: Caller): Promise<CurrentDecision | undefined> {
-    const decision = await quota.decide(caller);
+  async function decideOnCurrent(
+    caller: Caller,
+    access: OperationAccess,
+  ): Promise<CurrentDecision | undefined> {
+    const decision = await quota.decide(caller, costFor(caller, access));
     return decision.outcome === 'stale' ? undefined : decision;
   }
 
   return async function enforceQuota(req, res, next) {
+    const access = res.locals.route?.service?.operations[req.method] ?? noAccess;
     let caller = callerOf(res.locals);
-    let decision = await quota.decide(caller);
+    let decision = await quota.decide(caller, costFor(caller, access));
     if (decision.outcome === 'stale') {
-      const current = await withRereadRecord(apiKeys, caller, decideOnCurrent);
+      const current = await withRereadRecord(apiKeys, caller, (current) => decideOnCurrent(current, access));
       if (current.outcome === 'refused') {
         delete res.locals.caller;
         return refuseAnonymous(req, res, current.error, current.key);
       }
       ({ caller, result: decision } = current);
       res.locals.caller = caller;
+    }
+    const { units } = costFor(caller, access);
+    const tooSmall = decision.outcome === 'limited' ? windowBelow(decision.windows, units) : undefined;
+    if (decision.outcome === 'limited' && tooSmall !== undefined) {
+      setDecision(res, 'limited');
+      // Without Retry-After: no retry can succeed.
+      res.locals.headers.setAll(rateLimitHeaders({ ...decision, outcome: 'allowed' }));
+      return next(costExceedsLimit(units, limitInWords(decision.windows, tooSmall)));
     }
     observeDecision(metrics, caller.plan, decision);
     hotKeys.count(caller, decision.outcome !== 'allowed');
@@ -57,18 +79,60 @@ export function enforceQuota(dependencies: EnforceQuotaDependencies): RequestHan
     res.locals.headers.setAll(rateLimitHeaders(decision));
     // Errors are passed to next and not thrown: V8's unwinding would be a sixth of a banned client's request.
     switch (decision.outcome) {
-      case 'allowed':
-        return next();
+      case 'allowed': {
+        const missing = missingScopes(access.scopes, caller.scopes);
+        return missing.length === 0 ? next() : next(insufficientScope(res, access.scopes, missing));
+      }
       case 'limited':
-        return next(
-          new GatewayError('rate_limit_exceeded', {
-            message: `The limit of ${describeLimit(decision)} is used up. Retry after the time given in the Retry-After header.${banWarning(decision)}`,
-          }),
-        );
+        return next(refused(decision, units));
       case 'banned':
         return next(decision.reason === undefined ? keyBanned : bannedByOperator(decision.reason));
     }
   };
+}
+
+/** A request that is refused for its scope costs one unit, like any other that its service does not get. */
+function costFor(caller: Caller, { scopes, cost }: OperationAccess) {
+  return missingScopes(scopes, caller.scopes).length === 0 ? cost : costOfOne;
+}
+
+/** As RFC 6750 section 3.1 says. */
+function insufficientScope(
+  { locals }: Response,
+  scopes: readonly string[],
+  missing: readonly string[],
+): GatewayError {
+  locals.headers.set('WWW-Authenticate', `Bearer error="insufficient_scope", scope="${scopes.join(' ')}"`);
+  return new GatewayError('insufficient_scope', {
+    message: `This API key lacks the scope ${missing.join(' and ')}, which the operation needs.`,
+  });
+}
+
+function refused(decision: Limited, units: number): GatewayError {
+  const { windows: states, violated } = decision;
+  const limit = limitInWords(states, violated);
+  const reason =
+    units === 1
+      ? `The limit of ${limit} is used up.`
+      : `The request costs ${units}, and ${states[violated]?.remaining} are left of the limit of ${limit}.`;
+  return new GatewayError('rate_limit_exceeded', {
+    message: `${reason} Retry after the time given in the Retry-After header.${banWarning(decision)}`,
+  });
+}
+
+/** The first window that allows less than a request costs. */
+function windowBelow(states: WindowStates, units: number): WindowName | undefined {
+  return windowNames.find((name) => (states[name]?.limit ?? Infinity) < units);
+}
+
+function costExceedsLimit(units: number, limit: string): GatewayError {
+  return new GatewayError('cost_exceeds_limit', {
+    message: `The request costs ${units}, more than the limit of ${limit}: this API key can never make it.`,
+  });
+}
+
+function limitInWords(states: WindowStates, name: WindowName): string {
+  return `${states[name]?.limit} requests ${windowOf(name).each}`;
 }
 
 function bannedByOperator(reason: string): GatewayError {
@@ -77,10 +141,6 @@ function bannedByOperator(reason: string): GatewayError {
   });
 }
 
-function banWarning({ strikesLeft }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
+function banWarning({ strikesLeft }: Limited): string {
   return strikesLeft ? ` ${strikesLeft} more requests before that lead to a ban.` : '';
-}
-
-function describeLimit({ violated, windows }: Extract<CurrentDecision, { outcome: 'limited' }>): string {
-  return `${windows[violated]?.limit} requests ${windowOf(violated).each}`;
 }

@@ -2,9 +2,9 @@ import { windows, type ByRequiredWindow, type ByWindow, type WindowName } from '
 
 /** State of one window after a decision. */
 export interface WindowState {
-  /** Requests that the window allows. */
+  /** Units that the window allows, which is requests unless some cost more than one. */
   limit: number;
-  /** Requests left in the window; never negative. */
+  /** Units left in the window; never negative. */
   remaining: number;
   /** Milliseconds from the decision to the end of the window. */
   resetMs: number;
@@ -20,23 +20,23 @@ interface Rankable {
 }
 
 /**
- * The window that refuses a request: of those that are used up, the one that ends last, since a retry can succeed only then.
- * The scripts decide alike (windows.lua).
- * @returns undefined if none is used up
+ * The window that refuses a request: of those with less left than it costs, the one that ends last, since a retry can succeed
+ * only then. The scripts decide alike (windows.lua).
+ * @returns undefined if none has less
  */
-export function refusingWindow(states: ByWindow<Rankable>): WindowName | undefined {
+export function refusingWindow(states: ByWindow<Rankable>, units = 1): WindowName | undefined {
   let refusing: WindowName | undefined;
   let latest = -Infinity;
   for (const { name } of windows) {
     const state = states[name];
-    if (state === undefined || state.remaining > 0 || state.resetMs < latest) continue;
+    if (state === undefined || state.remaining >= units || state.resetMs < latest) continue;
     refusing = name;
     latest = state.resetMs;
   }
   return refusing;
 }
 
-/** The window with the fewest requests left, which will refuse first; on a tie the one that ends later. */
+/** The window with the fewest units left, which will refuse first; on a tie the one that ends later. */
 export function bindingState(states: WindowStates): WindowState {
   let binding = states.minute;
   for (const { name } of windows) {

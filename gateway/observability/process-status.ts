@@ -32,6 +32,13 @@ export const processStatus = z.object({
   state: z.enum(['starting', 'ok', 'draining']),
   /** State of each instance by its origin, by the name of its service. */
   services: z.record(z.string(), z.record(z.string(), z.enum(['unknown', 'ready', 'not_ready', 'down']))),
+  /** What the operations of its services ask of keys. */
+  access: z.exactOptional(
+    z.object({
+      scopes: z.array(z.string()),
+      costs: z.array(z.object({ operation: z.string(), units: z.int(), scopes: z.array(z.string()) })),
+    }),
+  ),
   /** Invalid values in Redis that this process has read. Not all of them, if there are many. */
   invalidSettings: z.array(z.object({ key: z.string(), issues: z.array(z.string()) })),
   /** API keys that this process has served and Redis has lost. */

@@ -14,6 +14,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { addToIndex, indexPages, indexSizes, type IndexedKey } from './api-key-index.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
+import { assertAccess } from './known-access.ts';
 import { assertRev } from './overtaken-change.ts';
 import { rotateKey } from './rotate-key.ts';
 import { findUnindexed } from './scan-records.ts';
@@ -32,6 +33,8 @@ export interface NewApiKey extends SomeLimits {
   name: string;
   plan: string;
   expiresAt?: Date | undefined;
+  /** Undefined for all. */
+  scopes?: readonly string[] | undefined;
 }
 
 /** Undefined leaves a field unchanged; null removes it. */
@@ -41,6 +44,7 @@ export interface ApiKeyChange extends ByWindow<number | null> {
   name?: string | undefined;
   plan?: string | undefined;
   expiresAt?: Date | null | undefined;
+  scopes?: readonly string[] | null | undefined;
 }
 
 /** A key as the list shows it. */
@@ -62,7 +66,7 @@ export interface ApiKeyStore {
   /**
    * Issues a key.
    * @param key an existing key to store; generated if absent
-   * @throws InvalidOperation for an expiry in the past, an unknown plan, or Enterprise without both limits
+   * @throws InvalidOperation for an expiry in the past, an unknown scope or plan, or Enterprise without both limits
    */
   issue(wanted: NewApiKey, key?: string): Promise<IssuedApiKey>;
   /** Issues a key without an audit entry of its own: the batch has one (issue-batch.ts). */
@@ -108,6 +112,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
   async function check(wanted: NewApiKey): Promise<void> {
     assertFuture(wanted.expiresAt, now());
     await assertLimits(redis, wanted);
+    await assertAccess(redis, wanted);
   }
 
   async function issue(
@@ -115,7 +120,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
     key = generateApiKey(),
   ): Promise<IssuedApiKey> {
     await check(wanted);
-    const { name, plan, expiresAt, replaces, trial, batch } = wanted;
+    const { name, plan, expiresAt, scopes, replaces, trial, batch } = wanted;
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
@@ -123,6 +128,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
       hint: apiKeyHint(key),
       createdAt: new Date(now()).toISOString(),
       expiresAt: expiresAt?.toISOString(),
+      scopes,
       ...limitsIn(wanted),
       trial,
       replaces,
@@ -194,10 +200,12 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
           name: change.name ?? record.name,
           plan: change.plan ?? record.plan,
           expiresAt: changed(record.expiresAt, isoTime(change.expiresAt)),
+          scopes: changed(record.scopes, change.scopes),
           ...noOwnLimits,
           ...changedLimits(record, change),
         };
         await assertLimits(redis, edited);
+        await assertAccess(redis, edited);
         await listPlan(redis, edited);
         return edited;
       }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { scopePattern } from '../limits/access.ts';
 import { maxLimit } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
@@ -44,6 +45,16 @@ export const timeInput = z
   .transform((text) => new Date(text))
   .meta({ id: 'Time', description: 'Time with an offset, or a date, which means its beginning in UTC' });
 
+const scope = z.string('has to be a scope').regex(scopePattern, 'has to be a scope such as orders:read');
+
+/** Scopes of a key, without repetition; whether an operation needs them is for the operation to say. */
+export const scopesInput = z
+  .array(scope, 'has to be a list of scopes such as orders:read')
+  .min(1, 'is empty: leave it out for all scopes')
+  .max(50, 'are more than 50 scopes')
+  .transform((scopes) => [...new Set(scopes)])
+  .meta({ id: 'Scopes', description: 'Scopes of operations, such as orders:read' });
+
 /** Name of a plan; whether it exists is for the operation to say. */
 const planInput = z
   .string('has to be the name of a plan')
@@ -58,11 +69,12 @@ const ownLimit = limitInput
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
 const ownLimits = forAll(() => ownLimit.optional());
 
-/** A key to issue. Null stands for no expiry and no own limit. */
+/** A key to issue. Null stands for no expiry, all scopes and no own limit. */
 export const newKeyInput = z.strictObject({
   name: nameInput,
   plan: planInput,
   expiresAt: timeInput.nullish(),
+  scopes: scopesInput.nullish().describe('Null for all operations'),
   ...ownLimits,
 });
 
@@ -78,10 +90,11 @@ export const keyChangeInput = z
     name: nameInput.optional(),
     plan: planInput.optional(),
     expiresAt: timeInput.nullish().describe('Null for no expiry'),
+    scopes: scopesInput.nullish().describe('Null for all operations'),
     ...ownLimits,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, plan, expiresAt, ${names} or ${lastName}`,
+    message: `there is nothing to change: give name, plan, expiresAt, scopes, ${names} or ${lastName}`,
   });
 
 /** Plan and limits of which the effect is asked. */

@@ -17,7 +17,7 @@ import { redisKeys } from '../redis/redis-keys.ts';
 import { addToIndex, keyHashOf } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
-import { keyIdPattern } from './key-input.ts';
+import { keyIdPattern, scopesInput } from './key-input.ts';
 import { assertLimits, listPlan } from './key-limits.ts';
 import { writeBatch } from './write-batch.ts';
 
@@ -59,6 +59,7 @@ const lineSchema = z.strictObject({
   hint: z.string(),
   createdAt: z.string(),
   expiresAt: expiryText.optional(),
+  scopes: scopesInput.optional(),
   ...forAll(() => limit),
   trial,
   revokedAt: z.string().min(1).optional(),

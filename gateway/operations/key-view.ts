@@ -24,6 +24,7 @@ export const keyViewSchema = z.object({
   state: z.enum(keyStates).describe('`unusable`: the record was edited into an invalid one'),
   createdAt: z.string(),
   expiresAt: textOrNull,
+  scopes: z.array(z.string()).nullable().describe('Scopes of the operations that it may call; null for all'),
   revokedAt: textOrNull,
   replaces: textOrNull.describe('Id of the key that this one replaces'),
   replacedBy: textOrNull,
@@ -34,7 +35,7 @@ export const keyViewSchema = z.object({
 export type KeyView = z.infer<typeof keyViewSchema>;
 
 export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
-  const { id, name, plan, hint, createdAt, expiresAt, revokedAt, replaces, replacedBy, rev } = record;
+  const { id, name, plan, hint, createdAt, expiresAt, scopes, revokedAt, replaces, replacedBy, rev } = record;
   return {
     id,
     plan,
@@ -44,6 +45,7 @@ export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: expiresAt ?? null,
+    scopes: scopes === undefined ? null : [...scopes],
     revokedAt: revokedAt ?? null,
     replaces: replaces ?? null,
     replacedBy: replacedBy ?? null,

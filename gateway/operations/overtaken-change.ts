@@ -15,7 +15,7 @@ export function assertRev(record: ApiKeyRecord, expected: number | undefined): v
   );
 }
 
-function describe({ name, plan, expiresAt, revokedAt, ...limits }: ApiKeyRecord): string {
+function describe({ name, plan, expiresAt, scopes, revokedAt, ...limits }: ApiKeyRecord): string {
   const own = windows.flatMap(({ name: window, each }) =>
     limits[window] === undefined ? [] : [`own limit of ${limits[window]} ${each}`],
   );
@@ -23,6 +23,7 @@ function describe({ name, plan, expiresAt, revokedAt, ...limits }: ApiKeyRecord)
     `${JSON.stringify(name)} on the plan ${plan}`,
     own.length === 0 ? 'no limits of its own' : own.join(' and '),
     ...(expiresAt === undefined ? [] : [`expires at ${expiresAt}`]),
+    ...(scopes === undefined ? [] : [`with the scopes ${scopes.join(' ')}`]),
     ...(revokedAt === undefined ? [] : ['revoked']),
   ].join(', ');
 }

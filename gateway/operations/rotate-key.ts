@@ -12,7 +12,7 @@ const readAttempts = 15;
 const retryMs = 200;
 
 /** What the new key takes over from the old one. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'trial'> &
+type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'scopes' | 'trial'> &
   SomeLimits & {
     expiresAt: Date | undefined;
     replaces: string;
@@ -31,7 +31,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   { issue, revoke }: RotateKeyOptions<Issued>,
 ): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await showStoredKey(redis, id);
-  const { name, plan, expiresAt, replacedBy } = record;
+  const { name, plan, expiresAt, scopes, replacedBy } = record;
   // The new key has counts of its own, which start now.
   const trial = record.trial && { ...record.trial, since: now() };
   if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
@@ -40,7 +40,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   assertValid(record, now());
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
   const limits = limitsIn(record);
-  const issued = await issue({ name, plan, ...limits, trial, expiresAt: ownExpiry, replaces: id });
+  const issued = await issue({ name, plan, scopes, ...limits, trial, expiresAt: ownExpiry, replaces: id });
   try {
     const old = await updateStoredKey({ redis, audit }, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.

@@ -13,7 +13,7 @@ import { recordView } from '../operations/key-view.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
 import { formatCsvText, parseCsvText } from './csv-cell.ts';
 import { limitArgument } from './limit-options.ts';
-import { nameArgument, timeArgument } from './options.ts';
+import { nameArgument, scopesArgument, timeArgument } from './options.ts';
 import { print, printJsonArray, stopOnClosedPipe } from './output.ts';
 import { withProgress } from './progress.ts';
 import { withChanges } from './redis-session.ts';
@@ -21,7 +21,7 @@ import { stopSignal } from './stop-signal.ts';
 import { readTextFile } from './text-file.ts';
 
 const batchSize = 100;
-const columns = ['name', 'plan', 'expires', ...windowNames];
+const columns = ['name', 'plan', 'expires', 'scopes', ...windowNames];
 
 /**
  * Issues a key for each line of a CSV file, and prints them as CSV or as a JSON array. All lines are checked before the
@@ -76,7 +76,7 @@ function parseFile(text: string): WantedLine[] {
   }
   if (rows.length === 0) throw new InvalidOperation('the file has no lines with keys');
   return rows.map(({ info: { lines: line }, record }) => {
-    const { name = '', plan = '', expires = '' } = record;
+    const { name = '', plan = '', expires = '', scopes = '' } = record;
     if (plan === '') throw new InvalidOperation(`line ${line}: plan is empty`);
     const cell = <T>(column: string, value: string, read: (text: string) => T): T => {
       try {
@@ -94,11 +94,14 @@ function parseFile(text: string): WantedLine[] {
         name: cell('name', parseCsvText(name), nameArgument),
         plan,
         expiresAt: optional('expires', expires, timeArgument),
+        scopes: givenScopes(optional('scopes', scopes, scopesArgument)),
         ...byWindow((window) => optional(window, record[window] ?? '', limitArgument)),
       },
     };
   });
 }
+
+const givenScopes = (scopes: string[] | 'all' | undefined) => (scopes === 'all' ? undefined : scopes);
 
 function checkColumns(header: string[]): string[] {
   const unknown = header.filter((name) => !columns.includes(name));

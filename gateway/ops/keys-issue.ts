@@ -3,7 +3,14 @@ import { windowNames, type ByWindow } from '../limits/windows.ts';
 import { changeKeys, printIssued } from './key-store.ts';
 import { issueFromFile } from './keys-from-file.ts';
 import { addLimitOptions, givenLimits, hasLimits, limitArgument } from './limit-options.ts';
-import { asOption, jsonOption, nameArgument, timeArgument, type ChangeOptions } from './options.ts';
+import {
+  asOption,
+  jsonOption,
+  nameArgument,
+  scopesOption,
+  timeArgument,
+  type ChangeOptions,
+} from './options.ts';
 import { required } from './usage-error.ts';
 
 interface IssueOptions extends ChangeOptions, ByWindow<number> {
@@ -11,6 +18,7 @@ interface IssueOptions extends ChangeOptions, ByWindow<number> {
   name?: string;
   from?: string;
   expires?: Date;
+  scopes?: string[] | 'all';
 }
 
 export function keysIssueCommand(): Command {
@@ -18,24 +26,26 @@ export function keysIssueCommand(): Command {
     .description('issue a key; it is shown once and not stored')
     .option('--plan <plan>', 'free, pro, business, enterprise or a plan of your own')
     .option('--name <name>', 'name of the customer', nameArgument)
-    .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument);
+    .option('--expires <time>', 'time of expiry, ISO 8601, in UTC unless it has an offset', timeArgument)
+    .addOption(scopesOption());
   return addLimitOptions(command, (each) => `own limit ${each}, instead of the plan’s`, limitArgument)
     .option(
       '--from <file>',
-      `issue a key for each line of a CSV file: name, plan and, optionally, expires, ${windowNames.join(', ')}`,
+      `issue a key for each line of a CSV file: name, plan and, optionally, expires, scopes, ${windowNames.join(', ')}`,
     )
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (options: IssueOptions, command: Command) => {
-      const { plan, name, from, expires: expiresAt, as, json } = options;
+      const { plan, name, from, expires: expiresAt, scopes, as, json } = options;
       if (from !== undefined) {
-        const others = [plan, name, expiresAt].some((given) => given !== undefined);
+        const others = [plan, name, expiresAt, scopes].some((given) => given !== undefined);
         if (others || hasLimits(options)) command.error('error: --from takes everything from the file');
         return issueFromFile(from, as, json);
       }
       const wanted = {
         plan: required(plan, '--plan <plan>', command),
         name: required(name, '--name <name>', command),
+        scopes: scopes === 'all' ? undefined : scopes,
       };
       const issued = await changeKeys(as, (store) =>
         store.issue({ ...wanted, expiresAt, ...givenLimits(options) }),

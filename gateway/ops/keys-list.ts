@@ -40,6 +40,7 @@ export const keyLayout: ListLayout<KeyInList> = {
     'replacedBy',
     'batch',
     'rev',
+    'scopes',
   ),
 };
 

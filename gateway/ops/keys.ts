@@ -24,6 +24,7 @@ import {
   idArgument,
   jsonOption,
   nameArgument,
+  scopesOption,
   timeOrNeverArgument,
   type ChangeOptions,
 } from './options.ts';
@@ -51,6 +52,7 @@ interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   plan?: string;
   name?: string;
   expires?: Date | 'never';
+  scopes?: string[] | 'all';
 }
 
 function setCommand(): Command {
@@ -59,7 +61,8 @@ function setCommand(): Command {
     .argument('<id>', '', idArgument)
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the customer', nameArgument)
-    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument);
+    .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
+    .addOption(scopesOption());
   return addLimitOptions(
     command,
     (each) => `own limit ${each}, or "plan" for that of the plan`,
@@ -68,14 +71,16 @@ function setCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, expires, as, json } = options;
-      const isGiven = [plan, name, expires].some((given) => given !== undefined) || hasLimits(options);
+      const { plan, name, expires, scopes, as, json } = options;
+      const isGiven =
+        [plan, name, expires, scopes].some((given) => given !== undefined) || hasLimits(options);
       if (!isGiven)
-        command.error(`error: nothing to set: give --plan, --name, --expires, ${limitOptionNames}`);
+        command.error(`error: nothing to set: give --plan, --name, --expires, --scopes, ${limitOptionNames}`);
       const change = {
         plan,
         name,
         expiresAt: expires === 'never' ? null : expires,
+        scopes: scopes === 'all' ? null : scopes,
         ...givenLimits(options),
       };
       const record = await changeKeys(as, (store) => store.change(id, change));

@@ -2,7 +2,7 @@ import { Option } from 'commander';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { formatCsvText } from './csv-cell.ts';
 import { jsonOption, type JsonOption } from './options.ts';
-import { print, printable, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
+import { cellText, print, printJsonArray, printTablePages, type Cell, type Row } from './output.ts';
 
 const outputFormats = ['table', 'json', 'csv'] as const;
 
@@ -79,7 +79,7 @@ export function csvLine<T>({ csv }: Pick<ListLayout<T>, 'csv'>, item: T): string
 
 function csvCell(cell: Cell): string {
   if (cell === null || cell === undefined) return '';
-  return typeof cell === 'number' ? String(cell) : formatCsvText(printable(cell));
+  return typeof cell === 'number' ? String(cell) : formatCsvText(cellText(cell));
 }
 
 type CellField<T> = { [Name in keyof T]: T[Name] extends Cell ? Name : never }[keyof T] & string;

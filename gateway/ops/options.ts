@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { z } from 'zod';
 import { InvalidOperation } from '../operations/invalid-operation.ts';
-import { invalidText } from '../operations/key-input.ts';
+import { invalidText, scopesInput } from '../operations/key-input.ts';
 import { osUser } from '../operations/os-user.ts';
 import { assertNotApiKey, containsApiKey } from '../operations/pasted-key.ts';
 
@@ -71,6 +71,21 @@ function timeOrDuration(text: string, direction: 1 | -1): Date {
 /** A time, or the word `never` for no expiry. */
 export function timeOrNeverArgument(text: string): Date | 'never' {
   return text === 'never' ? text : timeArgument(text);
+}
+
+/** Scopes separated by commas or spaces, or the word `all`. */
+export function scopesArgument(text: string): string[] | 'all' {
+  if (text === 'all') return text;
+  const parsed = scopesInput.safeParse(text.split(/[, ]+/));
+  if (parsed.success) return parsed.data;
+  throw new InvalidArgumentError('It is not a list of scopes such as orders:read,orders:write, nor "all".');
+}
+
+export function scopesOption(): Option {
+  return new Option(
+    '--scopes <scopes>',
+    'operations that the key may call, by their scopes, or "all"',
+  ).argParser(scopesArgument);
 }
 
 const unitMs = new Map([

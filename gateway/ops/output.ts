@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 
-export type Cell = string | number | null | undefined;
+/** A list is shown with spaces between its parts. */
+export type Cell = string | number | readonly string[] | null | undefined;
 export type Row = readonly Cell[];
 
 let closedPipeFails = false;
@@ -123,8 +124,8 @@ function formatLines(lines: readonly string[][], widths: readonly number[]): str
     .join('');
 }
 
-function cellText(cell: Cell): string {
-  return printable(String(cell ?? '-'));
+export function cellText(cell: Cell): string {
+  return printable(Array.isArray(cell) ? cell.join(' ') : String(cell ?? '-'));
 }
 
 /** Replaces control characters: a value that was edited by hand must not control the terminal. */

@@ -10,7 +10,18 @@ import { sparkline } from './sparkline.ts';
 const layout: ListLayout<DayUsage> = {
   headings: ['DATE', 'PLAN', 'SERVED', 'REFUSED', 'BANNED SECONDS'],
   row: ({ date, plan, served, refused, bannedSeconds }) => [date, plan, served, refused, bannedSeconds],
-  csv: fieldColumns('date', 'plan', 'served', 'refused', 'bannedSeconds'),
+  csv: { ...fieldColumns('date', 'plan', 'served', 'refused', 'bannedSeconds'), units: unitsOf },
+};
+
+function unitsOf({ served, units = served }: DayUsage): number {
+  return units;
+}
+
+/** For keys that call operations that cost more than one. */
+const layoutWithUnits: ListLayout<DayUsage> = {
+  ...layout,
+  headings: [...layout.headings, 'UNITS'],
+  row: (day) => [...layout.row(day), unitsOf(day)],
 };
 
 /** Prints the use of a key on each of the last days, today last. */
@@ -20,7 +31,8 @@ export async function printLastDays(id: string, count: number, format: OutputFor
     return { from: today - count + 1, to: today };
   });
   if (format === 'json') return printJson({ id, days });
-  await printList(format, layout, onePage(days));
+  const costsMore = days.some(({ units }) => units !== undefined);
+  await printList(format, costsMore ? layoutWithUnits : layout, onePage(days));
   if (format !== 'table' || !process.stdout.isTTY) return;
   const served = days.map((day) => day.served);
   process.stdout.write(`\n${sparkline(served)}  served, at most ${Math.max(...served)} a day\n`);

@@ -46,13 +46,13 @@ export function usageExportCommand(): Command {
 }
 
 async function printCsv(pages: AsyncIterable<readonly UsageRow[]>): Promise<void> {
-  await print('id,name,date,plan,served,refused,bannedSeconds\n');
+  await print('id,name,date,plan,served,refused,bannedSeconds,units\n');
   for await (const page of pages) {
     if (page.length > 0) await print(page.map(csvLine).join(''));
   }
 }
 
-function csvLine({ id, name, date, plan, served, refused, bannedSeconds }: UsageRow): string {
+function csvLine({ id, name, date, plan, served, refused, bannedSeconds, units = served }: UsageRow): string {
   const texts = [id, name, date, plan ?? ''].map(formatCsvText);
-  return `${[...texts, served, refused, bannedSeconds].join(',')}\n`;
+  return `${[...texts, served, refused, bannedSeconds, units].join(',')}\n`;
 }

@@ -12,12 +12,13 @@ import { decisionOf, type QuotaDecision } from './quota-decision.ts';
 export interface LocalQuota {
   /**
    * Decides without Redis: this instance admits its share of each limit. Windows go on when Redis is back, so that a Redis
-   * that comes and goes does not grant a new share each time.
+   * that comes and goes does not grant a new share each time. A share suffices for one request, if the limit does.
    * @param shares number of instances that share the limits
+   * @param units what the request costs
    */
-  consume(keyHash: string, limits: Limits, shares: number): Promise<QuotaDecision>;
-  /** Takes back one request that turned out to be counted in Redis. */
-  giveBack(keyHash: string): Promise<void>;
+  consume(keyHash: string, limits: Limits, shares: number, units?: number): Promise<QuotaDecision>;
+  /** Takes back a request that turned out to be counted in Redis. */
+  giveBack(keyHash: string, units?: number): Promise<void>;
 }
 
 /** The library forgets counts by a timer, which has no more than 2^31 ms. */
@@ -37,9 +38,11 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
   }
 
   return {
-    async consume(keyHash, limits, shares) {
+    async consume(keyHash, limits, shares, units = 1) {
       const nowMs = now();
-      const shared = mapWindows(limits, (limit) => Math.max(1, Math.floor(limit / shares)));
+      const shared = mapWindows(limits, (limit) =>
+        Math.max(Math.min(units, limit), Math.floor(limit / shares)),
+      );
       const counted = await Promise.all(
         Array.from(counters).flatMap(([name, counter]) => {
           const limit = shared[name];
@@ -47,23 +50,25 @@ export function createLocalQuota({ now }: { now: () => number }): LocalQuota {
           const { leftMs, window } = windowAt(name, keyHash, nowMs);
           return [
             counter
-              .penalty(window)
+              .penalty(window, units)
               .then(({ consumedPoints }) => ({ name, counter, window, limit, leftMs, used: consumedPoints })),
           ];
         }),
       );
       const allowed = counted.every(({ used, limit }) => used <= limit);
       // A refused request uses no quota, here as in Redis.
-      if (!allowed) await Promise.all(counted.map(({ counter, window }) => counter.reward(window)));
+      if (!allowed) await Promise.all(counted.map(({ counter, window }) => counter.reward(window, units)));
       const uses = Object.fromEntries(
-        counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : 1), leftMs }]),
+        counted.map(({ name, used, leftMs }) => [name, { used: used - (allowed ? 0 : units), leftMs }]),
       );
-      return decisionOf(allowed, shared, { uses, nowMs });
+      return decisionOf(allowed, shared, { units, uses, nowMs });
     },
-    async giveBack(keyHash) {
+    async giveBack(keyHash, units = 1) {
       const nowMs = now();
       await Promise.all(
-        Array.from(counters, ([name, counter]) => takeOne(counter, windowAt(name, keyHash, nowMs).window)),
+        Array.from(counters, ([name, counter]) =>
+          take(counter, windowAt(name, keyHash, nowMs).window, units),
+        ),
       );
     },
   };
@@ -75,8 +80,9 @@ function windowAt(name: WindowName, keyHash: string, nowMs: number) {
   return { leftMs, window: `${keyHash}:${nowMs + leftMs}` };
 }
 
-async function takeOne(limiter: RateLimiterMemory, key: string): Promise<void> {
+async function take(limiter: RateLimiterMemory, key: string, units: number): Promise<void> {
   const used = await limiter.get(key);
   // Not below zero: another window may have begun since.
-  if (used !== null && used.consumedPoints > 0) await limiter.reward(key);
+  const taken = Math.min(units, used?.consumedPoints ?? 0);
+  if (taken > 0) await limiter.reward(key, taken);
 }

@@ -12,18 +12,21 @@ export interface QuotaBatch {
    * Runs consume.lua for one request.
    * @param args those of one request, as text
    * @param parse converts the reply for that request
+   * @param units what the request costs
    * @throws RedisUnavailable if Redis does not reply; ReplyError if the record was edited into the wrong type
    */
   run<Result>(
     keys: QuotaKeys,
     args: readonly string[],
     parse: (reply: readonly number[]) => Result,
+    units?: number,
   ): Promise<Result>;
 }
 
 interface WaitingRequest {
   keys: QuotaKeys;
   args: readonly string[];
+  units: number;
   resolve: (reply: readonly number[]) => void;
   reject: (error: Error) => void;
   span: Span | undefined;
@@ -53,7 +56,7 @@ export function createQuotaBatch({
   policies: () => string;
   spans?: RequestSpans | undefined;
   /** Called with the reply for a request whose caller has been told before that Redis is unavailable. */
-  onLateReply?: (keys: QuotaKeys, reply: readonly number[]) => void;
+  onLateReply?: (keys: QuotaKeys, reply: readonly number[], units: number) => void;
 }): QuotaBatch {
   // In a cluster, all keys of a command are in one slot, and so belong to one API key.
   const [batchLimit, inFlightLimit] = redis instanceof Cluster ? [1, Infinity] : [maxBatch, maxInFlight];
@@ -95,7 +98,8 @@ export function createQuotaBatch({
         (late) => {
           // Nobody catches an error here, and a malformed reply can shift the replies of a connection by one.
           if (!Array.isArray(late)) return;
-          for (const [index, { keys }] of batch.entries()) onLateReply?.(keys, late[index] ?? []);
+          for (const [index, { keys, units }] of batch.entries())
+            onLateReply?.(keys, late[index] ?? [], units);
         },
       );
       endSpan?.();
@@ -114,12 +118,13 @@ export function createQuotaBatch({
   }
 
   return {
-    run: (keys, args, parse) =>
+    run: (keys, args, parse, units = 1) =>
       new Promise((resolve, reject) => {
         if (!gate.open) return reject(gateShut());
         waiting.push({
           keys,
           args,
+          units,
           resolve(reply) {
             try {
               resolve(parse(reply));

@@ -31,7 +31,7 @@ export interface Ban {
   reason?: string | undefined;
 }
 
-/** Requests counted in a window, and milliseconds to its end. */
+/** Units counted in a window, and milliseconds to its end. */
 export interface WindowUse {
   used: number;
   leftMs: number;
@@ -39,6 +39,8 @@ export interface WindowUse {
 
 /** What was counted, by Redis or by this process. */
 interface Counted {
+  /** What the request costs, if that is not 1. */
+  units?: number;
   uses: ByWindow<WindowUse>;
   nowMs: number;
   /** As in QuotaDecision. */
@@ -58,13 +60,13 @@ export function windowStates(limits: Limits, uses: ByWindow<WindowUse>): WindowS
 export function decisionOf(
   allowed: boolean,
   limits: Limits,
-  { uses, nowMs, strikesLeft }: Counted,
+  { units, uses, nowMs, strikesLeft }: Counted,
 ): QuotaDecision {
   const states = windowStates(limits, uses);
   if (allowed) return { outcome: 'allowed', windows: states, nowMs };
   return {
     outcome: 'limited',
-    violated: refusingWindow(states) ?? 'minute',
+    violated: refusingWindow(states, units) ?? 'minute',
     windows: states,
     nowMs,
     strikesLeft,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Caller } from '../api-keys/api-key-cache.ts';
 import { GatewayError } from '../errors.ts';
+import type { QuotaCost } from '../limits/access.ts';
 import type { Limits } from '../limits/limits.ts';
 import type { WindowName } from '../limits/windows.ts';
 import type { InvalidValues } from '../observability/invalid-values.ts';
@@ -25,10 +26,10 @@ import type { UsageReports } from './usage-reports.ts';
 
 export interface Quota {
   /**
-   * Decides on one request of a caller, and counts it if it is allowed.
+   * Decides on one request of a caller, and counts what it costs if it is allowed.
    * @throws GatewayError service_unavailable if no limit is known for the caller's plan
    */
-  decide(caller: Caller): Promise<QuotaDecision>;
+  decide(caller: Caller, cost: QuotaCost): Promise<QuotaDecision>;
 }
 
 interface QuotaDependencies {
@@ -67,19 +68,23 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
 
   const limitsOf = (caller: Caller) => knownLimits(plans, caller);
 
-  async function decideLocally(caller: Caller): Promise<QuotaDecision> {
+  async function decideLocally(caller: Caller, { units }: QuotaCost): Promise<QuotaDecision> {
     dependencies.onLocalDecision(caller.plan);
-    const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count());
-    if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash);
+    const decision = await local.consume(caller.keyHash, limitsOf(caller), instances.count(), units);
+    if (decision.outcome === 'allowed') usageReports.addServed(caller.keyHash, units);
     return decision;
   }
 
   /** Without a reply in time, this process has decided on the request, and counted it if it was allowed. */
-  function takeBackIfCounted([recordKey]: QuotaKeys, [outcome, nowMs = 0]: readonly number[]): void {
+  function takeBackIfCounted(
+    [recordKey]: QuotaKeys,
+    [outcome, nowMs = 0]: readonly number[],
+    units: number,
+  ): void {
     const keyHash = keyHashOf(recordKey);
     if (outcome !== scriptOutcome.allowed || keyHash === undefined) return;
-    usageReports.takeBackServed(keyHash, nowMs);
-    void local.giveBack(keyHash);
+    usageReports.takeBackServed(keyHash, nowMs, units);
+    void local.giveBack(keyHash, units);
   }
 
   function trialOf(caller: Caller, limits: Limits): CountedTrial | undefined {
@@ -88,13 +93,13 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
     return { limits: trial, onRefusal: (window) => dependencies.onTrialRefusal(caller.plan, window) };
   }
 
-  async function decideInRedis(caller: Caller): Promise<QuotaDecision> {
+  async function decideInRedis(caller: Caller, cost: QuotaCost): Promise<QuotaDecision> {
     // The script repairs its counters, so an error is about the record.
     const [key] = caller.quotaKeys;
     try {
       const limits = limitsOf(caller);
       const trial = trialOf(caller, limits);
-      const decision = await consumeQuota(batch, { caller, limits, trial });
+      const decision = await consumeQuota(batch, { caller, limits, cost, trial });
       // Other issues of the record are withdrawn when it is read.
       if (unreadableRecords.delete(caller.keyHash)) invalidValues.report(key, []);
       return decision;
@@ -104,7 +109,7 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
         unreadableRecords.add(caller.keyHash);
         invalidValues.report(key, [String(error)]);
       }
-      return decideLocally(caller);
+      return decideLocally(caller, cost);
     }
   }
 
@@ -115,11 +120,11 @@ export function createQuota(dependencies: QuotaDependencies): Quota {
   }
 
   return {
-    decide: (caller) =>
+    decide: (caller, cost) =>
       bans.getOrDecide(
         caller.keyHash,
         gate.shutAtMs,
-        () => decideInRedis(caller),
+        () => decideInRedis(caller, cost),
         (ban) => onBanObserved(caller, ban),
       ),
   };

@@ -1,4 +1,5 @@
 import type { Caller } from '../api-keys/api-key-cache.ts';
+import { costOfOne, type QuotaCost } from '../limits/access.ts';
 import type { Limits } from '../limits/limits.ts';
 import { mapWindows, windows, type ByRequiredWindow, type WindowName } from '../limits/windows.ts';
 import type { TrialLimits } from '../plans/trial.ts';
@@ -17,31 +18,37 @@ export interface CountedTrial {
 interface QuotaRequest {
   caller: Caller;
   limits: Limits;
+  cost?: QuotaCost;
   trial?: CountedTrial | undefined;
 }
 
 /**
- * Decides in one Redis round trip, and counts an allowed request in each window with a limit.
+ * Decides in one Redis round trip, and counts what an allowed request costs in each window with a limit.
  * @throws RedisUnavailable if Redis does not reply; ReplyError if keys were edited into the wrong type
  */
 export function consumeQuota(batch: QuotaBatch, request: QuotaRequest): Promise<QuotaDecision> {
-  const { caller, limits, trial } = request;
-  const args = [String(caller.rev), trial === undefined ? '' : trialArgument(trial.limits)];
+  const { caller, limits, cost = costOfOne, trial } = request;
+  const args = [String(caller.rev), optionsArgument(cost, trial?.limits)];
   for (const { name } of windows) args.push(String(limits[name] ?? ''));
   const parse = (reply: readonly number[]) => {
     if (trial !== undefined) {
       const refusedBy = trialWindow(reply, limits);
       if (refusedBy !== undefined) trial.onRefusal(refusedBy);
     }
-    return parseReply(reply, limits);
+    return parseReply(reply, limits, cost.units);
   };
-  return batch.run(caller.quotaKeys, args, parse);
+  return batch.run(caller.quotaKeys, args, parse, cost.units);
 }
 
-/** As trial.lua expects it: `since=1795000000000 minute=60 day=1000`. */
-function trialArgument(trial: TrialLimits): string {
-  const limits = windows.flatMap(({ name }) => (trial[name] === undefined ? [] : [`${name}=${trial[name]}`]));
-  return [`since=${trial.since}`, ...limits].join(' ');
+/** As consume.lua and trial.lua expect it: `cost=5 since=1795000000000 minute=60 day=1000`. */
+function optionsArgument({ units, trialUnits }: QuotaCost, trial: TrialLimits | undefined): string {
+  const options = units === 1 ? [] : [`cost=${units}`];
+  if (trial !== undefined) {
+    options.push(`since=${trial.since}`);
+    for (const { name } of windows) if (trial[name] !== undefined) options.push(`${name}=${trial[name]}`);
+    if (trialUnits !== undefined) options.push(`trialCost=${trialUnits}`);
+  }
+  return options.join(' ');
 }
 
 /** The window by which a trial would have refused the request: the last element of the reply has its place in the list. */
@@ -51,12 +58,13 @@ function trialWindow(reply: readonly number[], limits: Limits): WindowName | und
   return windows[place - 1]?.name;
 }
 
-function parseReply(reply: readonly number[], limits: Limits): QuotaDecision {
+function parseReply(reply: readonly number[], limits: Limits, units: number): QuotaDecision {
   const [outcome = -1, nowMs = 0] = reply;
   switch (outcome) {
     case scriptOutcome.limited:
     case scriptOutcome.allowed:
       return decisionOf(outcome === scriptOutcome.allowed, limits, {
+        units,
         uses: parseUses(reply, 3, limits),
         nowMs,
         strikesLeft: reply[2],

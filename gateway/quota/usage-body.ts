@@ -6,7 +6,7 @@ import type { UsedWindow } from './usage.ts';
 /** The body of /v1/usage. */
 export function usageBody(caller: Caller, usage: LookedUpUsage) {
   const { windows, banMs, banReason, strikes, strikesToBan, refusals, nowMs } = usage;
-  const { id, name, expiresAt, replacedBy = null } = caller;
+  const { id, name, expiresAt, scopes, replacedBy = null } = caller;
   return {
     plan: caller.plan,
     key: {
@@ -14,6 +14,8 @@ export function usageBody(caller: Caller, usage: LookedUpUsage) {
       name,
       expiresAt: expiresAt === undefined ? null : isoTime(Date.parse(expiresAt)),
       replacedBy,
+      // Left out if undefined.
+      scopes,
     },
     ...mapWindows(windows, (window) => windowJson(window, nowMs)),
     bannedUntil: banMs > 0 ? wholeSecond(nowMs + banMs) : null,
@@ -21,7 +23,6 @@ export function usageBody(caller: Caller, usage: LookedUpUsage) {
     strikes,
     strikesToBan,
     refusals,
-    // Left out if undefined.
     days: usage.days,
   };
 }

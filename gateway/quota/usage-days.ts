@@ -8,6 +8,9 @@ export const dayUsageSchema = z.object({
   date: z.iso.date(),
   plan: z.string().nullable().describe('Plan at the first request of the day; null if the key was not used'),
   served: z.int().describe('Requests that counted towards the quotas'),
+  units: z.exactOptional(
+    z.int().describe('Units of the quotas that these cost, if some of them cost more than one'),
+  ),
   refused: z.int().describe('Requests that were answered with 429'),
   bannedSeconds: z.int().describe('Seconds of the day in which the key was banned'),
 });
@@ -80,14 +83,16 @@ const monthOf = (date: string) => date.slice(0, 6);
 export function dayUsage(record: MonthRecord, date: string): DayUsage {
   const { fields } = record;
   const day = date.slice(6);
+  const units = countOf(fields.get(day));
+  const beyond = countOf(fields.get(`x${day}`));
   const use = {
-    served: countOf(fields.get(day)),
+    served: Math.max(0, units - beyond),
     refused: countOf(fields.get(`r${day}`)),
     bannedSeconds: countOf(fields.get(`b${day}`)),
   };
   const used = use.served + use.refused + use.bannedSeconds > 0;
   const iso = `${date.slice(0, 4)}-${date.slice(4, 6)}-${day}`;
-  return { date: iso, plan: used ? planOn(record, day) : null, ...use };
+  return { date: iso, plan: used ? planOn(record, day) : null, ...use, ...(beyond > 0 ? { units } : {}) };
 }
 
 /** The plan is recorded on its first day only. A day before that, if Redis' clock was set back, gets the first one. */

@@ -16,10 +16,10 @@ import type { LiveUsagePolicy } from './usage-policy.ts';
 
 /** What this process counts of each key's use and adds to its record in Redis later. */
 export interface UsageReports {
-  /** Counts one request that was served while Redis was unavailable. */
-  addServed(keyHash: string): void;
+  /** Counts one request that was served while Redis was unavailable. @param units what it costs */
+  addServed(keyHash: string, units?: number): void;
   /** Takes back one of these that Redis has counted as well. @param nowMs time at which Redis did */
-  takeBackServed(keyHash: string, nowMs: number): void;
+  takeBackServed(keyHash: string, nowMs: number, units?: number): void;
   /** Counts one refused request. @param nowMs time of the decision */
   addRefused(keyHash: string, reason: RefusalReason, nowMs: number): void;
   /** Number of served requests that are not known to be in Redis. */
@@ -38,6 +38,8 @@ const reportSchema = z.object({
   dayNumber: z.int().min(0),
   /** Negative if more were taken back than added since the last report. */
   served: z.int(),
+  /** What these cost, beyond one for each. */
+  beyond: z.int(),
   refusals: z.array(refusalRun),
   /** Set when it is sent, and greater than that of the key's report before. */
   number: z.int().min(1),
@@ -79,7 +81,7 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
     const key = `${keyHash}:${dayNumber}`;
     let report = growing.get(key);
     if (report === undefined) {
-      report = { keyHash, dayNumber, served: 0, refusals: [], number: 0 };
+      report = { keyHash, dayNumber, served: 0, beyond: 0, refusals: [], number: 0 };
       growing.set(key, report);
     }
     return report;
@@ -111,11 +113,13 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
   }
 
   async function send(report: Report): Promise<void> {
-    const { keyHash, dayNumber, number, served, refusals } = report;
+    const { keyHash, dayNumber, number, served, beyond, refusals } = report;
     const refused = countRefused(refusals);
     const { retentionDays } = usagePolicy.current();
-    const args = [number, dayNumber, served, refused, retentionDays, formatRefusalRuns(refusals)];
-    if (ended !== undefined) args.push(endedMarkSeconds);
+    const units = served + beyond;
+    const markSeconds = ended === undefined ? 86_400 : endedMarkSeconds;
+    const runs = formatRefusalRuns(refusals);
+    const args = [number, dayNumber, units, refused, retentionDays, runs, markSeconds, beyond];
     try {
       await redis.addUsage(redisKeys.dayReport(keyHash, processId), redisKeys.dayPrefix(keyHash), ...args);
     } catch (error) {
@@ -137,11 +141,11 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
   }
 
   return {
-    addServed(keyHash) {
-      reportOf(keyHash, dayNumberOf(now())).served += 1;
+    addServed(keyHash, units = 1) {
+      add(reportOf(keyHash, dayNumberOf(now())), 1, units);
     },
-    takeBackServed(keyHash, nowMs) {
-      reportOf(keyHash, dayNumberOf(nowMs)).served -= 1;
+    takeBackServed(keyHash, nowMs, units = 1) {
+      add(reportOf(keyHash, dayNumberOf(nowMs)), -1, -units);
     },
     addRefused(keyHash, reason, nowMs) {
       const dayNumber = dayNumberOf(nowMs);
@@ -165,7 +169,13 @@ export function createUsageReports(dependencies: UsageReportsDependencies): Usag
   };
 }
 
-const isEmpty = ({ served, refusals }: Report) => served === 0 && refusals.length === 0;
+function add(report: Report, served: number, units: number): void {
+  report.served += served;
+  report.beyond += units - served;
+}
+
+const isEmpty = ({ served, beyond, refusals }: Report) =>
+  served === 0 && beyond === 0 && refusals.length === 0;
 
 /** The counter was edited into something that nothing can be added to. */
 function isInvalidCounter(error: unknown): boolean {

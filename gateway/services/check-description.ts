@@ -1,4 +1,5 @@
 import type { YamlIssue } from '../config/yaml-file.ts';
+import { accessIssues } from './operation-access.ts';
 import { isReservedInRequest, isReservedInResponse } from './reserved-headers.ts';
 import { parameterNames, whyUnmatchable } from './routes.ts';
 import {
@@ -19,7 +20,7 @@ const documentFields = new Set(['openapi', 'info', 'servers', 'tags', 'paths', '
 const pathFields = new Set([...methods, 'parameters', 'summary', 'description']);
 /** Fields that would contradict what the gateway does, with the reason. */
 const refusedFields = new Map([
-  ['security', 'is decided by the gateway, which asks for an API key: leave it out'],
+  ['security', 'is decided by the gateway, which asks for an API key: an operation may have its own scopes'],
   ['servers', 'is not supported here: an operation is where its service is'],
   ['callbacks', 'are not supported: no request leaves for a client'],
   ['head', 'follows get: leave it out'],
@@ -73,7 +74,9 @@ export function checkDescription(
     const name = `${method.toUpperCase()} ${path}`;
     if (!isFields(item[method])) return void report(place, `${name} is not a mapping`);
     const operation = item[method];
-    for (const field of ['security', 'servers', 'callbacks'])
+    for (const [field, reason] of accessIssues(operation))
+      report([...place, field], `${field} of ${name} ${reason}`);
+    for (const field of ['servers', 'callbacks'])
       if (operation[field] !== undefined)
         report([...place, field], `${field} of ${name} ${refusedFields.get(field)}`);
     if (!/^[A-Za-z][\w.-]{0,99}$/.test(textOf(operation['operationId'])))

@@ -5,7 +5,8 @@ import { YamlFileError } from '../config/yaml-file.ts';
 import { readApiDocument } from './api-document.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
-import type { ApiRoute, RoutePath } from './routes.ts';
+import { accessOf, trialCostField } from './operation-access.ts';
+import type { ApiRoute, RoutedOperation, RoutePath } from './routes.ts';
 import { fieldsOf, readDescription, resolveReference, textOf, type Fields } from './service-description.ts';
 import { createOperationRules, parametersOf } from './what-passes.ts';
 
@@ -50,7 +51,8 @@ export function describeServices(
     const item = fieldsOf(value);
     const owner = ownersOf.get(path);
     const route: ApiRoute = { pattern: basePath + path, allow: allowedMethods(Object.keys(item)) };
-    if (owner !== undefined) route.service = { ...owner, operations: rulesOf(document, item) };
+    if (owner !== undefined)
+      route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return { path: { pattern: route.pattern, numbers: numbersOf(document, item) }, route };
   });
   return { document, basePath, routes };
@@ -86,14 +88,15 @@ function allowedMethods(fields: readonly string[]): string[] {
   ];
 }
 
-function rulesOf(document: Fields, item: Fields) {
-  const rules = methods.flatMap((method) => {
+function operationsOf(document: Fields, item: Fields, service: string): Record<string, RoutedOperation> {
+  const operations = methods.flatMap((method) => {
     if (item[method] === undefined) return [];
-    const operation = fieldsOf(item[method]);
-    const rule = createOperationRules(document, parametersOf(item, operation), operation);
-    return [[method.toUpperCase(), rule] as const].concat(method === 'get' ? [['HEAD', rule]] : []);
+    const fields = fieldsOf(item[method]);
+    const rules = createOperationRules(document, parametersOf(item, fields), fields);
+    const operation = { ...rules, ...accessOf(service, method, fields) };
+    return [[method.toUpperCase(), operation] as const].concat(method === 'get' ? [['HEAD', operation]] : []);
   });
-  return Object.fromEntries(rules);
+  return Object.fromEntries(operations);
 }
 
 /** Names of path parameters that are numbers in all operations of a path. */
@@ -110,9 +113,10 @@ function numbersOf(document: Fields, item: Fields): ReadonlySet<string> {
   return numbers.difference(others);
 }
 
-/** JSON text, in which integers of any size are exact. */
+/** JSON text, in which integers of any size are exact. Costs on trial are the operators' own. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part,
-  );
+  return JSON.stringify(value, (key, part: unknown) => {
+    if (key === trialCostField) return undefined;
+    return typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part;
+  });
 }

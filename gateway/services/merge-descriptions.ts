@@ -30,6 +30,7 @@ export interface MergedDescription {
 const ownResponses = {
   400: 'BadRequest',
   401: 'Unauthorized',
+  403: 'Forbidden',
   408: 'RequestTimeout',
   413: 'PayloadTooLarge',
   417: 'ExpectationFailed',
@@ -41,7 +42,7 @@ const ownResponses = {
   504: 'GatewayTimeout',
 };
 /** The same for one that the gateway carries out itself. */
-const { 502: _badGateway, 504: _gatewayTimeout, ...responsesWithoutService } = ownResponses;
+const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWithoutService } = ownResponses;
 
 /**
  * Merges the descriptions of the services with the gateway's own, which comes last in each list. The gateway's responses

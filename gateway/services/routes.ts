@@ -1,3 +1,4 @@
+import type { OperationAccess } from '../limits/access.ts';
 import type { OperationRules } from './what-passes.ts';
 
 /** One path of the API and its methods. */
@@ -14,9 +15,12 @@ export interface RoutedService {
   name: string;
   /** Its index in the list of services. */
   ordinal: number;
-  /** What passes, by method in capitals. */
-  operations: Readonly<Record<string, OperationRules>>;
+  /** By method in capitals. */
+  operations: Readonly<Record<string, RoutedOperation>>;
 }
+
+/** What passes of an operation, and what it asks of a key. */
+export interface RoutedOperation extends OperationRules, OperationAccess {}
 
 /** A path with its parameters. */
 export interface RoutePath {

@@ -69,8 +69,9 @@ export const keysRoutes = [
     summary: 'Issue a key',
     input: newKeyInput,
     ...issued,
-    handle: ({ req, input: { expiresAt, name, plan, ...limits } }, api) => {
-      const wanted = { name, plan, expiresAt: expiresAt ?? undefined, ...knownIn(limits) };
+    handle: ({ req, input: { expiresAt, scopes, name, plan, ...limits } }, api) => {
+      const given = { expiresAt: expiresAt ?? undefined, scopes: scopes ?? undefined };
+      const wanted = { name, plan, ...given, ...knownIn(limits) };
       return issueKey({ req }, api, (session) => createApiKeyStore(session).issue(wanted));
     },
   }),

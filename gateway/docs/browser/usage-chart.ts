@@ -17,7 +17,8 @@ export function usageChart(days: DayUsage[]) {
     return element('div', { class: 'usage-days' }, heading, element('p', {}, 'No requests on these days.'));
   const served = days.reduce((sum, day) => sum + day.served, 0);
   const refused = days.reduce((sum, day) => sum + day.refused, 0);
-  const summary = `${count(served)} served and ${count(refused)} refused requests in ${days.length} days`;
+  const units = days.reduce((sum, day) => sum + (day.units ?? day.served), 0);
+  const summary = `${count(served)} served${costOf({ served, units })} and ${count(refused)} refused requests in ${days.length} days`;
   const bar = width / days.length;
   const bars = days.map((day, index) => {
     const servedHeight = (day.served / highest) * height;
@@ -69,14 +70,14 @@ function table(days: DayUsage[]) {
   const columns = ['date (UTC)', 'plan', 'served', 'refused', 'banned'];
   const rows = days
     .toReversed()
-    .map(({ date, plan, served, refused, bannedSeconds }) =>
+    .map(({ date, plan, served, units, refused, bannedSeconds }) =>
       element(
         'tr',
         {},
         element('th', { scope: 'row' }, date),
         ...[
           plan ?? '–',
-          count(served),
+          `${count(served)}${costOf({ served, units })}`,
           count(refused),
           bannedSeconds === 0 ? '–' : `${count(bannedSeconds)} s`,
         ].map((text) => element('td', {}, text)),
@@ -90,9 +91,14 @@ function table(days: DayUsage[]) {
   );
 }
 
-function describe({ date, served, refused, bannedSeconds }: DayUsage) {
+/** What requests cost, if that is more than one each. */
+function costOf({ served, units = served }: { served: number; units: number | undefined }) {
+  return units === served ? '' : ` at a cost of ${count(units)}`;
+}
+
+function describe({ date, served, units, refused, bannedSeconds }: DayUsage) {
   const banned = bannedSeconds === 0 ? '' : `, banned for ${count(bannedSeconds)} s`;
-  return `${date}: ${count(served)} served, ${count(refused)} refused${banned}`;
+  return `${date}: ${count(served)} served${costOf({ served, units })}, ${count(refused)} refused${banned}`;
 }
 
 function count(value: number) {

@@ -11,6 +11,7 @@ export function usageFacts({ key, banReason, strikes, strikesToBan, refusals }: 
     ['Key', `${key.name} (${key.id})`],
     ['Ends', key.replacedBy === null ? end : `${end}, replaced by ${key.replacedBy}`],
   ];
+  if (key.scopes !== undefined) facts.push(['Scopes', key.scopes.join(' ')]);
   if (banReason !== null) facts.push(['Reason of the ban', banReason]);
   if (strikes > 0 && strikesToBan !== null) {
     facts.push(['Refused requests that count towards a ban', `${strikes} of ${strikesToBan}`]);

@@ -9,11 +9,12 @@ KEYS[1]  mark (string with expiry): number of the last report of this process th
 KEYS[2]  prefix of the day counters, as in consume.lua
 ARGV[1]  number of the report; a later one of the same process and key has a larger one
 ARGV[2]  number of the day since 1970
-ARGV[3]  served requests; negative to take some back that consume.lua has counted as well
+ARGV[3]  units that served requests cost; negative to take some back that consume.lua has counted as well
 ARGV[4]  refused requests
 ARGV[5]  days for which use is kept
 ARGV[6]  the refused requests as lines of the key's last refusals (refusals.lua); empty if there are none
 ARGV[7]  seconds for which the mark is kept; a day if it is absent
+ARGV[8]  those units beyond one for each request; none if it is absent
 
 Returns 1 if it was added, 0 if it had been added before. Fails if the day counter was edited into something that nothing can
 be added to.
@@ -24,7 +25,7 @@ if wholeNumber(redis.call('GET', KEYS[1])) >= tonumber(ARGV[1]) then
 end
 local keyTag = keyTagOf(KEYS[2])
 local dayNumber, served, refused = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local retentionDays = tonumber(ARGV[5])
+local retentionDays, beyond = tonumber(ARGV[5]), tonumber(ARGV[8] or 0)
 
 if served ~= 0 then
   local date = utcDate(dayNumber)
@@ -43,6 +44,9 @@ if served ~= 0 then
   else
     openDay(keyTag, dayNumber, math.max(0, rolledUp(keyTag, date) + served), retentionDays)
   end
+end
+if beyond ~= 0 then
+  addToDay(keyTag, dayNumber, 'x', beyond, retentionDays)
 end
 if refused > 0 then
   addToDay(keyTag, dayNumber, 'r', refused, retentionDays)

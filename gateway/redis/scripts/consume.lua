@@ -1,6 +1,7 @@
 -- include: trial.lua
 --[[
-Decides on a batch of requests, one after another, and counts each: in every window of its API key that has a limit, or in none.
+Decides on a batch of requests, one after another, and counts what each costs: in every window of its API key that has a limit,
+or in none.
 
 Four KEYS for each request:
   1  record of the API key (hash, field rev)
@@ -23,12 +24,13 @@ ARGV[1], for the batch, because most requests do not need them: the policies as 
   retention    days for which use is kept
 Then for each request:
   1  rev of the record that the caller knows, or -1 for any
-  2  limits on trial (trial.lua), or an empty argument
+  2  for a request that costs more than 1 or is on trial, name=value separated by spaces: cost, and those of trial.lua; or an
+     empty argument
   3  a limit for each window, in the order of the list, or an empty argument
 
 Returns an array for each request, in their order. Outcomes are those of script-outcomes.ts:
   {allowed or limited, now in Unix ms, further refused requests that lead to a ban or 0 while they are not counted, and for each
-  window with a limit: requests used, ms to its end}
+  window with a limit: units used, ms to its end}
   {banned, now, ms to the end of the ban, 1 if this very request led to it, value of the ban}
   {stale}, or {invalidRecord, message}
 For a key on trial an element is added to the reply of a request that was not made during a ban: the place of the window whose
@@ -122,7 +124,7 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, ref
   return banMs
 end
 
-local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, limits, policies)
+local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits, policies)
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
     if type(current) == 'table' then
@@ -140,10 +142,11 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, limits, po
 
   local keyTag = keyTagOf(dayPrefix)
   local used, leftMs, dayUsed, dayIsOpen = readWindows(keyTag, limits, now, true)
-  local refusing = refusingWindow(limits, used, leftMs)
+  local refusing = refusingWindow(limits, used, leftMs, cost)
   if refusing then
     local policy, strikesLeft = parsePolicies(policies), 0
-    if policy.strikes > 0 then
+    -- What costs more than a whole window is no retry before its time.
+    if policy.strikes > 0 and not exceeds(limits, cost) then
       -- The first window of the list is the shortest: the minute.
       local banMs
       banMs, strikesLeft = recordRefusal(
@@ -159,17 +162,20 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, limits, po
   for index, window in ipairs(windows) do
     if limits[index] then
       if window.lengthMs and used[index] == 0 then
-        redis.call('SET', counterOf(window, keyTag), 1, 'PX', window.lengthMs)
+        redis.call('SET', counterOf(window, keyTag), cost, 'PX', window.lengthMs)
       elseif window.lengthMs then
-        redis.call('INCR', counterOf(window, keyTag))
+        redis.call('INCRBY', counterOf(window, keyTag), cost)
       end
-      used[index] = used[index] + 1
+      used[index] = used[index] + cost
     end
   end
   if dayIsOpen then
-    redis.call('INCR', dayCounter(keyTag, today))
+    redis.call('INCRBY', dayCounter(keyTag, today), cost)
   else
-    openDay(keyTag, dayNumber, dayUsed + 1, parsePolicies(policies).retention)
+    openDay(keyTag, dayNumber, dayUsed + cost, parsePolicies(policies).retention)
+  end
+  if cost > 1 then
+    addToDay(keyTag, dayNumber, 'x', cost - 1, parsePolicies(policies).retention)
   end
   return addWindows({ outcome.allowed, now, 0 }, limits, used, leftMs)
 end
@@ -178,14 +184,17 @@ local keysOfRequest, argumentsOfRequest = 4, 2 + #windows
 local replies = {}
 for request = 1, #KEYS / keysOfRequest do
   local key, arg = keysOfRequest * (request - 1), 1 + argumentsOfRequest * (request - 1)
+  local options = ARGV[arg + 2]
+  local cost = options ~= '' and tonumber(string.match(options, '^cost=(%d+)')) or 1
   local reply = consume(
     KEYS[key + 1], KEYS[key + 2], KEYS[key + 3], KEYS[key + 4],
-    ARGV[arg + 1], limitsFrom(ARGV, arg + 3), ARGV[1]
+    ARGV[arg + 1], cost, limitsFrom(ARGV, arg + 3), ARGV[1]
   )
   -- The request that leads to a ban is not made during it.
   local isDecided = reply[1] == outcome.allowed or reply[1] == outcome.limited
-  if ARGV[arg + 2] ~= '' and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
-    reply[#reply + 1] = countTrial(keyTagOf(KEYS[key + 2]), ARGV[arg + 2], now)
+  local isOnTrial = string.find(options, 'since=', 1, true)
+  if isOnTrial and (isDecided or (reply[1] == outcome.banned and reply[4] == 1)) then
+    reply[#reply + 1] = countTrial(keyTagOf(KEYS[key + 2]), options, cost, now)
   end
   replies[request] = reply
 end

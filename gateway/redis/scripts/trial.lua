@@ -7,24 +7,24 @@ refuse uses no window. Its fields:
   requests         requests of the trial
 for each window with a limit, with its name as <window> and <Window>:
   refused<Window>  requests that the trial limits would have refused, by the window that decided
-  <window>Used     requests of the window that were not refused
+  <window>Used     units of the window that were not refused
   <window>EndsAt   end of the window in Unix ms
 ]]
 
 -- Counts are kept this long after a window last opened: a customer may come once a month.
 local trialKeptSeconds = 40 * 86400
 
--- Parses a trial such as `since=1795000000000 minute=60 day=1000`.
+-- Parses a trial such as `since=1795000000000 minute=60 day=1000`, and `trialCost=5` if the request is to cost that.
 local function parseTrial(text)
   local values = {}
-  for name, value in string.gmatch(text, '(%l+)=(%d+)') do
+  for name, value in string.gmatch(text, '(%a+)=(%d+)') do
     values[name] = value
   end
   local limits = {}
   for index, window in ipairs(windows) do
     limits[index] = tonumber(values[window.name]) or false
   end
-  return values.since, limits
+  return values.since, limits, tonumber(values.trialCost)
 end
 
 -- Time from now to the end of a window of which nothing is known.
@@ -36,9 +36,10 @@ local function fullLengthMs(window, now)
   return (window.calendar == 'day' and dayNumber + 1 or nextMonth(dayNumber)) * dayLengthMs - now
 end
 
--- Counts a request of the trial. Returns the place of the window that would have refused it, or 0.
-local function countTrial(keyTag, text, now)
-  local since, limits = parseTrial(text)
+-- Counts a request of the trial, which costs what it does without one unless a cost is on trial, too. Returns the place of the window that would have refused it, or 0.
+local function countTrial(keyTag, text, presentCost, now)
+  local since, limits, trialCost = parseTrial(text)
+  local cost = trialCost or presentCost
   local key = 'gw:trial:' .. keyTag
   local fields = { 'since', 'requests' }
   for index, window in ipairs(windows) do
@@ -73,12 +74,12 @@ local function countTrial(keyTag, text, now)
     end
   end
 
-  local refusing = refusingWindow(limits, used, leftMs)
+  local refusing = refusingWindow(limits, used, leftMs, cost)
   local values = { since, wholeNumber(counts[2]) + 1 }
   for index = 1, #windows do
     if limits[index] then
       values[#values + 1] = refused[index] + (index == refusing and 1 or 0)
-      values[#values + 1] = used[index] + (refusing and 0 or 1)
+      values[#values + 1] = used[index] + (refusing and 0 or cost)
       values[#values + 1] = wholeMs(now + leftMs[index])
     end
   end

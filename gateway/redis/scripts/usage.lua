@@ -4,7 +4,9 @@ For scripts that count, read or record the use of a key.
 
 The record of a key's use is one hash for each month, gw:usage:{<key hash>}:<YYYYMM>. Its fields, with the day of the month
 as DD:
-  DD        served requests. The day counter (consume.lua) has them until the day is rolled up, when another day opens
+  DD        units that served requests cost. The day counter (consume.lua) has them until the day is rolled up, when another
+            day opens
+  xDD       those of them beyond one for each request: DD without them are the served requests
   rDD       refused requests
   bDD       seconds of bans
   pDD       plan of this and the following days, up to the next such field
@@ -12,7 +14,8 @@ as DD:
   plan      plan of the last field pDD
   id, name  of the key, so that its use has a name after its record is gone
 
-Values are short, and at most 129, so that the hash stays a listpack: as a hash table it would take several times the memory.
+Values are short, and at most 129 without costs, so that the hash stays a listpack: as a hash table it would take several times
+the memory.
 ]]
 
 -- Longer ones would make the hash a hash table (hash-max-listpack-value).
@@ -90,7 +93,7 @@ local function addToDay(keyTag, dayNumber, prefix, amount, retentionDays)
   end
 end
 
--- Served requests of a day that was rolled up. Writes nothing.
+-- Units of a day that was rolled up. Writes nothing.
 local function rolledUp(keyTag, date)
   local served = redis.pcall('HGET', usageMonth(keyTag, date), string.sub(date, 7))
   return type(served) == 'string' and wholeNumber(served) or 0
@@ -115,7 +118,7 @@ local function openDayOf(open, dayNumber, date)
   return nil
 end
 
--- Makes a day the open one, with its first counted requests, and rolls up the one before. Costs nothing at midnight: each
+-- Makes a day the open one, with its first counted units, and rolls up the one before. Costs nothing at midnight: each
 -- key's day opens with its first request.
 local function openDay(keyTag, dayNumber, served, retentionDays)
   local date = utcDate(dayNumber)

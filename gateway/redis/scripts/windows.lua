@@ -1,12 +1,12 @@
 -- include: usage.lua
 --[[
-The windows in which requests are counted, and the decision between them. The table `windows` comes before every script
+The windows in which the units that requests cost are counted, and the decision between them. The table `windows` comes before every script
 (load-script.ts): for each window, in order, its name and either lengthMs, if the first request opens it, or calendar, which
-is day or month. Limits, requests used and ms to the end are arrays in the same order; false is no limit.
+is day or month. Limits, units used and ms to the end are arrays in the same order; false is no limit.
 
 Counters, besides the day counter (usage.lua), which is also the record of use:
-  gw:<window>:{<key hash>}          requests of an open window (string, expires when the window ends)
-  gw:month:{<key hash>}:<YYYYMMDD>  requests of the month before that day, only of a key with a month limit (string with expiry).
+  gw:<window>:{<key hash>}          units of an open window (string, expires when the window ends)
+  gw:month:{<key hash>}:<YYYYMMDD>  units of the month before that day, only of a key with a month limit (string with expiry).
                                     With those of the day they are the month's, so the record of use is what the limit is for
 ]]
 
@@ -23,7 +23,7 @@ local function nextMonth(dayNumber)
   return inNextMonth - tonumber(string.sub(utcDate(inNextMonth), 7)) + 1
 end
 
--- Requests of the month before a day, from the record of use and the day counter that was not rolled up yet.
+-- Units of the month before a day, from the record of use and the day counter that was not rolled up yet.
 local function servedEarlier(keyTag, date)
   local fields = redis.pcall('HGETALL', usageMonth(keyTag, date))
   local today, sum = string.sub(date, 7), 0
@@ -57,7 +57,7 @@ local function usedEarlierInMonth(keyTag, dayNumber, mayStore)
   return sum
 end
 
--- Requests used and ms to the end of a window that its first request opens.
+-- Units used and ms to the end of a window that its first request opens.
 local function useOfOpenWindow(window, counter, count, mayStore)
   local used = wholeNumber(count)
   if used == 0 then
@@ -77,7 +77,7 @@ local function useOfOpenWindow(window, counter, count, mayStore)
   return used, leftMs
 end
 
--- Reads the windows with a limit. Returns requests used and ms to the end of each, requests of the day, and whether the day's
+-- Reads the windows with a limit. Returns units used and ms to the end of each, units of the day, and whether the day's
 -- counter exists.
 local function readWindows(keyTag, limits, now, mayStore)
   local dayNumber = dayNumberOf(now)
@@ -110,19 +110,29 @@ local function readWindows(keyTag, limits, now, mayStore)
   return used, leftMs, dayUsed, dayIsOpen
 end
 
--- The place of the window that refuses a request: of those that are used up, the one that ends last, since a retry can succeed
--- only then (window-states.ts decides alike). Nil if none is used up.
-local function refusingWindow(limits, used, leftMs)
+-- The place of the window that refuses a request: of those with less left than it costs, the one that ends last, since a retry
+-- can succeed only then (window-states.ts decides alike). Nil if none has less.
+local function refusingWindow(limits, used, leftMs, cost)
   local refusing
   for index = 1, #windows do
-    if limits[index] and used[index] >= limits[index] and not (refusing and leftMs[index] < leftMs[refusing]) then
+    if limits[index] and used[index] + cost > limits[index] and not (refusing and leftMs[index] < leftMs[refusing]) then
       refusing = index
     end
   end
   return refusing
 end
 
--- Appends requests used and ms to the end of each window with a limit to a reply.
+-- Whether a request costs more than a window allows.
+local function exceeds(limits, cost)
+  for index = 1, #windows do
+    if limits[index] and cost > limits[index] then
+      return true
+    end
+  end
+  return false
+end
+
+-- Appends units used and ms to the end of each window with a limit to a reply.
 local function addWindows(reply, limits, used, leftMs)
   for index = 1, #windows do
     if limits[index] then

@@ -50,6 +50,7 @@ export class QuotaModel {
   rev = 1;
   minute: (Expiring & { text: string }) | undefined;
   days = new Map<number, string>();
+  private beyond = new Map<number, number>();
   /** The day that a request or a report opened last; an edit of a counter opens none. */
   private open: number | undefined;
   ban: (Expiring & { reason?: string }) | undefined;
@@ -67,6 +68,7 @@ export class QuotaModel {
     { day, msToMidnight }: { day: number; msToMidnight: number },
     limits: Limits,
     rev: number | undefined,
+    units = 1,
   ): Expected {
     if (rev !== undefined && rev !== this.rev) return { outcome: 'stale' };
     const { ban, policy } = this;
@@ -86,25 +88,20 @@ export class QuotaModel {
     if (this.minute !== undefined && minuteUsed > 0) {
       this.minute.endsAtMs = Math.min(this.minute.endsAtMs ?? Number.POSITIVE_INFINITY, nowMs + minuteMs);
     }
-    if (minuteUsed >= limits.minute || dayUsage >= limits.day) {
-      const refusedForMs = Math.max(
-        minuteUsed >= limits.minute ? minuteLeftMs : 0,
-        dayUsage >= limits.day ? msToMidnight : 0,
-      );
-      return (
-        this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? {
-          outcome: 'limited',
-          minuteUsed,
-          minuteLeftMs,
-          dayUsage,
-        }
-      );
+    const [isMinuteShort, isDayShort] = [minuteUsed + units > limits.minute, dayUsage + units > limits.day];
+    if (isMinuteShort || isDayShort) {
+      const refused: Expected = { outcome: 'limited', minuteUsed, minuteLeftMs, dayUsage };
+      // No retry can succeed, so none leads to a ban.
+      if (units > Math.min(limits.minute, limits.day)) return refused;
+      const refusedForMs = Math.max(isMinuteShort ? minuteLeftMs : 0, isDayShort ? msToMidnight : 0);
+      return this.recordRefusal(nowMs, day, limits.minute, refusedForMs) ?? refused;
     }
     const endsAtMs = minuteUsed === 0 ? nowMs + minuteMs : this.minute?.endsAtMs;
-    this.minute = { text: String(minuteUsed + 1), endsAtMs };
+    this.minute = { text: String(minuteUsed + units), endsAtMs };
     if (dayUsage === 0) this.openDay(day);
-    this.days.set(day, String(dayUsage + 1));
-    return { outcome: 'allowed', minuteUsed: minuteUsed + 1, minuteLeftMs, dayUsage: dayUsage + 1 };
+    this.days.set(day, String(dayUsage + units));
+    this.beyond.set(day, this.beyondOn(day) + units - 1);
+    return { outcome: 'allowed', minuteUsed: minuteUsed + units, minuteLeftMs, dayUsage: dayUsage + units };
   }
 
   usage(nowMs: number, day: number): ExpectedUsage {
@@ -127,7 +124,16 @@ export class QuotaModel {
 
   /** Requests that the record of use shows for a day. */
   servedOn(day: number): number {
+    return Math.max(0, parseCount(this.days.get(day)) - this.beyondOn(day));
+  }
+
+  unitsOn(day: number): number {
     return parseCount(this.days.get(day));
+  }
+
+  /** What its requests cost beyond one each. */
+  private beyondOn(day: number): number {
+    return this.beyond.get(day) ?? 0;
   }
 
   /** The counter of the day that was open before is moved into the record, which holds valid numbers only. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect } from 'vitest';
 import { anyRev, createCaller } from '../../../gateway/api-keys/api-key-cache.ts';
+import { costOfOne, type QuotaCost } from '../../../gateway/limits/access.ts';
 import type { Limits } from '../../../gateway/limits/limits.ts';
 import { dayMs, dayNumberOf, utcDate } from '../../../gateway/limits/utc-day.ts';
 import type { WindowName } from '../../../gateway/limits/windows.ts';
@@ -21,8 +22,8 @@ import { TrialModel } from './trial-model.ts';
 
 /** A step of a scenario for one API key. */
 type Step =
-  | { does: 'request'; rev: 'current' | 'stale' | 'any' }
-  | { does: 'burst'; requests: number }
+  | { does: 'request'; rev: 'current' | 'stale' | 'any'; cost: QuotaCost }
+  | { does: 'burst'; requests: number; cost: QuotaCost }
   /** Requests slightly less or more than a second apart. */
   | { does: 'send repeatedly'; times: number; everyMs: number }
   | { does: 'wait for end of ban' }
@@ -76,17 +77,28 @@ const counterText = fc.oneof(
   fc.constantFrom('1'.repeat(15), '1'.repeat(16), '9'.repeat(18), listContent),
 );
 
+const units = fc.constantFrom(1, 1, 1, 1, 2, 3, 9);
+const cost: fc.Arbitrary<QuotaCost> = fc.record({
+  units,
+  trialUnits: fc.option(units, { nil: undefined, freq: 1 }),
+});
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc.record({
       does: fc.constant('request' as const),
       rev: fc.constantFrom('current' as const, 'current', 'current', 'any', 'stale'),
+      cost,
     }),
   },
   {
     weight: 6,
-    arbitrary: fc.record({ does: fc.constant('burst' as const), requests: fc.integer({ min: 2, max: 12 }) }),
+    arbitrary: fc.record({
+      does: fc.constant('burst' as const),
+      requests: fc.integer({ min: 2, max: 12 }),
+      cost,
+    }),
   },
   {
     weight: 5,
@@ -284,46 +296,47 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
 
   const batch = createOpenBatch(redis, policy);
 
-  const consume = async (rev: number): Promise<Consumed> => {
+  const consume = async (rev: number, cost: QuotaCost): Promise<Consumed> => {
     const record = { id: 'k', name: '', plan: 'p', hint: '', createdAt: '', rev };
     const refused: WindowName[] = [];
     const trial = trialModel.trial && {
       limits: trialModel.trial,
       onRefusal: (window: WindowName) => void refused.push(window),
     };
-    const decision = await consumeQuota(batch, { caller: createCaller(record, keyHash), limits, trial });
+    const caller = createCaller(record, keyHash);
+    const decision = await consumeQuota(batch, { caller, limits, cost, trial });
     return { decision, refused };
   };
 
-  function compare({ decision, refused }: Consumed, rev: number): void {
+  function compare({ decision, refused }: Consumed, rev: number, { units, trialUnits }: QuotaCost): void {
     const nowMs = decision.outcome === 'stale' ? 0 : decision.nowMs;
     assertNoStall(nowMs);
     const known = rev === anyRev ? undefined : rev;
     const day = { day: modelDay(nowMs), msToMidnight: dayMs - (nowMs % dayMs) };
-    const expected = model.request(nowMs + aheadMs, day, limits, known);
+    const expected = model.request(nowMs + aheadMs, day, limits, known, units);
     const isOnTrial =
       expected.outcome === 'allowed' ||
       expected.outcome === 'limited' ||
       (expected.outcome === 'banned' && expected.isNew);
-    const refusedBy = isOnTrial ? trialModel.request(nowMs + aheadMs, day) : undefined;
+    const refusedBy = isOnTrial ? trialModel.request(nowMs + aheadMs, day, trialUnits ?? units) : undefined;
     expect(refused).toEqual(refusedBy === undefined ? [] : [refusedBy]);
-    expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs));
+    expect(withoutTimes(decision)).toEqual(expectedDecision(expected, limits, nowMs, units));
     for (const [actual, wanted] of timePairs(decision, expected, nowMs)) {
       expect(Math.abs(actual - wanted), `${actual} ms instead of ${wanted}`).toBeLessThan(toleranceMs);
     }
   }
 
-  async function request(rev = model.rev): Promise<QuotaDecision> {
+  async function request(rev = model.rev, cost = costOfOne): Promise<QuotaDecision> {
     await avoidTransitions();
-    const consumed = await consume(rev);
-    compare(consumed, rev);
+    const consumed = await consume(rev, cost);
+    compare(consumed, rev, cost);
     return consumed.decision;
   }
 
-  async function burst(requests: number): Promise<void> {
+  async function burst(requests: number, cost: QuotaCost): Promise<void> {
     await avoidTransitions();
-    const all = await Promise.all(Array.from({ length: requests }, () => consume(model.rev)));
-    for (const consumed of all) compare(consumed, model.rev);
+    const all = await Promise.all(Array.from({ length: requests }, () => consume(model.rev, cost)));
+    for (const consumed of all) compare(consumed, model.rev, cost);
   }
 
   async function heedRetryAfter(): Promise<void> {
@@ -337,8 +350,8 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     await advance(decision.violated === 'minute' ? seconds * 1000 : midnightMs);
     // No avoidTransitions(): a request at the exact end of the window has to be allowed.
     checkedAtMs = await serverMs();
-    const again = await consume(model.rev);
-    compare(again, model.rev);
+    const again = await consume(model.rev, costOfOne);
+    compare(again, model.rev, costOfOne);
     expect(again.decision.outcome).toBe('allowed');
   }
 
@@ -427,10 +440,10 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
   async function runStep(step: Step): Promise<void> {
     switch (step.does) {
       case 'request':
-        await request({ current: model.rev, stale: model.rev - 1, any: anyRev }[step.rev]);
+        await request({ current: model.rev, stale: model.rev - 1, any: anyRev }[step.rev], step.cost);
         return;
       case 'burst':
-        return burst(step.requests);
+        return burst(step.requests, step.cost);
       case 'send repeatedly':
         for (let time = 0; time < step.times; time += 1) {
           await request();
@@ -528,6 +541,9 @@ export async function runQuotaScenario(redis: RedisClient, scenario: QuotaScenar
     expect(days.map(({ served }) => served)).toEqual(
       [-1, 0].map((ago) => model.servedOn(modelDay(nowMs) + ago)),
     );
+    expect(days.map(({ served, units = served }) => units)).toEqual(
+      [-1, 0].map((ago) => model.unitsOn(modelDay(nowMs) + ago)),
+    );
     expect(Math.abs(minute.resetMs - expected.minuteLeftMs)).toBeLessThan(toleranceMs);
     expect(Math.abs(usage.banMs - expected.banMs)).toBeLessThan(toleranceMs);
   }
@@ -582,7 +598,7 @@ function withoutTimes(decision: QuotaDecision): object {
   }
 }
 
-function expectedDecision(expected: Expected, limits: Limits, nowMs: number): object {
+function expectedDecision(expected: Expected, limits: Limits, nowMs: number, units: number): object {
   switch (expected.outcome) {
     case 'stale':
       return { outcome: 'stale' };
@@ -594,7 +610,7 @@ function expectedDecision(expected: Expected, limits: Limits, nowMs: number): ob
       const minute = { limit: limits.minute, remaining: Math.max(0, limits.minute - minuteUsed) };
       const day = { limit: limits.day, remaining: Math.max(0, limits.day - dayUsage) };
       const minuteEndsLast = minuteLeftMs > dayMs - (nowMs % dayMs);
-      const isMinute = day.remaining > 0 || (minute.remaining === 0 && minuteEndsLast);
+      const isMinute = day.remaining >= units || (minute.remaining < units && minuteEndsLast);
       const violated = isMinute ? 'minute' : 'day';
       return { outcome, minute, day, ...(outcome === 'limited' ? { violated } : {}) };
     }

@@ -44,9 +44,14 @@ end
 const midnightScript = `
 local today, yesterday = ARGV[2], ARGV[3]
 local open = redis.call('HGET', KEYS[4], 'open')
+local beyond = redis.call('HGET', KEYS[4], 'x' .. string.sub(today, 7))
 redis.call('DEL', KEYS[4], KEYS[5])
 if ARGV[1] == '1' and open == string.sub(today, 7) then
   redis.call('HSET', KEYS[5], 'open', string.sub(yesterday, 7))
+  redis.call('EXPIRE', KEYS[5], 86400)
+end
+if ARGV[1] == '1' and beyond then
+  redis.call('HSET', KEYS[5], 'x' .. string.sub(yesterday, 7), beyond)
   redis.call('EXPIRE', KEYS[5], 86400)
 end
 if ARGV[1] == '1' and redis.call('EXISTS', KEYS[2]) == 1 then

@@ -20,7 +20,7 @@ export class TrialModel {
   private since: number | undefined;
   private requests = 0;
   private refused: WindowName[] = [];
-  /** Days of the requests that the trial would have allowed. */
+  /** Days of the requests that the trial would have allowed, once for each unit. */
   private allowedDays: number[] = [];
   private minute: { endsAtMs: number; allowed: number } | undefined;
 
@@ -28,6 +28,7 @@ export class TrialModel {
   request(
     nowMs: number,
     { day, msToMidnight }: { day: number; msToMidnight: number },
+    units = 1,
   ): WindowName | undefined {
     const { trial } = this;
     if (trial === undefined) return undefined;
@@ -36,15 +37,16 @@ export class TrialModel {
     this.requests += 1;
     if (this.minute !== undefined && nowMs >= this.minute.endsAtMs) this.minute = undefined;
     if (this.minute !== undefined) this.minute.endsAtMs = Math.min(this.minute.endsAtMs, nowMs + minuteMs);
-    const isMinuteFull = (this.minute?.allowed ?? 0) >= trial.minute;
-    const isDayFull = this.allowedDays.filter((other) => other === day).length >= trial.day;
+    const isMinuteFull = (this.minute?.allowed ?? 0) + units > trial.minute;
+    const usedOfDay = this.allowedDays.filter((other) => other === day).length;
+    const isDayFull = usedOfDay + units > trial.day;
     if (!isMinuteFull && !isDayFull) {
       this.minute ??= { endsAtMs: nowMs + minuteMs, allowed: 0 };
-      this.minute.allowed += 1;
-      this.allowedDays.push(day);
+      this.minute.allowed += units;
+      this.allowedDays.push(...Array<number>(units).fill(day));
       return undefined;
     }
-    const endsLater = msToMidnight >= (this.minute?.endsAtMs ?? 0) - nowMs ? 'day' : 'minute';
+    const endsLater = msToMidnight >= (this.minute?.endsAtMs ?? nowMs + minuteMs) - nowMs ? 'day' : 'minute';
     const both = isMinuteFull && isDayFull;
     const refusedBy = both ? endsLater : isDayFull ? 'day' : 'minute';
     this.refused.push(refusedBy);

@@ -218,6 +218,25 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
     files: { 'orders.yaml': orders.replace('json: {}', "json: { schema: { $ref: 'x.yaml' } }") },
     issue: /^orders\.yaml:8:\d+: refers to x\.yaml, which is not in this file$/,
   },
+  'a scheme that the gateway does not have': {
+    files: { 'orders.yaml': orders.replace('summary:', 'security: [{ oauth: [a] }]\n      summary:') },
+    issue:
+      'orders.yaml:7:7: security of GET /orders has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]',
+  },
+  'a scope that cannot be in a header': {
+    files: { 'orders.yaml': orders.replace('summary:', 'security: [{ apiKey: ["a b"] }]\n      summary:') },
+    issue: /^orders\.yaml:7:7: security of GET \/orders has to be one entry/,
+  },
+  ...Object.fromEntries(
+    ['0', '2.5', '"5"', '1000000001'].map((cost) => [
+      `the cost ${cost}`,
+      {
+        files: { 'orders.yaml': orders.replace('summary:', `x-quota-cost: ${cost}\n      summary:`) },
+        issue:
+          'orders.yaml:7:7: x-quota-cost of GET /orders is no whole number from 1 to 1000000000, the most that a plan can allow',
+      },
+    ]),
+  ),
   'another base path': {
     files: { 'orders.yaml': `servers: [{ url: /v2 }]\n${orders}` },
     issue: 'orders.yaml:1:1: servers has "/v2", but all paths begin with /v1',

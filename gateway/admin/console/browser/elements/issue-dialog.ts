@@ -3,6 +3,7 @@ import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import { formLimits, limitFields } from '../limit-fields.ts';
 import type { IssuedKey, KeyPlan, Page } from '../responses.ts';
+import { formScopes, scopesField } from '../scopes-field.ts';
 import { NewKeyDialog } from './new-key-dialog.ts';
 
 /** Issues a key. */
@@ -38,6 +39,7 @@ export class IssueDialog extends NewKeyDialog {
       name: formText(form, 'name'),
       plan: formText(form, 'plan'),
       expiresAt: formText(form, 'expires') || null,
+      scopes: formScopes(form),
       ...formLimits(form),
     });
   }
@@ -71,12 +73,13 @@ export class IssueDialog extends NewKeyDialog {
           placeholder: (name) => likePlan(chosen?.[name]),
         })}
         <label>Expires at the beginning of (UTC) <input name="expires" type="date" /></label>
+        ${scopesField(null)}
       </div>
       <p class="quiet">
         ${
           needsLimits
             ? `Keys on ${this.plan} need limits of their own.`
-            : 'Empty limits are those of the plan. Without a date the key does not expire.'
+            : 'Empty limits are those of the plan. Without a date the key does not expire, and without scopes it may call all operations.'
         }
       </p>`;
   }

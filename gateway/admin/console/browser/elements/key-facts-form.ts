@@ -2,11 +2,12 @@ import { html, nothing } from 'lit';
 import { api } from '../api.ts';
 import { formText } from '../form-text.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
+import { formScopes, scopesField, scopesText } from '../scopes-field.ts';
 import { url } from '../url.ts';
 import { ActingElement } from './acting-element.ts';
 import { inlineFailure } from './page-state.ts';
 
-/** Name and expiry of a key. Dispatches `changed` with the key as it is then. */
+/** Name, expiry and scopes of a key. Dispatches `changed` with the key as it is then. */
 export class KeyFactsForm extends ActingElement {
   static override properties = {
     key: { attribute: false },
@@ -29,6 +30,7 @@ export class KeyFactsForm extends ActingElement {
     if (base === undefined || !(event.target instanceof HTMLFormElement)) return;
     const form = new FormData(event.target);
     const [name, expires] = [formText(form, 'name'), formText(form, 'expires')];
+    const scopes = formScopes(form);
     await this.act(async () => {
       const key = await api.patch<ChangedKey>(url`/api/keys/${base.id}`, {
         rev: base.rev,
@@ -36,9 +38,10 @@ export class KeyFactsForm extends ActingElement {
         ...(expires === localTime(base.expiresAt)
           ? {}
           : { expiresAt: expires === '' ? null : new Date(expires).toISOString() }),
+        ...(scopesText(scopes) === scopesText(base.scopes) ? {} : { scopes }),
       });
       this.base = undefined;
-      this.announce('Name and expiry changed', key);
+      this.announce('Name, expiry and scopes changed', key);
     });
   }
 
@@ -46,9 +49,12 @@ export class KeyFactsForm extends ActingElement {
     const { key } = this;
     this.base = undefined;
     this.failure = undefined;
-    const [name, expires] = ['name', 'expires'].map((field) => this.querySelector(`[name="${field}"]`));
+    const [name, expires, scopes] = ['name', 'expires', 'scopes'].map((field) =>
+      this.querySelector(`[name="${field}"]`),
+    );
     if (name instanceof HTMLInputElement) name.value = key?.name ?? '';
     if (expires instanceof HTMLInputElement) expires.value = localTime(key?.expiresAt ?? null);
+    if (scopes instanceof HTMLInputElement) scopes.value = scopesText(key?.scopes ?? null);
   }
 
   override render() {
@@ -67,12 +73,13 @@ export class KeyFactsForm extends ActingElement {
           >Expires (your time zone)
           <input name="expires" type="datetime-local" step="1" .value=${localTime(shown.expiresAt)}
         /></label>
+        ${scopesField(shown.scopes)}
       </div>
-      <p class="quiet">Without a time the key does not expire.</p>
+      <p class="quiet">Without a time the key does not expire; without scopes it may call all operations.</p>
       ${inlineFailure(this.failure)}
       <div class="actions">
         <button class="wa-brand" ?disabled=${this.base === undefined || this.busy}>
-          ${this.busy ? 'Working…' : 'Save name and expiry'}
+          ${this.busy ? 'Working…' : 'Save name, expiry and scopes'}
         </button>
         ${
           this.base === undefined

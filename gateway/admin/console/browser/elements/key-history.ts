@@ -73,9 +73,11 @@ function renderDays(days: DayUsage[]) {
   if (served + refused + bannedSeconds === 0) {
     return html`<p class="quiet">The key was not used in the last ${days.length} days.</p>`;
   }
+  const units = days.reduce((total, day) => total + (day.units ?? day.served), 0);
+  const cost = units === served ? '' : ` at a cost of ${formatNumber(units)}`;
   const banned = bannedSeconds === 0 ? '' : `, and banned for ${formatDuration(bannedSeconds)} in all`;
   const summary = html`<p>
-    ${formatNumber(served)} served, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
+    ${formatNumber(served)} served${cost}, ${formatNumber(refused)} refused${banned}. ${describePlans(days)}
   </p>`;
   if (served + refused === 0) return summary;
   return html`<time-chart

@@ -187,13 +187,14 @@ class PageCustomer extends ActingElement {
 }
 
 function renderFacts(key: KeyDetail) {
-  const { id, hint, plan, createdAt, expiresAt, replaces, replacedBy, strikes, strikesToBan } = key;
+  const { id, hint, plan, createdAt, expiresAt, scopes, replaces, replacedBy, strikes, strikesToBan } = key;
   const facts: [string, unknown][] = [
     ['Id', html`<code>${id}</code>`],
     ['Key', hint === '' ? '–' : html`<code>${hint}</code>`],
     ['Plan', plan === '' ? '–' : html`<a href=${url`/console/plans/${plan}`}>${plan}</a>`],
     ['Created', createdAt === '' ? '–' : formatTime(createdAt)],
     ['Expires', expiresAt === null ? 'never' : html`${formatTime(expiresAt)} (${formatRelative(expiresAt)})`],
+    ['Scopes', scopes === null ? 'all' : scopes.join(' ')],
   ];
   if (strikes !== null && strikes > 0) {
     facts.push([

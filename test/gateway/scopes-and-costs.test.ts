@@ -1,0 +1,228 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exportLine, importKeys } from '../../gateway/operations/key-transfer.ts';
+import { createPlanTrials } from '../../gateway/operations/plan-trial.ts';
+import { readTrialCounts } from '../../gateway/operations/trial-report.ts';
+import { findKeyHash, readLastDays } from '../../gateway/operations/usage-record.ts';
+import { createAuditLog } from '../../gateway/redis/record-change.ts';
+import type { RedisClient } from '../../gateway/redis/redis-client.ts';
+import { redisKeys } from '../../gateway/redis/redis-keys.ts';
+import { postJson, send } from '../support/http/http.ts';
+import { connectRedis, keyIssuer } from '../support/kits/keys.ts';
+import { startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startRedisServer, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+const responses = "responses: { '200': { description: Found, content: { application/json: {} } } }";
+const description = `openapi: 3.1.1
+info: { title: Boxes, version: 1.0.0 }
+paths:
+  /boxes:
+    get: { operationId: listBoxes, summary: List boxes, ${responses} }
+    post: { operationId: addBox, summary: Add a box, ${responses} }
+  /reports:
+    get: { operationId: report, summary: Report, x-quota-cost: 5, ${responses} }
+  /archive:
+    get:
+      operationId: archive
+      summary: Archive
+      security: [{ apiKey: [boxes:archive] }]
+      x-quota-cost: 500
+      ${responses}
+  /prices:
+    get: { operationId: prices, summary: Prices, x-quota-trial-cost: 3, ${responses} }
+`;
+
+describe('scopes and costs', { tags: ['redis-server'] }, () => {
+  const stack = new AsyncDisposableStack();
+  let server: RedisServer;
+  let redis: RedisClient;
+  let upstream: Upstream;
+  let gateway: Service;
+  let keys: ReturnType<typeof keyIssuer>;
+
+  beforeAll(async () => {
+    server = stack.use(await startRedisServer());
+    upstream = stack.use(await startUpstream());
+    const directory = stack.use(await temporaryDirectory());
+    redis = await connectRedis(server.url);
+    stack.defer(() => redis.disconnect());
+    keys = keyIssuer(redis);
+    await writeFile(join(directory.path, 'boxes.yaml'), description);
+    const servicesFile = join(directory.path, 'services.yaml');
+    await writeFile(
+      servicesFile,
+      `services: { boxes: { description: boxes.yaml, urls: ['${upstream.url}'] } }`,
+    );
+    gateway = stack.use(await startGateway({ REDIS_URL: server.url, SERVICES_FILE: servicesFile }));
+  });
+  afterAll(() => stack.disposeAsync());
+
+  /** Without that of the archive, which small limits could not pay. */
+  const scopes = ['boxes:read', 'boxes:write'];
+  const session = () => ({ redis, audit: createAuditLog({ redis, who: 'tests' }), now: Date.now });
+  const get = (path: string, key: string) => send(`${gateway.url}/v1${path}`, { key });
+  const add = (key: string) => postJson(`${gateway.url}/v1/boxes`, key, {});
+  const lastDay = async (id: string) =>
+    (await readLastDays(session(), await findKeyHash(session(), id), 1)).at(-1);
+
+  test('a key with a list of scopes may call their operations only, and is told which it lacks', async () => {
+    const { key } = await keys.issue({ scopes: ['boxes:read'] });
+    expect((await get('/boxes', key)).status).toBe(200);
+    const before = upstream.seen.length;
+    const refused = await add(key);
+    expect(refused.json).toEqual({
+      code: 'insufficient_scope',
+      message: 'This API key lacks the scope boxes:write, which the operation needs.',
+      status: 403,
+    });
+    expect(refused.header('www-authenticate')).toBe('Bearer error="insufficient_scope", scope="boxes:write"');
+    expect(upstream.seen).toHaveLength(before);
+    // Like any response it costs one, and it says what is left.
+    expect(refused.header('x-ratelimit-remaining')).toBe('58');
+    expect((await get('/usage', key)).json).toMatchObject({ key: { scopes: ['boxes:read'] } });
+  });
+
+  test('a change of scopes is in force on the next request, and in the audit log', async () => {
+    const { key, id } = await keys.issue({ scopes: ['boxes:read'] });
+    expect((await add(key)).status).toBe(403);
+    await keys.store.change(id, { scopes: ['boxes:read', 'boxes:write'] });
+    expect((await add(key)).status).toBe(200);
+    await keys.store.change(id, { scopes: ['boxes:write'] });
+    expect((await get('/boxes', key)).status).toBe(403);
+    await keys.store.change(id, { scopes: null });
+    expect((await get('/boxes', key)).status).toBe(200);
+    const [last] = await redis.xrevrange(redisKeys.audit, '+', '-', 'COUNT', 1);
+    expect(last?.[1].join(' ')).toMatch(/"scopes":\["boxes:write"\]/);
+  });
+
+  test('a rotation and a transfer keep the scopes', async () => {
+    const { id } = await keys.issue({ scopes: ['boxes:read'] });
+    const { key, record } = await keys.store.rotate(id, 1000);
+    expect(record.scopes).toEqual(['boxes:read']);
+    expect((await add(key)).status).toBe(403);
+    const { keyHash } = await keys.store.show(record.id);
+    const line = exportLine({ outcome: 'record', keyHash, record });
+    await redis.del(redisKeys.apiKey(keyHash));
+    const imported = await importKeys({ lines: [line], sha256: () => 'x' }, session());
+    expect(imported).toMatchObject({ added: 1 });
+    expect((await keys.store.show(record.id)).record.scopes).toEqual(['boxes:read']);
+  });
+
+  test('a scope that no operation needs is refused, and changes nothing', async () => {
+    const { id } = await keys.issue({ scopes: ['boxes:read'] });
+    // Gateways say which there are.
+    await expect.poll(() => redis.hlen(redisKeys.processStatuses)).toBe(1);
+    await expect(keys.store.change(id, { scopes: ['boxes:raed'] })).rejects.toThrow(
+      'no operation needs the scope boxes:raed; known are boxes:archive, boxes:read, boxes:write',
+    );
+    expect((await keys.store.show(id)).record.scopes).toEqual(['boxes:read']);
+  });
+
+  test('scopes that were edited into something else by hand widen nothing', async () => {
+    const { key, keyHash } = await keys.issue({ scopes: ['boxes:read'] });
+    expect((await get('/boxes', key)).status).toBe(200);
+    for (const text of ['', ' ', 'boxes:write,boxes:read', '"all"']) {
+      await redis
+        .multi()
+        .hset(redisKeys.apiKey(keyHash), 'scopes', text)
+        .hincrby(redisKeys.apiKey(keyHash), 'rev', 1)
+        .exec();
+      expect((await add(key)).status).toBe(403);
+      expect((await get('/boxes', key)).status).toBe(200);
+    }
+  });
+
+  test('a request takes what it costs from each window; with less left it is refused and takes nothing', async () => {
+    const { key, id } = await keys.issue({ minute: 12, day: 100, scopes });
+    const first = await get('/reports', key);
+    expect([first.status, first.header('ratelimit')?.replaceAll(/;t=\d+/g, '')]).toEqual([
+      200,
+      '"minute";r=7, "day";r=95',
+    ]);
+    expect((await get('/reports', key)).header('x-ratelimit-remaining')).toBe('2');
+    const before = upstream.seen.length;
+    const refused = await get('/reports', key);
+    expect(refused.json).toEqual({
+      code: 'rate_limit_exceeded',
+      message:
+        'The request costs 5, and 2 are left of the limit of 12 requests a minute. Retry after the time given in the Retry-After header.',
+      status: 429,
+    });
+    expect(refused.header('x-ratelimit-remaining')).toBe('2');
+    expect(Number(refused.header('retry-after'))).toBeGreaterThan(0);
+    expect(upstream.seen).toHaveLength(before);
+    for (const remaining of ['1', '0'])
+      expect((await get('/boxes', key)).header('x-ratelimit-remaining')).toBe(remaining);
+    expect((await get('/boxes', key)).status).toBe(429);
+    expect(await lastDay(id)).toMatchObject({ served: 4, units: 12 });
+    const { json } = await send(`${gateway.url}/v1/usage?days=1`, { key });
+    expect(json).toMatchObject({ minute: { used: 12 }, days: [{ served: 4, units: 12 }] });
+  });
+
+  test('Retry-After suffices', async () => {
+    const { key, keyHash } = await keys.issue({ minute: 6, day: 100, scopes });
+    expect((await get('/reports', key)).status).toBe(200);
+    await redis.pexpire(redisKeys.openWindow(keyHash, 'minute'), 900);
+    const refused = await get('/reports', key);
+    expect([refused.status, refused.header('retry-after')]).toEqual([429, '1']);
+    await expect.poll(async () => (await get('/reports', key)).status).toBe(200);
+  });
+
+  test('a request that costs more than a limit is 403, without Retry-After, strike or ban', async () => {
+    const { key, id } = await keys.issue();
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const refused = await get('/archive', key);
+      expect(refused.json).toEqual({
+        code: 'cost_exceeds_limit',
+        message:
+          'The request costs 500, more than the limit of 60 requests a minute: this API key can never make it.',
+        status: 403,
+      });
+      expect(refused.header('retry-after')).toBeUndefined();
+      expect(refused.header('x-ratelimit-remaining')).toBe('60');
+    }
+    expect(await redis.exists(redisKeys.strikes((await keys.store.show(id)).keyHash))).toBe(0);
+    expect(gateway.output()).toMatch(/"plan":"free","operation":"GET \/v1\/archive","units":500/);
+  });
+
+  test('an own limit below the cost of what the key may call is refused', async () => {
+    await expect(keys.issue({ minute: 499 })).rejects.toThrow(
+      'GET /v1/archive costs 500, more than the limit of 499 a minute: give the key a higher one, or scopes without boxes:archive',
+    );
+    const { id } = await keys.issue({ minute: 499, scopes });
+    await expect(keys.store.change(id, { scopes: null })).rejects.toThrow('GET /v1/archive costs 500');
+  });
+
+  test('a cost on trial counts for limits on trial, and takes nothing of the enforced ones', async () => {
+    await redis.hset(redisKeys.plan('trial-of-costs'), { minute: 60, day: 1000 });
+    await createPlanTrials(session()).start('trial-of-costs', { minute: 60 });
+    const since = Number(await redis.hget(redisKeys.plan('trial-of-costs'), 'trialSince'));
+    const { key, keyHash } = await keys.issue({ plan: 'trial-of-costs' });
+    await expect
+      .poll(async () => {
+        await get('/prices', key);
+        return (await readTrialCounts(redis, keyHash, since)).requests;
+      })
+      .toBeGreaterThan(0);
+    for (let request = 0; request < 24; request += 1) expect((await get('/prices', key)).status).toBe(200);
+    const counts = await readTrialCounts(redis, keyHash, since);
+    // 20 requests at a cost of 3 use up 60.
+    expect(counts.refusedMinute).toBe(counts.requests - 20);
+    expect(await redis.hget(redisKeys.trial(keyHash), 'minuteUsed')).toBe('60');
+  });
+
+  test('without Redis costs count locally, and are added to the record when it is back', async () => {
+    const { key, id } = await keys.issue({ minute: 12, day: 100, scopes });
+    expect((await get('/boxes', key)).status).toBe(200);
+    server.signal('SIGSTOP');
+    await expect.poll(async () => (await send(`${gateway.adminUrl}/readyz`)).text).toContain('unavailable');
+    const statuses = [];
+    for (let request = 0; request < 3; request += 1) statuses.push((await get('/reports', key)).status);
+    server.signal('SIGCONT');
+    expect(statuses).toEqual([200, 200, 429]);
+    await expect.poll(() => lastDay(id), { timeout: 20_000 }).toMatchObject({ served: 3, units: 11 });
+  });
+});
