@@ -11,6 +11,7 @@ import { createPlans, type Plans } from './plans/plans.ts';
 import { createAddressBlocks, type AddressBlocks } from './quota/address-blocks.ts';
 import { banPolicySetting, type LiveBanPolicy } from './quota/ban-policy.ts';
 import { createBusyAddresses, type BusyAddresses } from './quota/busy-addresses.ts';
+import { countInFleet } from './quota/fleet-keys.ts';
 import { createHotKeys, type HotKeys } from './quota/hot-keys.ts';
 import { createInstances, type EndCause, type Instances } from './quota/instances.ts';
 import { createKeysInUse } from './quota/keys-in-use.ts';
@@ -103,9 +104,16 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
     onCount: (lost) => metrics.lostKeys.set(lost),
     now: clock.now,
   });
-  const keysInUse = createKeysInUse((plan, { active, refused }) => {
-    metrics.activeKeys.set({ plan }, active);
-    metrics.refusedKeys.set({ plan }, refused);
+  let keysCounted: Promise<unknown> = Promise.resolve();
+  const keysInUse = createKeysInUse((plan, counts, keys) => {
+    const counted = countInFleet(redis, plan, keys, clock.now())
+      // Without Redis, what this process has seen.
+      .catch(() => counts)
+      .then(({ active, refused }) => {
+        metrics.activeKeys.set({ plan }, active);
+        metrics.refusedKeys.set({ plan }, refused);
+      });
+    keysCounted = Promise.all([keysCounted, counted]);
   });
   const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
   const busyAddresses = createBusyAddresses({ redis, now: clock.now });
@@ -189,6 +197,8 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
         await instances.leave(cause);
         await usageReports.report().catch(() => {});
         await refusedUse.report();
+        keysInUse.endMinute();
+        await keysCounted;
       }
       await trafficReporter.close();
       await keptUsage.keep();

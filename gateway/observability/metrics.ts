@@ -170,14 +170,16 @@ export function createMetrics(sources: MetricSources): Metrics {
     }),
     activeKeys: new Gauge({
       name: 'gateway_active_keys',
-      help: 'API keys with requests in the last full minute, counted by each process on its own',
+      help: 'API keys with requests in a minute, of all gateways on the same Redis',
       labelNames: ['plan'],
+      aggregator: 'max',
       registers,
     }),
     refusedKeys: new Gauge({
       name: 'gateway_refused_keys',
-      help: 'API keys with refused requests in the last full minute, counted by each process on its own',
+      help: 'API keys with refused requests in a minute, of all gateways on the same Redis',
       labelNames: ['plan'],
+      aggregator: 'max',
       registers,
     }),
     bans: new Counter({

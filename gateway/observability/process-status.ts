@@ -61,7 +61,7 @@ export const processStatus = z.object({
   busy: count,
   /** Memory of the process. */
   rssBytes: count,
-  /** API keys with requests in the last full minute, and those of them that had one refused, by plan. */
+  /** API keys with requests in a minute, and those of them that had one refused, by plan; of all gateways. */
   keysInUse: z.record(z.string(), z.object({ active: count, refused: count })),
   /** Counts since the start of the process, by field of the record of traffic (traffic-fields.ts), without plans. */
   counts: z.record(z.string(), count),

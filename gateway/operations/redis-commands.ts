@@ -70,6 +70,8 @@ export const commandsOf: Readonly<Record<RedisUser, readonly string[]>> = {
     'incrby',
     'multi',
     'zincrby',
+    'pfadd',
+    'pfcount',
   ],
   ops: [...shared, ...operators, 'xread'],
 };

@@ -6,8 +6,13 @@ export interface KeysInUse {
   endMinute(): void;
 }
 
-/** @param active number of keys with requests; `refused` of those that had one refused */
-type ReportKeys = (plan: string, counts: { active: number; refused: number }) => void;
+/** Ids of the keys with requests in a minute, and of those that had one refused. */
+export interface MinuteOfKeys {
+  active: string[];
+  refused: string[];
+}
+
+type ReportKeys = (plan: string, counts: { active: number; refused: number }, keys: MinuteOfKeys) => void;
 
 /** Further keys of a minute are not counted, so that memory stays bounded: 100,000 keys take 8 MB. */
 const maxKeys = 100_000;
@@ -23,15 +28,16 @@ export function createKeysInUse(report: ReportKeys): KeysInUse {
       plans.add(plan);
     },
     endMinute() {
-      const counts = new Map(Array.from(plans, (plan) => [plan, { active: 0, refused: 0 }]));
-      for (const { plan, refused } of keys.values()) {
-        const count = counts.get(plan);
-        if (count === undefined) continue;
-        count.active += 1;
-        if (refused) count.refused += 1;
+      const byPlan = new Map(
+        Array.from(plans, (plan): [string, MinuteOfKeys] => [plan, { active: [], refused: [] }]),
+      );
+      for (const [id, { plan, refused }] of keys) {
+        byPlan.get(plan)?.active.push(id);
+        if (refused) byPlan.get(plan)?.refused.push(id);
       }
       keys = new Map();
-      for (const [plan, count] of counts) report(plan, count);
+      for (const [plan, ofPlan] of byPlan)
+        report(plan, { active: ofPlan.active.length, refused: ofPlan.refused.length }, ofPlan);
     },
   };
 }

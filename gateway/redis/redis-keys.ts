@@ -38,6 +38,8 @@ export const redisKeys = {
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
   /** The same for refused requests of addresses, by why they were refused. */
+  keysInUse: (kind: 'active' | 'refused', plan: string, minute: number) =>
+    `${busyPrefix}keys:${kind}:${plan}:${minute}`,
   busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
   trafficBucket: (resolution: '10s' | '1m', startMs: number) =>

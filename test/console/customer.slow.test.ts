@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readAudit } from '../../gateway/operations/audit-log.ts';
 import { redisKeys } from '../../gateway/redis/redis-keys.ts';
-import { send } from '../support/http/http.ts';
+import { postJson, send } from '../support/http/http.ts';
 import { barriers, expectClean } from '../support/kits/browser.ts';
 import { startConsole, type ConsoleKit } from '../support/kits/console-kit.ts';
 import type { IssuedKey } from '../support/kits/keys.ts';
@@ -80,15 +80,26 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expect((await record(key))['plan']).toBe('free');
   });
 
-  test('name and expiry are changed', async () => {
+  test('name, expiry and scopes are changed', async () => {
     const key = await kit.kit.issue({ name: 'Old Name' });
     const { page } = await open(key);
     await page.getByLabel('Name', { exact: true }).fill('New Name');
     await page.getByLabel('Expires').fill('2099-05-06T07:08:09');
-    await page.getByRole('button', { name: 'Save name and expiry' }).click();
+    await page.getByLabel('Scopes').fill('pets-service:read');
+    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
     await page.getByRole('heading', { name: 'New Name' }).waitFor();
     const local = await page.evaluate('new Date("2099-05-06T07:08:09").toISOString()');
-    expect(await record(key)).toMatchObject({ name: 'New Name', expiresAt: local });
+    expect(await record(key)).toMatchObject({
+      name: 'New Name',
+      expiresAt: local,
+      scopes: 'pets-service:read',
+    });
+    const refused = await postJson(`${kit.kit.gateway.url}/v1/pets`, key.key, { name: 'Rex', categoryId: 1 });
+    expect(refused.json).toMatchObject({ code: 'insufficient_scope' });
+    await page.getByLabel('Scopes').fill('pets-service:raed');
+    await page.getByRole('button', { name: 'Save name, expiry and scopes' }).click();
+    await page.getByText('no operation needs the scope pets-service:raed').waitFor();
+    expect(await record(key)).toMatchObject({ scopes: 'pets-service:read' });
   });
 
   test('a key is banned with a reason that its client reads, and the ban is lifted', async () => {

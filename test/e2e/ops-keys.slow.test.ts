@@ -17,6 +17,7 @@ interface ShownKey {
   expiresAt: string | null;
   replaces: string | null;
   replacedBy: string | null;
+  scopes: string[] | null;
 }
 
 describe('the life cycle of keys', () => {
@@ -116,6 +117,31 @@ describe('the life cycle of keys', () => {
     expect(await kit.redis.ttl(redisKeys.apiKey((await keyIssuer(kit.redis).store.show(id)).keyHash))).toBe(
       -1,
     );
+  });
+
+  test('keys take scopes, which may be all again', async () => {
+    const scopes = ['--scopes', 'pets-service:read,pets-service:write'];
+    const issued = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x', ...scopes);
+    expect(issued.scopes).toEqual(['pets-service:read', 'pets-service:write']);
+    expect((await kit.run('keys', 'show', issued.id)).stdout).toMatch(
+      /^scopes +pets-service:read pets-service:write$/m,
+    );
+    const set = (text: string) => kit.run('keys', 'set', issued.id, '--scopes', text, '--json');
+    for (const bad of ['', 'a"b', 'x'.repeat(65)]) {
+      expect(await set(bad)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(
+          'It is not a list of scopes such as orders:read,orders:write, nor "all".',
+        ),
+      });
+    }
+    expect((await set('pets-service:raed')).stderr).toContain(
+      'no operation needs the scope pets-service:raed',
+    );
+    const csv = await kit.run('keys', 'list', '--output', 'csv');
+    expect(csv.stdout).toMatch(/,scopes\n/);
+    expect(csv.stdout).toContain(',pets-service:read pets-service:write\n');
+    expect(JSON.parse((await set('all')).stdout)).toMatchObject({ scopes: null });
   });
 
   describe('keys export and keys import', () => {

@@ -56,7 +56,7 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(await kit.run('usage', acme.id, '--days', '2', '--output', 'csv')).toEqual({
       code: 0,
       stderr: '',
-      stdout: `date,plan,served,refused,bannedSeconds\n${iso(yesterday)},free,120,4,60\n${today},pro,1,0,0\n`,
+      stdout: `date,plan,served,refused,bannedSeconds,units\n${iso(yesterday)},free,120,4,60,120\n${today},pro,1,0,0,1\n`,
     });
     expect(await kit.json('usage', acme.id)).toMatchObject({ day: { used: 1 }, plan: 'pro', refusals: [] });
   });
@@ -97,9 +97,9 @@ describe('ops usage', { timeout: 120_000 }, () => {
       code: 0,
       stderr: '',
       stdout:
-        'id,name,date,plan,served,refused,bannedSeconds\n' +
-        `${acme.id},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60\n` +
-        `${gone.id},Gone,${iso(yesterday)},free,3,0,0\n`,
+        'id,name,date,plan,served,refused,bannedSeconds,units\n' +
+        `${acme.id},"'=ACME, ""Ltd""",${iso(yesterday)},free,120,4,60,120\n` +
+        `${gone.id},Gone,${iso(yesterday)},free,3,0,0,3\n`,
     });
     for (const format of [['--csv'], ['--output', 'csv']]) {
       expect(await kit.run('usage', 'export', ...format, ...range)).toEqual(csv);

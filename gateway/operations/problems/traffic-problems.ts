@@ -103,8 +103,9 @@ function refusedKeys({ fleet, redis }: LiveFacts): Problem[] {
     .filter(({ state }) => state !== 'not_seen')
     .flatMap(({ keysInUse }) => Object.entries(keysInUse));
   return Array.from(Map.groupBy(keys, ([plan]) => plan)).flatMap(([plan, counts]): Problem[] => {
-    const active = sum(counts.map(([, { active }]) => active));
-    const refused = sum(counts.map(([, { refused }]) => refused));
+    // Each process has the counts of all.
+    const active = Math.max(...counts.map(([, { active }]) => active));
+    const refused = Math.max(...counts.map(([, { refused }]) => refused));
     if (refused < minimumRefusedKeys || refused <= refusedKeysShare * active) return [];
     return [
       {

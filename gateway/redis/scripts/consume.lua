@@ -124,6 +124,14 @@ local function recordRefusal(strikesKey, banKey, lastAllowed, shortestLimit, ref
   return banMs
 end
 
+local function add(counter, cost)
+  if cost == 1 then
+    redis.call('INCR', counter)
+  else
+    redis.call('INCRBY', counter, cost)
+  end
+end
+
 local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limits, policies)
   if rev ~= '-1' then
     local current = redis.pcall('HGET', recordKey, 'rev')
@@ -164,13 +172,13 @@ local function consume(recordKey, dayPrefix, banKey, strikesKey, rev, cost, limi
       if window.lengthMs and used[index] == 0 then
         redis.call('SET', counterOf(window, keyTag), cost, 'PX', window.lengthMs)
       elseif window.lengthMs then
-        redis.call('INCRBY', counterOf(window, keyTag), cost)
+        add(counterOf(window, keyTag), cost)
       end
       used[index] = used[index] + cost
     end
   end
   if dayIsOpen then
-    redis.call('INCRBY', dayCounter(keyTag, today), cost)
+    add(dayCounter(keyTag, today), cost)
   else
     openDay(keyTag, dayNumber, dayUsed + cost, parsePolicies(policies).retention)
   end

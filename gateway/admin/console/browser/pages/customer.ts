@@ -126,7 +126,7 @@ class PageCustomer extends ActingElement {
         canChange
           ? html`<h2>Plan and limits</h2>
               <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
-              <h2>Name and expiry</h2>
+              <h2>Name, expiry and scopes</h2>
               <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
           : nothing
       }
