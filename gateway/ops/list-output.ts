@@ -90,5 +90,6 @@ export function fieldColumns<T>(...names: CellField<T>[]): Record<string, (item:
 }
 
 function cellOf(value: unknown): Cell {
+  if (Array.isArray(value)) return value.map(String);
   return typeof value === 'string' || typeof value === 'number' ? value : null;
 }
