@@ -37,9 +37,10 @@ export const redisKeys = {
   busy: (slot: number) => `${busyPrefix}${slot}`,
   /** The same for refused requests. */
   busyRefused: (slot: number) => `${busyPrefix}${slot}:refused`,
-  /** The same for refused requests of addresses, by why they were refused. */
+  /** HyperLogLog with expiry: ids of the keys with requests in a minute, or with refused ones. */
   keysInUse: (kind: 'active' | 'refused', plan: string, minute: number) =>
     `${busyPrefix}keys:${kind}:${plan}:${minute}`,
+  /** The same for refused requests of addresses, by why they were refused. */
   busyAddresses: (slot: number) => `${busyPrefix}${slot}:addresses`,
   /** Hash with expiry: traffic of all gateways from a time on. All share a hash slot, for add-traffic.lua. */
   trafficBucket: (resolution: '10s' | '1m', startMs: number) =>
