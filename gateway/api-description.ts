@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServiceConfig } from './config/service-config.ts';
 import { entityTag, type EncodedText } from './http/encoded-text.ts';
 import type { OperationAccess } from './limits/access.ts';
-import { describeServices, toJson } from './services/describe-services.ts';
+import { describeServices, toJson, type PublishedApi } from './services/describe-services.ts';
 import { petsDescription, petsServiceName } from './services/pets-service.ts';
 import { createMatch, type ApiRoute } from './services/routes.ts';
 import { fieldsOf, listOf, textOf } from './services/service-description.ts';
@@ -15,8 +15,12 @@ export interface ApiDescription {
    * clients choose the URL if PUBLIC_URL is not set.
    */
   jsonAt(baseUrl: string): EncodedText;
-  /** Base path of all operations, such as /v1. */
+  /** Base path of the gateway's own operations, such as /v1. */
   basePath: string;
+  /** That one, and those of the services. */
+  basePaths: readonly string[];
+  /** Path of the server of the document, which the paths in it begin with. */
+  serverPath: string;
   /** The server as a whole, with the methods of all paths. */
   everything: ApiRoute;
   /** Names of the services, each at its ordinal. */
@@ -42,15 +46,17 @@ export function loadApiDescription(
   services: readonly Pick<ServiceConfig, 'name' | 'description'>[] = [
     { name: petsServiceName, description: petsDescription() },
   ],
+  published: PublishedApi = {},
 ): ApiDescription {
-  const { document: merged, basePath, routes } = describeServices(services);
+  const described = describeServices(services, published);
+  const { document: merged, basePath, basePaths, serverPath, routes } = described;
   const info = fieldsOf(merged['info']);
   const { name = `Support of the ${textOf(info['title'])}` } = fieldsOf(info['contact']);
   const document = { ...merged, info: { ...info, contact: { name, ...addressOf(supportUrl) } } };
   const json = toJson(document);
   const placeholder = randomUUID();
   const servers = listOf(merged['servers']).map((server) =>
-    Object.assign({}, server, { url: placeholder + basePath }),
+    Object.assign({}, server, { url: placeholder + serverPath }),
   );
   const parts = toJson({ ...document, servers })
     .split(placeholder)
@@ -74,6 +80,8 @@ export function loadApiDescription(
       };
     },
     basePath,
+    basePaths,
+    serverPath,
     services: services.map(({ name }) => name),
     operations,
     access: summarize(operations),

@@ -5,7 +5,7 @@ import express, { type Request } from 'express';
 import type { Logger } from 'pino';
 import { loadApiDescription, type ApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
-import type { ServiceConfig } from './config/service-config.ts';
+import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
 import { loadDocs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
@@ -49,6 +49,8 @@ import type { ServiceUpstream } from './upstream/service-upstream.ts';
 
 export interface GatewayDependencies extends RedisState {
   services: readonly ServiceConfig[];
+  /** What is said of the API as a whole. */
+  api: ApiConfig;
   /** Where the requests to each of the services go, in the same order. */
   upstreams: readonly ServiceUpstream[];
   /** Addresses and networks of trusted proxies, in proxy-addr's notation. */
@@ -86,9 +88,9 @@ export interface Gateway {
 /** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
   const { redis, gate, plans, spans, addressBlocks, busyAddresses, log, metrics, now } = dependencies;
-  const api = loadApiDescription(dependencies.supportUrl, dependencies.services);
-  const { basePath } = api;
-  const docs = loadDocs(api, dependencies.publicUrl);
+  const api = loadApiDescription(dependencies.supportUrl, dependencies.services, dependencies.api);
+  const { basePath, basePaths } = api;
+  const docs = loadDocs(api, dependencies.publicUrl, dependencies.api);
   showKnownSeries(metrics, api);
   const apiKeys = createApiKeyCache(dependencies);
   const { decide } = createQuota({
@@ -138,18 +140,18 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       recordAccess(dependencies),
       refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
       serveDescription(api, publicAddress),
-      serveDocs(docs, basePath),
+      serveDocs(docs, api),
       answerOptions({ api, addressLimit, now }),
-      underPath(basePath, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
+      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
       answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePath, enforceQuota({ ...dependencies, apiKeys, quota, refuseAnonymous })),
+      underPath(basePaths, enforceQuota({ ...dependencies, apiKeys, quota, refuseAnonymous })),
       rejectMalformed(),
       rejectUnknownRoute(),
       rejectLargeBody(),
       bufferBody(dependencies.createCounter),
       proxyToService({ ...dependencies, isProxy, publicAddress }),
     );
-  app.use(renderError({ publicAddress, basePath, addressLimit, log, now }));
+  app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
   app.use(renderFallback({ log }));
 
   return {

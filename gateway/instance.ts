@@ -42,7 +42,7 @@ interface InstanceDependencies {
 export function createInstance(dependencies: InstanceDependencies): Service {
   const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
     dependencies;
-  const { services, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
+  const { services, api, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
   const readStatus = createProcessStatus({
     gateway,
@@ -68,6 +68,7 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   const { app, access, messageClasses, allow, isProxy, chargeAddress, recordRawResponse } = createGateway({
     ...state,
     services,
+    api,
     upstreams,
     trustProxy,
     publicUrl,

@@ -11,6 +11,7 @@ import type { RefusedUseReports } from './quota/refused-use.ts';
 import { seedDefaults } from './quota/seed-defaults.ts';
 import type { UsageReports } from './quota/usage-reports.ts';
 import { checkTypes } from './redis/key-types.ts';
+import { publishKeyPrefix } from './redis/published-key-prefix.ts';
 import type { RedisClient } from './redis/redis-client.ts';
 import { ignoreWrongTypes, isCommandError } from './redis/redis-errors.ts';
 import type { RedisGate } from './redis/redis-gate.ts';
@@ -113,6 +114,7 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
     if (!started) await seedDefaults(redis, 'gateway', isPrivate ? 0 : undefined);
     // The announcement is a write, so that a Redis that refuses writes is not used.
     await refresh();
+    await ignoreWrongTypes([publishKeyPrefix(redis)]);
     started = true;
     await usageReports.report();
     void keptUsage.add();

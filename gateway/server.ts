@@ -17,6 +17,7 @@ import {
   publicEndpoint,
   type InstanceConfig,
 } from './config/instance-config.ts';
+import { setKeyPrefix } from './config/key-prefix.ts';
 import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
@@ -26,13 +27,14 @@ import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
-import { loadServices } from './services/load-services.ts';
+import { loadServices, type LoadedServices } from './services/load-services.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
-type GatewayConfig = Config & Pick<InstanceConfig, 'services'>;
+type GatewayConfig = Config & LoadedServices;
 
 const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown }) => {
+  setKeyPrefix(config.api.keyPrefix);
   logConsoleLines(log, printedLines);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
@@ -116,9 +118,9 @@ await runService<GatewayConfig>({
   name: 'gateway',
   loadConfig(env) {
     const config = loadConfig(env);
-    const services = loadServices(config);
+    const { services, api } = loadServices(config);
     assertPortsDiffer(config, config.servicesFile === undefined ? undefined : services);
-    return { ...config, services };
+    return { ...config, services, api };
   },
   createLog: ({ logLevel }) => createLog('gateway', logLevel),
   start,

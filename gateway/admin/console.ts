@@ -9,6 +9,7 @@ import { operatorsApi } from './api/api.ts';
 import { changeReason } from './api/change-reason.ts';
 import { createConsoleRedis } from './console-redis.ts';
 import { consolePages } from './console/console-pages.ts';
+import type { PageSettings } from './console/shell.ts';
 import { createLiveFeed } from './live/live-feed.ts';
 import { createLiveReader } from './live/live-reader.ts';
 
@@ -22,6 +23,8 @@ interface ConsoleDependencies {
   trustProxy: readonly string[];
   /** This gateway itself, whose state is known without Redis. */
   service: Pick<Service, 'health' | 'statuses'>;
+  /** What the pages say of the API. */
+  api: PageSettings;
   log: Logger;
   /** Counts a refusal in the metrics, by the code of its error. */
   countRefusal: (code: string) => void;
@@ -47,6 +50,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     adminUrl,
     trustProxy,
     service,
+    api: pageSettings,
     log,
     countRefusal,
     now,
@@ -70,7 +74,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
       live,
       logUnexpected,
     }),
-    pages: consolePages(),
+    pages: consolePages(pageSettings),
     logUnexpected,
     announce(origin) {
       announcement = keepConsoleAnnounced({ read }, origin);

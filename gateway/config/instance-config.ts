@@ -1,6 +1,6 @@
 import type { Endpoint } from '#runtime/listen.ts';
 import type { Config } from './config.ts';
-import type { ServiceConfig } from './service-config.ts';
+import type { ApiConfig, ServiceConfig } from './service-config.ts';
 
 /** Settings of a process that serves requests, with what was found out and computed at the start. */
 export interface InstanceConfig extends Config {
@@ -9,6 +9,7 @@ export interface InstanceConfig extends Config {
   redisIsPrivate: boolean;
   /** The services behind the gateway; their connections are those of one process. */
   services: readonly ServiceConfig[];
+  api: ApiConfig;
   /** Client connections that one process can have; the limit of all processes is limits.maxConnections. */
   maxOwnConnections: number;
 }

@@ -19,3 +19,21 @@ export interface DescriptionText {
   file: string;
   text: string;
 }
+
+/** What the gateway says of the API as a whole. Plain data, too. */
+export interface ApiConfig {
+  /** Undefined: that of the first description. */
+  title: string | undefined;
+  /** Path that the gateway's own operations are under; undefined: that of the first service. */
+  basePath: string | undefined;
+  /** Markdown of the guide; undefined: what the gateway itself knows. */
+  guide: string | undefined;
+  /** Markdown of further pages of the documentation, which exist only if they have one. */
+  clients: string | undefined;
+  changelog: string | undefined;
+  keyPrefix: string;
+  /** Environment variable that holds the API key in samples. */
+  keyVariable: string;
+  /** Name of the gateway in the console. */
+  productName: string;
+}

@@ -3,8 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import type { ApiDescription } from '../api-description.ts';
 import { readApiDocument } from '../services/api-document.ts';
+import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
+import { guideMarkdown } from './guide.ts';
 import { escapeHtml } from './html.ts';
+import type { KeySettings } from './key-form.ts';
 import { renderPage, type Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { referencePage } from './reference-page.ts';
@@ -63,6 +66,15 @@ const contentTypes = {
   '.ts': 'text/javascript; charset=utf-8',
 };
 
+/** What pages say of the API beside its description. */
+interface DocsSettings extends KeySettings {
+  /** Markdown of the guide; undefined for a general one. */
+  guide: string | undefined;
+  /** Markdown of further pages; undefined for none. */
+  clients: string | undefined;
+  changelog: string | undefined;
+}
+
 const allow = ['GET', 'HEAD', 'OPTIONS'];
 const indexRoute: ApiRoute = { pattern: '/', allow };
 const assetRoute: ApiRoute = { pattern: '/docs/assets/{version}/{file}', allow };
@@ -73,22 +85,31 @@ const assetPath = /^\/docs\/assets\/([A-Za-z0-9_-]{1,32})\/([a-z-]{1,20}\.(?:css
  * @param publicUrl address in the samples; without it, a browser shows that of the page
  */
 export function loadDocs(
-  { json, basePath, operations }: Pick<ApiDescription, 'json' | 'basePath' | 'operations'>,
+  {
+    json,
+    basePath,
+    serverPath,
+    operations,
+  }: Pick<ApiDescription, 'json' | 'basePath' | 'serverPath' | 'operations'>,
   publicUrl = sampleOrigin,
+  settings: DocsSettings = petsApi(),
 ): Docs {
-  const document = readApiDocument(json, basePath);
+  const document = readApiDocument(json, serverPath);
   const assets = loadAssets();
   const version = hashOf(Array.from(assets.values(), ({ text }) => text).join('\0'));
   const { title: name, supportUrl } = document;
-  const site = { name, supportUrl, asset: (file: string) => `/docs/assets/${version}/${file}` };
+  const { clients, changelog } = settings;
+  const sources = [
+    markdownPage('/docs', 'Guide', guideMarkdown(document, { ...settings, basePath }), ['guide.ts']),
+    referencePage(document, operations, settings),
+    usagePage(basePath, settings),
+    ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients, ['guide.ts'])]),
+    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog, [])]),
+  ];
+  const asset = (file: string) => `/docs/assets/${version}/${file}`;
+  const site = { name, supportUrl, asset, pages: sources };
   const pages = new Map(
-    [
-      markdownPage('/docs', 'Guide', read('guide.md'), ['guide.ts']),
-      referencePage(document, operations),
-      usagePage(basePath),
-      markdownPage('/docs/clients', 'Clients', clientsMarkdown(), ['guide.ts']),
-      markdownPage('/docs/changelog', 'Changelog', read('../CHANGELOG.md'), []),
-    ].map((page) => [
+    sources.map((page) => [
       page.path,
       {
         route: { pattern: page.path, allow },
@@ -134,13 +155,6 @@ function loadAssets(): Map<string, { text: string; contentType: string }> {
         }),
     ),
   );
-}
-
-/** A document of the repository, whose links lead to other documents of it. */
-function clientsMarkdown(): string {
-  return read('../CLIENTS.md')
-    .replaceAll('](API.md', '](/docs')
-    .replaceAll('](CHANGELOG.md', '](/docs/changelog');
 }
 
 /** @param markdown begins with the title of the page */

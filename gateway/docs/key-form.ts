@@ -1,11 +1,18 @@
 import { html, type Html } from './html.ts';
 
+/** How pages name API keys. */
+export interface KeySettings {
+  keyPrefix: string;
+  /** Environment variable that holds the API key in samples. */
+  keyVariable: string;
+}
+
 /**
  * Form for the API key. The input has no name and the form no address, so that no browser can send the key as a part of
  * an address; the browser module keeps it in the tab's session storage.
  */
-export function keyForm(submitLabel: string): Html {
-  return html`<form class="key" data-key-form hidden>
+export function keyForm(submitLabel: string, keyPrefix: string): Html {
+  return html`<form class="key" data-key-form="${keyPrefix}" hidden>
       <label for="api-key">API key</label>
       <div class="row">
         <input
@@ -14,7 +21,7 @@ export function keyForm(submitLabel: string): Html {
           autocomplete="off"
           spellcheck="false"
           autocapitalize="off"
-          placeholder="pets_…"
+          placeholder="${keyPrefix}…"
           aria-describedby="key-note"
         />
         <button type="submit">${submitLabel}</button>

@@ -19,22 +19,16 @@ interface Site {
   supportUrl: string | undefined;
   /** Address of a file under assets/. */
   asset: (file: string) => string;
+  /** All pages, in the order of the navigation. */
+  pages: readonly Pick<Page, 'path' | 'title'>[];
 }
 
-const pages = [
-  { path: '/docs', label: 'Guide' },
-  { path: '/docs/reference', label: 'Reference' },
-  { path: '/docs/usage', label: 'Your usage' },
-  { path: '/docs/clients', label: 'Clients' },
-  { path: '/docs/changelog', label: 'Changelog' },
-];
-
 /** Puts a page into the frame that all pages share. It is complete without scripts; they add what is interactive. */
-export function renderPage(page: Page, { name, supportUrl, asset }: Site): string {
+export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site): string {
   const links = pages.map(
-    ({ path, label }) =>
+    ({ path, title }) =>
       html`<li>
-        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${label}</a>
+        <a href="${path}" ${path === page.path ? html` aria-current="page"` : undefined}>${title}</a>
       </li>`,
   );
   const scripts = page.scripts.map((file) => html`<script type="module" src="${asset(file)}"></script> `);

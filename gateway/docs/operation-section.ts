@@ -7,7 +7,11 @@ import { createSamples, exampleBody, exampleOf } from './samples.ts';
 import { describeType } from './schema-type.ts';
 
 /** Section of the reference about one operation. */
-export function operationSection(operation: Operation, access: OperationAccess | undefined): Html {
+export function operationSection(
+  operation: Operation,
+  access: OperationAccess | undefined,
+  keyVariable: string,
+): Html {
   const { operationId, summary, method, path, description, deprecated } = operation;
   return html`<section class="operation" aria-labelledby="${operationId}">
     <h2 id="${operationId}"><a class="anchor" href="#${operationId}">${summary}</a></h2>
@@ -21,7 +25,7 @@ export function operationSection(operation: Operation, access: OperationAccess |
         ${renderMarkdown(description).body} ${accessOf(access)} ${parameters(operation)}
         ${requestBody(operation)} ${responses(operation)} ${responseHeaders(operation)}
       </div>
-      <div>${samples(operation)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
+      <div>${samples(operation, keyVariable)} ${tryIt(operation)} ${exampleResponse(operation)}</div>
     </div>
   </section> `;
 }
@@ -95,8 +99,8 @@ function responseHeaders({ responses }: Operation): Html {
 }
 
 /** One after another without scripts; tabs with them. */
-function samples(operation: Operation): Html {
-  const panels = createSamples(operation).map(
+function samples(operation: Operation, keyVariable: string): Html {
+  const panels = createSamples(operation, keyVariable).map(
     ({ language, code }) =>
       html`<div data-panel="${language}">
         <h4>${language}</h4>

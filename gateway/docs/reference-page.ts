@@ -2,7 +2,7 @@ import type { ApiDescription } from '../api-description.ts';
 import type { ApiDocument, Schema } from '../services/api-document.ts';
 import { fieldList } from './field-list.ts';
 import { html, type Html } from './html.ts';
-import { keyForm } from './key-form.ts';
+import { keyForm, type KeySettings } from './key-form.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { operationSection } from './operation-section.ts';
@@ -12,8 +12,13 @@ import { describeType, descriptionOf } from './schema-type.ts';
 export function referencePage(
   { title, version, description, operations, schemas }: ApiDocument,
   described: ApiDescription['operations'],
+  { keyPrefix, keyVariable }: KeySettings,
 ): Page {
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
+  const sections = operations.map((operation) =>
+    operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`), keyVariable),
+  );
+  const form = keyForm('Use this key', keyPrefix);
   const body = html`<h1>${title} ${version}</h1>
     <p>
       Made from the <a href="/openapi.json">OpenAPI description</a>. Every path also supports
@@ -23,10 +28,7 @@ export function referencePage(
       <summary>Keys, limits and errors in short</summary>
       ${renderMarkdown(description).body}
     </details>
-    ${keyForm('Use this key')}
-    ${operations.map((operation) =>
-      operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`)),
-    )}
+    ${form} ${sections}
     <h2 id="schemas"><a class="anchor" href="#schemas">Schemas</a></h2>
     ${schemas.map(
       ({ name, schema }) =>

@@ -9,13 +9,12 @@ export interface Sample {
 /** Origin in samples, in place of which PUBLIC_URL is served. Without that, a browser puts the origin of the page there. */
 export const sampleOrigin = 'http://localhost:8080';
 
-/** Environment variable that holds the API key in samples. */
-const keyVariable = 'ANIMAL_STORE_KEY';
-
-/** Header whose value must differ in each request: with a fixed one, the second reader would get the first one's animal. */
+/** Header whose value must differ in each request: with a fixed one, the second reader would get what the first one has made. */
 const uniqueHeader = 'Idempotency-Key';
 
 interface ExampleRequest {
+  /** Environment variable that holds the API key. */
+  keyVariable: string;
   method: string;
   url: string;
   /** Without Authorization. */
@@ -24,9 +23,12 @@ interface ExampleRequest {
   body: string | undefined;
 }
 
-/** Samples of a request with the examples of the description. */
-export function createSamples(operation: Operation): Sample[] {
-  const request = exampleRequest(operation);
+/**
+ * Samples of a request with the examples of the description.
+ * @param keyVariable environment variable that holds the API key
+ */
+export function createSamples(operation: Operation, keyVariable: string): Sample[] {
+  const request = { keyVariable, ...exampleRequest(operation) };
   return [
     { language: 'curl', code: curl(request) },
     { language: 'TypeScript', code: typescript(request) },
@@ -49,7 +51,7 @@ export function exampleBody({ requestBody }: Operation): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value, null, 2);
 }
 
-function exampleRequest(operation: Operation): ExampleRequest {
+function exampleRequest(operation: Operation): Omit<ExampleRequest, 'keyVariable'> {
   const { method, path, parameters } = operation;
   const inPath = parameters.filter((parameter) => parameter.in === 'path');
   const filled = inPath.reduce(
@@ -64,7 +66,7 @@ function exampleRequest(operation: Operation): ExampleRequest {
   return { method, url: sampleOrigin + filled, headers, body };
 }
 
-function curl({ method, url, headers, body }: ExampleRequest): string {
+function curl({ keyVariable, method, url, headers, body }: ExampleRequest): string {
   const options = [
     ...(method === 'GET' || (method === 'POST' && body !== undefined) ? [] : [`--request ${method}`]),
     `--header "Authorization: Bearer $${keyVariable}"`,
@@ -78,7 +80,7 @@ function curl({ method, url, headers, body }: ExampleRequest): string {
   return [`curl --include '${url}'`, ...options].join(' \\\n  ');
 }
 
-function typescript({ method, url, headers, body }: ExampleRequest): string {
+function typescript({ keyVariable, method, url, headers, body }: ExampleRequest): string {
   const lines = [
     ...(method === 'GET' ? [] : [`  method: '${method}',`]),
     '  headers: {',
@@ -96,7 +98,7 @@ console.log(response.status, await response.text());
 `;
 }
 
-function python({ method, url, headers, body }: ExampleRequest): string {
+function python({ keyVariable, method, url, headers, body }: ExampleRequest): string {
   const lines = [
     `    "${url}",`,
     '    headers={',

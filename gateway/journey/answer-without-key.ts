@@ -7,6 +7,7 @@ import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { assertWellFormed } from './reject-request.ts';
 import { clientAddress } from './request-context.ts';
 import { sendEncodedText } from './send-encoded-text.ts';
+import { isUnder } from './under-path.ts';
 
 /** The document changes only with a new version of the gateway. */
 const cacheable = 'max-age=300';
@@ -57,7 +58,7 @@ export function answerOptions({ api, addressLimit, now }: AnswerOptionsDependenc
     if (route === undefined) return next();
     assertWellFormed(req);
     res.locals.decision = 'free';
-    if (req.path.startsWith(`${api.basePath}/`)) {
+    if (isUnder(api.basePaths, req.path)) {
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }
     headers.set('Allow', route.allow.join(', '));

@@ -3,7 +3,12 @@ import type { Socket } from 'node:net';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import { LRUCache } from 'lru-cache';
 import type { ApiKeyCache, ApiKeyLookup } from '../api-keys/api-key-cache.ts';
-import { hasApiKeyForm, hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import {
+  describeKeyForm,
+  hasApiKeyForm,
+  hashApiKey,
+  isWellFormedApiKey,
+} from '../api-keys/api-key-format.ts';
 import { endedKey, lookupError } from '../api-keys/lookup-error.ts';
 import { GatewayError } from '../errors.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
@@ -28,7 +33,6 @@ const malformed = {
   tooLong: becauseMalformed(`The Authorization header has more than ${maxHeaderLength} characters.`),
   scheme: becauseMalformed('The Authorization header must begin with the word Bearer and a space.'),
   token: becauseMalformed('After the word Bearer, the Authorization header must hold one API key.'),
-  form: becauseMalformed('An API key is pets_ with 38 letters and digits after it, without quotes.'),
   checksum: becauseMalformed(
     'The API key has a typing error: its last six characters do not fit the others.',
   ),
@@ -67,7 +71,7 @@ function parseAuthorization(authorization: string): Credential {
   if (credentials === null) return malformed.scheme;
   const [, token = ''] = credentials;
   if (token === '' || /\s/.test(token)) return malformed.token;
-  if (!hasApiKeyForm(token)) return malformed.form;
+  if (!hasApiKeyForm(token)) return becauseMalformed(`An API key is ${describeKeyForm()}, without quotes.`);
   if (!isWellFormedApiKey(token)) return malformed.checksum;
   return { outcome: 'key', keyHash: hashApiKey(token) };
 }

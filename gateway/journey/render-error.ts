@@ -9,10 +9,12 @@ import { beginJson, sendJson } from '../http/send-response.ts';
 import type { AddressLimit } from '../quota/address-limit.ts';
 import { addressLimitHeaders } from '../quota/rate-limit-headers.ts';
 import { clientAddress } from './request-context.ts';
+import { isUnder } from './under-path.ts';
 
 interface RenderErrorDependencies {
   publicAddress: Pick<PublicAddress, 'baseUrl'>;
-  basePath: string;
+  /** What is under them has the headers of a limit. */
+  basePaths: readonly string[];
   addressLimit: AddressLimit;
   log: Logger;
   now: () => number;
@@ -20,7 +22,7 @@ interface RenderErrorDependencies {
 
 /** Renders every refusal and every unexpected error in the Error shape of the specification, section 2.5. */
 export function renderError(dependencies: RenderErrorDependencies): ErrorRequestHandler {
-  const { publicAddress, basePath, addressLimit, log, now } = dependencies;
+  const { publicAddress, basePaths, addressLimit, log, now } = dependencies;
   return async function renderError(thrown, req, res, _next) {
     const error = toGatewayError(thrown);
     logCause(error, res);
@@ -31,11 +33,10 @@ export function renderError(dependencies: RenderErrorDependencies): ErrorRequest
       res.destroy();
       return;
     }
-    const isUnderBasePath = req.path === basePath || req.path.startsWith(`${basePath}/`);
     const { headers } = res.locals;
     headers.setAll(error.headers);
     headers.append('Link', helpLink(error.code, publicAddress.baseUrl(req)));
-    if (isUnderBasePath && !headers.has('X-RateLimit-Limit')) {
+    if (isUnder(basePaths, req.path) && !headers.has('X-RateLimit-Limit')) {
       headers.setAll(addressLimitHeaders(await addressLimit.peek(clientAddress(req)), now()));
     }
     sendError(req, res, error);

@@ -1,10 +1,15 @@
 import type { RequestHandler } from 'express';
 
-/** Restricts a step to a path, such as /v1, and the paths under it. Unlike Express' mounting it keeps the target. */
-export function underPath(path: string, step: RequestHandler): RequestHandler {
-  const prefix = `${path}/`;
+/** Whether a path is one of the given ones, such as /v1, or under one of them. */
+export function isUnder(basePaths: readonly string[], path: string): boolean {
+  return basePaths.some(
+    (base) => path.startsWith(base) && (path.length === base.length || path.charAt(base.length) === '/'),
+  );
+}
+
+/** Restricts a step to paths, and the paths under them. Unlike Express' mounting it keeps the target. */
+export function underPath(basePaths: readonly string[], step: RequestHandler): RequestHandler {
   return function underPath(req, res, next) {
-    const isUnder = req.path === path || req.path.startsWith(prefix);
-    return isUnder ? step(req, res, next) : next();
+    return isUnder(basePaths, req.path) ? step(req, res, next) : next();
   };
 }

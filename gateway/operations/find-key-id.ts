@@ -1,4 +1,5 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
+import { keyPrefix } from '../config/key-prefix.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -19,7 +20,7 @@ export async function findKeyId(text: string, { redis }: Pick<Session, 'redis'>)
   const [keyHash] = found;
   if (keyHash === undefined) {
     throw new InvalidOperation(
-      'the text contains no complete API key: a key is pets_ and 38 letters and digits, of which the last six are a checksum',
+      `the text contains no complete API key: a key is ${keyPrefix()} and 38 letters and digits, of which the last six are a checksum`,
     );
   }
   if (found.size > 1) throw new InvalidOperation(`the text contains ${found.size} API keys: give one`);

@@ -1,11 +1,12 @@
 import { hashApiKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { keyPattern, keyPrefix } from '../config/key-prefix.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import type { Session } from './session.ts';
 import { readStoredKey, type StoredApiKey } from './stored-keys.ts';
 
 /** Characters that may be part of a key. */
-const candidates = /pets_[0-9A-Za-z]+/g;
+const candidates = keyPattern(/[0-9A-Za-z]+/g);
 
 /**
  * Finds the record of an API key by the key itself, which never leaves this process: only its hash does.
@@ -17,7 +18,7 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
   const [key] = keys;
   if (key === undefined) {
     throw new InvalidOperation(
-      'there is no API key in the input: a key is pets_ and 38 letters and digits, the last six a checksum',
+      `there is no API key in the input: a key is ${keyPrefix()} and 38 letters and digits, the last six a checksum`,
     );
   }
   if (keys.size > 1) throw new InvalidOperation(`there are ${keys.size} API keys in the input: give one`);
@@ -36,5 +37,5 @@ export async function findKey(text: string, { redis }: Pick<Session, 'redis'>): 
 
 /** @returns the API keys in a text, each once */
 export function apiKeysIn(text: string): Set<string> {
-  return new Set((text.match(candidates) ?? []).filter(isWellFormedApiKey));
+  return new Set((text.match(candidates()) ?? []).filter(isWellFormedApiKey));
 }

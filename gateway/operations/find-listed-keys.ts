@@ -1,4 +1,5 @@
 import { hashApiKey } from '../api-keys/api-key-format.ts';
+import { keyPrefix } from '../config/key-prefix.ts';
 import type { ApiKeyStore } from './api-key-store.ts';
 import { apiKeysIn } from './find-key.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -13,7 +14,10 @@ export interface KeyLine {
   text: string;
 }
 
-const hintPattern = /^pets_[0-9A-Za-z]{4}$/;
+function isHint(text: string): boolean {
+  const prefix = keyPrefix();
+  return text.startsWith(prefix) && /^[0-9A-Za-z]{4}$/.test(text.slice(prefix.length));
+}
 
 /**
  * Finds the keys that a list names, each once, in its order. All keys are read if it has hints.
@@ -44,11 +48,11 @@ export async function findListedKeys(
       throw new InvalidOperation('this API key has no valid record');
     }
     const hint = searchText(text);
-    if (!hint.startsWith('pets_')) return (await findStoredKey(redis, text)).key;
+    if (!hint.startsWith(keyPrefix())) return (await findStoredKey(redis, text)).key;
     const ids = idsOf.get(hint) ?? [];
     const [id] = ids;
     if (id !== undefined && ids.length === 1) return (await findStoredKey(redis, id)).key;
-    if (!hintPattern.test(hint)) throw new InvalidOperation('neither an id nor a hint such as pets_ab12');
+    if (!isHint(hint)) throw new InvalidOperation(`neither an id nor a hint such as ${keyPrefix()}ab12`);
     throw new InvalidOperation(
       id === undefined
         ? `no key has the hint ${hint}`
@@ -65,7 +69,7 @@ async function readHints(
   const ids = new Map(
     lines
       .map(({ text }) => searchText(text))
-      .filter((text) => hintPattern.test(text))
+      .filter(isHint)
       .map((hint): [string, string[]] => [hint, []]),
   );
   if (ids.size === 0) return ids;

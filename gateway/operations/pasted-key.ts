@@ -1,14 +1,23 @@
-import { isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { containsWholeKey, isWellFormedApiKey } from '../api-keys/api-key-format.ts';
+import { keyPattern, keyPrefix } from '../config/key-prefix.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
 /** More than the hint of a record and some characters that were copied with it: most of a key, perhaps mistyped. */
-const mostOfKey = /pets_[0-9A-Za-z]{13,}/;
+const mostOfKey = keyPattern(/[0-9A-Za-z]{13,}/);
 /** A key that was copied without its prefix. The checksum tells it from any other text. */
 const bareKey = /^[0-9A-Za-z]{38}$/;
 
-/** Whether a text is or contains an API key, or most of one, which must not be shown, stored or sent anywhere. */
+/**
+ * Whether a text is or contains an API key, or most of one, which must not be shown, stored or sent anywhere. A whole key
+ * is noticed also with a prefix that this process does not know, such as in arguments of a command, which are read before
+ * Redis.
+ */
 export function containsApiKey(text: string): boolean {
-  return mostOfKey.test(text) || (bareKey.test(text) && isWellFormedApiKey(`pets_${text}`));
+  return (
+    mostOfKey().test(text) ||
+    containsWholeKey(text) ||
+    (bareKey.test(text) && isWellFormedApiKey(keyPrefix() + text))
+  );
 }
 
 /**
@@ -17,7 +26,7 @@ export function containsApiKey(text: string): boolean {
  * @throws InvalidOperation without the text
  */
 export function assertNotApiKey(text: string): void {
-  if (!text.startsWith('pets_') && !containsApiKey(text)) return;
+  if (!text.startsWith(keyPrefix()) && !containsApiKey(text)) return;
   throw new InvalidOperation(
     'this is an API key itself and not the id of one, such as key_…; ops keys find reads a key from standard input',
   );

@@ -1,3 +1,4 @@
+import { keyPrefix } from '../config/key-prefix.ts';
 import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
 import { byWindow, windowNames } from '../limits/windows.ts';
 import { anonymousPlan, builtInLimits, enterprisePlan } from '../plans/plans.ts';
@@ -136,7 +137,8 @@ export function noTrial(target: string): InvalidOperation {
 /** @throws InvalidOperation for what is no plan with limits of its own */
 function assertHasTrials(name: string): void {
   // A pasted API key must not get into a Redis command, and so into its slow log.
-  if (name.startsWith('pets_')) throw new InvalidOperation('this is an API key and not the name of a plan');
+  if (name.startsWith(keyPrefix()))
+    throw new InvalidOperation('this is an API key and not the name of a plan');
   if (name === enterprisePlan) {
     throw new InvalidOperation(
       'enterprise has no limits of its own: start a trial on each key, with ops keys trial',

@@ -1,3 +1,4 @@
+import { keyPrefix } from '../config/key-prefix.ts';
 import { keyHashOf } from './api-key-index.ts';
 import type { ListedApiKey } from './api-key-store.ts';
 import { InvalidOperation } from './invalid-operation.ts';
@@ -69,7 +70,7 @@ export async function findExactly(
     if (found !== undefined) return found;
     throw new InvalidOperation('no key with this SHA-256 has a record');
   }
-  if (text.startsWith('pets_')) return undefined;
+  if (text.startsWith(keyPrefix())) return undefined;
   const keyHash = await keyHashOf(redis, text);
   return keyHash === undefined ? undefined : (await readStoredKey(redis, text, keyHash))?.key;
 }
@@ -86,12 +87,13 @@ interface TextOfKey {
  * @throws InvalidOperation for a hint that is too short
  */
 export function keyTextMatcher(text: string): (key: TextOfKey) => boolean {
-  if (text.startsWith('pets_')) {
-    const hint = text.slice('pets_'.length, 'pets_'.length + hintLength);
-    if (hint.length < minHint) {
-      throw new InvalidOperation('give at least two characters of the key after pets_');
+  const prefix = keyPrefix();
+  if (text.startsWith(prefix)) {
+    const hint = text.slice(0, prefix.length + hintLength);
+    if (hint.length < prefix.length + minHint) {
+      throw new InvalidOperation(`give at least two characters of the key after ${prefix}`);
     }
-    return (key) => key.hint.startsWith(`pets_${hint}`);
+    return (key) => key.hint.startsWith(hint);
   }
   const nameMatches = textMatcher(text);
   const idPart = text.toLowerCase();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
+import { keyPattern } from '../config/key-prefix.ts';
 
 /** A list is shown with spaces between its parts. */
 export type Cell = string | number | readonly string[] | null | undefined;
@@ -37,12 +38,18 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const cannotPrint = ({ code }: NodeJS.ErrnoException) => `can't print the result (${code})`;
 
-/** An API key, or most of one. Longer than the hint that a record has. */
-const keyLike = /(pets_[0-9A-Za-z]{4})[0-9A-Za-z]+/g;
+/** An API key, or a part of one. Longer than the hint that a record has. */
+const keyLike = keyPattern(/[0-9A-Za-z]{5,}/g);
+/** A key with a prefix that is not known: before Redis is read, or because no gateway has run with it yet. */
+const anyKeyLike = /[a-z0-9]{1,15}_[0-9A-Za-z]{36,}/g;
+const hint = (key: string) => `${key.slice(0, key.indexOf('_') + 5)}…`;
 
 /** Prints one line to standard error, whatever the message contains. A key that was given as an argument is cut short. */
 export function printError(message: string): void {
-  const line = message.replaceAll(/\s*\n\s*/g, ' ').replaceAll(keyLike, '$1…');
+  const line = message
+    .replaceAll(/\s*\n\s*/g, ' ')
+    .replaceAll(keyLike(), hint)
+    .replaceAll(anyKeyLike, hint);
   process.stderr.write(`ops: ${printable(line)}\n`);
 }
 

@@ -12,7 +12,7 @@ import { acceptOutputJson, acceptReason } from './options.ts';
 import { plansCommand } from './plans.ts';
 import { policyCommand } from './policy.ts';
 import { redisAclCommand } from './redis-acl.ts';
-import { setChangeReason } from './redis-session.ts';
+import { setChangeReason, setGivenTexts } from './redis-session.ts';
 import { servicesCommand } from './services.ts';
 import { statusCommand } from './status.ts';
 import { tokensCommand } from './tokens.ts';
@@ -54,8 +54,9 @@ export const program = new Command('ops')
   );
 
 program.hook('preAction', (_program, command) => {
-  const { reason } = command.opts<{ reason?: string }>();
-  setChangeReason(reason);
+  const options = command.opts<{ reason?: string }>();
+  setChangeReason(options.reason);
+  setGivenTexts([...command.args, ...Object.values(options)].filter((value) => typeof value === 'string'));
 });
 
 for (const command of [program, ...descendants(program)]) {

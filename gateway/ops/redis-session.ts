@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { loadConfig } from '../config/config.ts';
+import { defaultKeyPrefix, setKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
 import { describeRedis, parseRedisUrl } from '../config/redis-url.ts';
 import { assertTypes, changeRedis } from '../operations/change-redis.ts';
+import { InvalidOperation } from '../operations/invalid-operation.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
+import { containsApiKey } from '../operations/pasted-key.ts';
 import { readOnlyAudit, type ChangingSession, type Session } from '../operations/session.ts';
 import { onConnectionFailure } from '../redis/connection-causes.ts';
 import { readEmbeddedRedisUrl } from '../redis/embedded/embedded-redis.ts';
+import { readKeyPrefix } from '../redis/published-key-prefix.ts';
 import { createRedis, type RedisClient } from '../redis/redis-client.ts';
 import { isRedisConnectionLost, keysOfWrongType } from '../redis/redis-errors.ts';
+import { redisKeys } from '../redis/redis-keys.ts';
 import { appendOnlyOff, findRiskySettings } from '../redis/risky-settings.ts';
 import { failOnClosedPipe, printError, printWarning } from './output.ts';
 
@@ -19,6 +24,13 @@ let changeReason: string | undefined;
 /** Sets the reason of the changes of the command that runs: `--reason`. */
 export function setChangeReason(reason: string | undefined): void {
   changeReason = reason;
+}
+
+let givenTexts: readonly string[] = [];
+
+/** Sets the arguments and the values of options of the command that runs. */
+export function setGivenTexts(texts: readonly string[]): void {
+  givenTexts = texts;
 }
 
 /**
@@ -38,7 +50,7 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
   const redis = createRedis(url, pino({ level: 'silent' }));
   try {
     await waitUntilReady(redis, url);
-    const [seconds, micros] = await redis.time();
+    const [[seconds, micros]] = await Promise.all([redis.time(), adoptKeyPrefix(redis)]);
     const aheadMs = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000) - Date.now();
     const session = { redis, audit: readOnlyAudit, now: () => Date.now() + aheadMs };
     return await use(session, redisUrl === undefined);
@@ -48,6 +60,22 @@ export async function withRedis<T>(use: (session: Session, isPrivate: boolean) =
   } finally {
     redis.disconnect();
   }
+}
+
+/**
+ * Makes and redacts keys with the prefix of the gateways from now on. What was given to the command was checked without it.
+ * @throws InvalidOperation if an argument or an option has a key; OperationFailure if the prefix was edited into an invalid one
+ */
+async function adoptKeyPrefix(redis: RedisClient): Promise<void> {
+  const prefix = await readKeyPrefix(redis);
+  const issue = whyNoKeyPrefix(prefix);
+  if (issue !== undefined)
+    throw new OperationFailure(`${redisKeys.keyPrefix} ${issue}; a gateway writes it when it starts`);
+  setKeyPrefix(prefix);
+  if (prefix === defaultKeyPrefix || !givenTexts.some(containsApiKey)) return;
+  throw new InvalidOperation(
+    'an argument is or contains an API key, and is in the history of the shell now; ops keys find reads a key from standard input',
+  );
 }
 
 /**

@@ -5,11 +5,11 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Command, InvalidArgumentError } from 'commander';
 import { loadConfig } from '../config/config.ts';
 import { origin } from '../config/env-schemas.ts';
-import type { DescriptionText, ServiceConfig } from '../config/service-config.ts';
+import type { DescriptionText } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
 import { checkConformance, type TestTokens } from '../services/conformance.ts';
-import { readServicesFile } from '../services/load-services.ts';
+import { readServicesFile, type LoadedServices } from '../services/load-services.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueGatewayToken } from '../upstream/internal-token.ts';
 import { jsonOption, type JsonOption } from './options.ts';
@@ -27,7 +27,7 @@ export function servicesCommand(): Command {
     .argument('<file>', 'YAML file that SERVICES_FILE names')
     .addOption(jsonOption())
     .action(async (file: string, { json }: JsonOption) => {
-      const found = check(file).map(
+      const found = check(file).services.map(
         ({ name, audience, urls, timeoutMs, connections, readiness, description }) => ({
           name,
           description: description.file,
@@ -117,7 +117,7 @@ function readText(file: string): DescriptionText {
 }
 
 /** @throws OperationFailure with a line for everything that is wrong */
-function check(file: string): ServiceConfig[] {
+function check(file: string): LoadedServices {
   try {
     return readServicesFile(resolve(file), loadConfig(process.env));
   } catch (error) {

@@ -11,6 +11,7 @@ const sharedTypes = new Map<string, string>([
   [redisKeys.instances, 'zset'],
   [redisKeys.processStatuses, 'hash'],
   [redisKeys.settings, 'set'],
+  [redisKeys.keyPrefix, 'string'],
   [redisKeys.lossAccepted, 'string'],
   [redisKeys.consoleSessions, 'hash'],
   [redisKeys.consoleSeen, 'hash'],

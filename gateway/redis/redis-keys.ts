@@ -71,6 +71,8 @@ export const redisKeys = {
   processStatuses: 'gw:status',
   /** Set: Redis keys of all settings that were set once, whose defaults are not written again. */
   settings: 'gw:settings',
+  /** String: prefix of the API keys, unless it is the default one (published-key-prefix.ts). */
+  keyPrefix: 'gw:key-prefix',
   /** String: Unix ms at which an operator said that lost API keys are meant to be gone (lost-keys.ts). */
   lossAccepted: 'gw:loss-accepted',
   /** String with expiry: present while somebody writes the defaults (seed-settings.ts). */

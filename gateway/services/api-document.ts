@@ -126,17 +126,17 @@ const methods = ['get', 'post', 'put', 'patch', 'delete'];
 /**
  * Reads an OpenAPI document. HEAD and OPTIONS are left out: they exist on every path.
  * @param json the document
- * @param basePath base path of all operations
+ * @param serverPath path of the server, which the paths of all operations begin with
  * @throws Error if the document is not valid
  */
-export function readApiDocument(json: string, basePath: string): ApiDocument {
+export function readApiDocument(json: string, serverPath: string): ApiDocument {
   const root: unknown = JSON.parse(json);
   const { info, paths, components } = documentShape.parse(root);
   const operations = Object.entries(paths).flatMap(([path, item]) => {
     const shared = z.array(z.unknown()).default([]).parse(item['parameters']);
     return methods
       .filter((method) => item[method] !== undefined)
-      .map((method) => readOperation(root, { method, path: basePath + path, shared, value: item[method] }));
+      .map((method) => readOperation(root, { method, path: serverPath + path, shared, value: item[method] }));
   });
   const schemas = Object.entries(components.schemas).map(([name, schema]) => ({ name, schema }));
   const { contact, ...texts } = info;

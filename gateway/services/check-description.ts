@@ -32,23 +32,14 @@ const refusedFields = new Map([
 /**
  * Finds what of a service's description the gateway cannot publish or serve.
  * @param known the published description, which references may point into
- * @param basePath base path of all operations
  */
-export function checkDescription(
-  { fields, outline }: Description,
-  known: Fields,
-  basePath: string,
-): YamlIssue[] {
+export function checkDescription({ fields }: Description, known: Fields): YamlIssue[] {
   const issues: YamlIssue[] = [];
   const report = (path: readonly string[], text: string) => issues.push({ path, text });
 
   for (const name of Object.keys(fields)) {
     if (documentFields.has(name) || name.startsWith('x-')) continue;
     report([name], `${name} ${refusedFields.get(name) ?? 'is not known or not supported'}`);
-  }
-  for (const { url } of outline.servers ?? []) {
-    const path = URL.parse(url, 'http://localhost')?.pathname.replace(/\/$/, '');
-    if (path !== basePath) report(['servers'], `servers has "${url}", but all paths begin with ${basePath}`);
   }
   if (fieldsOf(fields['components'])['securitySchemes'] !== undefined)
     report(['components', 'securitySchemes'], `securitySchemes ${refusedFields.get('security')}`);

@@ -2,6 +2,7 @@ import { errorMessage } from '#runtime/error-message.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
 import type { ServiceConfig } from '../config/service-config.ts';
+import { defaultBasePath } from './base-paths.ts';
 import { describeServices, type DescribedServices } from './describe-services.ts';
 import { parameterNames, type ApiRoute } from './routes.ts';
 import { fieldsOf, resolveReference, textOf } from './service-description.ts';
@@ -71,7 +72,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
     ['keeps idle connections longer than the gateway', () => get(path, tokens.valid).then(whyNotKept)],
     [
       'responds to an unknown path with a JSON error',
-      () => get('/v1/no-such-path', tokens.valid).then(whyNoError),
+      () => get(`${described?.basePath ?? defaultBasePath}/no-such-path`, tokens.valid).then(whyNoError),
     ],
     ...targets.map(({ path: target, route }): (typeof checks)[number] => [
       `GET ${target} responds as described`,
@@ -102,10 +103,14 @@ async function receive(
 }
 
 /** GET operations whose parameters have an example or may be absent. */
-function readTargets({ document, basePath, routes }: DescribedServices): { path: string; route: ApiRoute }[] {
+function readTargets({
+  document,
+  serverPath,
+  routes,
+}: DescribedServices): { path: string; route: ApiRoute }[] {
   return routes.flatMap(({ route }) => {
     if (route.service === undefined || !route.allow.includes('GET')) return [];
-    const item = fieldsOf(fieldsOf(document['paths'])[route.pattern.slice(basePath.length)]);
+    const item = fieldsOf(fieldsOf(document['paths'])[route.pattern.slice(serverPath.length)]);
     const parameters = parametersOf(item, fieldsOf(item['get'])).map((each) =>
       fieldsOf(resolveReference(document, each)),
     );

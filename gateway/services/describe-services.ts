@@ -1,13 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '#runtime/error-message.ts';
-import type { ServiceConfig } from '../config/service-config.ts';
+import { keyPrefix } from '../config/key-prefix.ts';
+import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { readApiDocument } from './api-document.ts';
+import { basePathOf, defaultBasePath, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf, trialCostField } from './operation-access.ts';
 import type { ApiRoute, RoutedOperation, RoutePath } from './routes.ts';
-import { fieldsOf, readDescription, resolveReference, textOf, type Fields } from './service-description.ts';
+import {
+  fieldsOf,
+  listOf,
+  readDescription,
+  resolveReference,
+  textOf,
+  type Description,
+  type Fields,
+} from './service-description.ts';
 import { createOperationRules, parametersOf } from './what-passes.ts';
 
 declare global {
@@ -17,11 +27,18 @@ declare global {
   }
 }
 
+/** What the description says of the API as a whole. */
+export type PublishedApi = Partial<Pick<ApiConfig, 'title' | 'basePath'>>;
+
 export interface DescribedServices {
   /** The published OpenAPI document. Its integers are BigInt. */
   document: Fields;
-  /** Base path of all operations, such as /v1. */
+  /** Base path of the gateway's own operations, such as /v1. */
   basePath: string;
+  /** That one, and those of the services. */
+  basePaths: readonly string[];
+  /** Path of the server of the document: the base path if there is only one, or else empty. */
+  serverPath: string;
   routes: readonly { path: RoutePath; route: ApiRoute }[];
 }
 
@@ -31,31 +48,60 @@ export interface DescribedServices {
  */
 export function describeServices(
   services: readonly Pick<ServiceConfig, 'name' | 'description'>[],
+  api: PublishedApi = {},
 ): DescribedServices {
-  const own = readDescription({
-    file: 'openapi.yaml',
-    text: readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8'),
-  });
   const read = services.map(({ name, description }) => readOrIssue(name, description));
   const unreadable = read.flatMap(({ issues = [] }) => issues);
   if (unreadable.length > 0) throw new YamlFileError(unreadable);
   const sources = read.flatMap(({ source }) => source ?? []);
-  const { document, basePath } = mergeDescriptions(own, sources);
-  assertShown(document, basePath);
+  const based = sources.map(({ name, description }) => {
+    const { basePath, issues } = basePathOf(description);
+    return { name, description, basePath, issues };
+  });
+  const basePath = api.basePath ?? based[0]?.basePath ?? defaultBasePath;
+  const basePaths = [...new Set([basePath, ...based.map((each) => each.basePath)])];
+  const serverPath = basePaths.length === 1 ? basePath : '';
+  const prefixOf = (path: string) => (serverPath === '' ? path : '');
+  const described = based.map(({ name, description, basePath: ofService, issues }) => ({
+    name,
+    description: withPrefix(description, prefixOf(ofService)),
+    issues,
+  }));
+  const own = withPrefix(readOwnDescription(basePaths), prefixOf(basePath));
+  const document = publish(mergeDescriptions(own, described), { title: api.title, serverPath });
+  assertShown(document, serverPath);
   const ownersOf = new Map(
-    sources.flatMap(({ name, description }, ordinal) =>
+    described.flatMap(({ name, description }, ordinal) =>
       Object.keys(fieldsOf(description.fields['paths'])).map((path) => [path, { name, ordinal }] as const),
     ),
   );
   const routes = Object.entries(fieldsOf(document['paths'])).map(([path, value]) => {
     const item = fieldsOf(value);
     const owner = ownersOf.get(path);
-    const route: ApiRoute = { pattern: basePath + path, allow: allowedMethods(Object.keys(item)) };
+    const route: ApiRoute = { pattern: serverPath + path, allow: allowedMethods(Object.keys(item)) };
     if (owner !== undefined)
       route.service = { ...owner, operations: operationsOf(document, item, owner.name) };
     return { path: { pattern: route.pattern, numbers: numbersOf(document, item) }, route };
   });
-  return { document, basePath, routes };
+  return { document, basePath, basePaths, serverPath, routes };
+}
+
+function readOwnDescription(basePaths: readonly string[]): Description {
+  const text = readFileSync(new URL('../openapi.yaml', import.meta.url), 'utf8')
+    .replaceAll('{{basePaths}}', basePaths.map((path) => `\`${path}\``).join(', '))
+    .replaceAll('{{keyPrefix}}', keyPrefix());
+  return readDescription({ file: 'openapi.yaml', text });
+}
+
+function publish(
+  document: Fields,
+  { title, serverPath }: { title: string | undefined; serverPath: string },
+): Fields {
+  const info = fieldsOf(document['info']);
+  const servers = listOf(document['servers']).map((server) =>
+    Object.assign({}, server, { url: serverPath === '' ? '/' : serverPath }),
+  );
+  return { ...document, info: title === undefined ? info : { ...info, title }, servers };
 }
 
 function readOrIssue(name: string, description: ServiceConfig['description']) {
@@ -68,9 +114,9 @@ function readOrIssue(name: string, description: ServiceConfig['description']) {
 }
 
 /** @throws YamlFileError if the documentation could not show the document */
-function assertShown(document: Fields, basePath: string): void {
+function assertShown(document: Fields, serverPath: string): void {
   try {
-    readApiDocument(toJson(document), basePath);
+    readApiDocument(toJson(document), serverPath);
   } catch (error) {
     throw new YamlFileError([`the documentation cannot show the descriptions: ${errorMessage(error)}`], {
       cause: error,

@@ -1,30 +1,46 @@
+import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import type { z } from 'zod';
 import type { Config } from '../config/config.ts';
-import type { DescriptionText, ServiceConfig } from '../config/service-config.ts';
-import { readYamlFile, YamlFileError, type YamlFile, type YamlIssue } from '../config/yaml-file.ts';
+import { defaultKeyPrefix } from '../config/key-prefix.ts';
+import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
+import { readYamlFile, YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
 import { describeServices } from './describe-services.ts';
-import { petsDescription, petsServiceName } from './pets-service.ts';
-import { serviceFileSchema, servicesFileSchema, type ServicesFile } from './services-file-schema.ts';
+import { defaultKeyVariable, petsApi, petsDescription, petsServiceName } from './pets-service.ts';
+import { fieldsOf, textOf } from './service-description.ts';
+import {
+  apiFileSchema,
+  serviceFileSchema,
+  servicesFileSchema,
+  type ServicesFile,
+} from './services-file-schema.ts';
 
 type ServiceSettings = Pick<
   Config,
   'servicesFile' | 'petsServiceUrls' | 'upstreamTimeoutMs' | 'upstreamConnections'
 >;
 
+/** What is behind the gateway, and what it says of that. */
+export interface LoadedServices {
+  services: ServiceConfig[];
+  api: ApiConfig;
+}
+
 /** Size of a thousand services. */
 const maxBytes = 256 * 1024;
+/** Longer than any page that people read. */
+const maxMarkdownBytes = 1024 * 1024;
 
 /**
  * Loads the services behind the gateway: those of SERVICES_FILE, or else the pets service.
- * @throws ConfigError that names file, line and reason of everything that is wrong in the file and the descriptions
+ * @throws ConfigError that names file, line and reason of everything that is wrong in the file and what it names
  */
-export function loadServices(settings: ServiceSettings): ServiceConfig[] {
+export function loadServices(settings: ServiceSettings): LoadedServices {
   const { servicesFile } = settings;
-  if (servicesFile === undefined) return [petsService(settings)];
+  if (servicesFile === undefined) return { services: [petsService(settings)], api: petsApi() };
   try {
     return readServicesFile(servicesFile, settings);
   } catch (error) {
@@ -49,40 +65,85 @@ function petsService({
   };
 }
 
-/** @throws YamlFileError with everything that is wrong in the file and the descriptions that it names */
-export function readServicesFile(path: string, settings: ServiceSettings): ServiceConfig[] {
-  const services = readSettings(path, settings);
-  describeServices(services);
-  return services;
+/** @throws YamlFileError with everything that is wrong in the file and what it names */
+export function readServicesFile(path: string, settings: ServiceSettings): LoadedServices {
+  const { services, api } = readSettings(path, settings);
+  const { document } = describeServices(services, api);
+  if (api.title === undefined && services.some(({ name }) => name === petsServiceName))
+    return { services, api };
+  const title = textOf(fieldsOf(document['info'])['title']);
+  return { services, api: { ...api, productName: `${title} gateway` } };
 }
 
-function readSettings(path: string, settings: ServiceSettings): ServiceConfig[] {
+function readSettings(path: string, settings: ServiceSettings): LoadedServices {
   const name = basename(path);
   const file = readYamlFile(readBytes(path), name, { maxBytes });
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);
   const parsed = servicesFileSchema.safeParse(file.value);
   if (!parsed.success) throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
-  const { services } = parsed.data;
-  const shared = sharedValues(services);
-  if (shared.length > 0) throw new YamlFileError(file.describe(shared));
-  return Object.entries(services).map(([service, fields]) => ({
+  const { api = {}, services } = parsed.data;
+  const issues = sharedValues(services);
+  const read = (fields: readonly string[], named: string, maxTextBytes?: number) => {
+    const text = readText(resolve(dirname(path), named), named, maxTextBytes);
+    if (text.issue !== undefined) issues.push({ path: fields, text: text.issue });
+    return text.text;
+  };
+  const page = (field: 'guide' | 'changelog') =>
+    api[field] === undefined ? undefined : read(['api', field], api[field], maxMarkdownBytes);
+  const found = Object.entries(services).map(([service, fields]) => ({
     name: service,
     audience: fields.audience ?? service,
     urls: fields.urls,
     timeoutMs: fields.timeoutMs ?? settings.upstreamTimeoutMs,
     connections: fields.connections ?? settings.upstreamConnections,
     readiness: fields.readiness ?? '/readyz',
-    description: readText(file, service, fields.description, dirname(path)),
+    description: {
+      file: fields.description,
+      text: read(['services', service, 'description'], fields.description),
+    },
   }));
+  // The guide of the pets service is for its API, alone or with other services.
+  const own = Object.hasOwn(services, petsServiceName) ? petsApi() : generalApi;
+  const guide = page('guide');
+  const changelog = page('changelog');
+  if (issues.length > 0) throw new YamlFileError(file.describe(issues));
+  return {
+    services: found,
+    api: {
+      ...own,
+      ...(guide === undefined ? {} : { guide, clients: undefined }),
+      ...(changelog === undefined ? {} : { changelog }),
+      title: api.title,
+      basePath: api.basePath,
+      keyPrefix: api.keyPrefix ?? own.keyPrefix,
+      keyVariable: api.keyVariable ?? own.keyVariable,
+    },
+  };
 }
 
-/** Reads the OpenAPI file of a service. @throws YamlFileError that names the line that names it */
-function readText(file: YamlFile, service: string, path: string, folder: string): DescriptionText {
+/** What is said of an API whose file says nothing of it. */
+const generalApi: ApiConfig = {
+  title: undefined,
+  basePath: undefined,
+  guide: undefined,
+  clients: undefined,
+  changelog: undefined,
+  keyPrefix: defaultKeyPrefix,
+  keyVariable: defaultKeyVariable,
+  productName: 'API gateway',
+};
+
+/** Reads a file that the services file names. @returns an empty text with what is wrong with it, if it can't be used */
+function readText(path: string, named: string, maxTextBytes = Infinity): { text: string; issue?: string } {
   try {
-    return { file: path, text: readFileSync(resolve(folder, path), 'utf8') };
+    const bytes = readFileSync(path);
+    if (bytes.length > maxTextBytes)
+      return { text: '', issue: `${named} has more than ${maxTextBytes} bytes: is it the right file?` };
+    if (maxTextBytes < Infinity && !isUtf8(bytes))
+      return { text: '', issue: `${named} is not UTF-8: save it with this encoding` };
+    return { text: bytes.toString('utf8') };
   } catch (error) {
-    const issue = { path: ['services', service, 'description'], text: whyUnreadable(path, error) };
-    throw new YamlFileError(file.describe([issue]), { cause: error });
+    return { text: '', issue: whyUnreadable(named, error) };
   }
 }
 
@@ -112,7 +173,8 @@ function issuesOf(issue: z.core.$ZodIssue): YamlIssue[] {
 }
 
 function knownFields(path: readonly string[]): string[] {
-  return Object.keys(path.length === 0 ? servicesFileSchema.shape : serviceFileSchema.shape);
+  if (path.length === 0) return Object.keys(servicesFileSchema.shape);
+  return Object.keys(path[0] === 'api' ? apiFileSchema.shape : serviceFileSchema.shape);
 }
 
 /** What two services must not share: with one audience, a token of one is valid at the other. */

@@ -18,12 +18,8 @@ import {
 export interface Source {
   name: string;
   description: Description;
-}
-
-/** The published description as the one of the file, without what the gateway knows only when it runs. */
-export interface MergedDescription {
-  document: Fields;
-  basePath: string;
+  /** What is wrong with it that was found before. */
+  issues?: readonly YamlIssue[];
 }
 
 /** Responses that the gateway sends for any operation of a service. */
@@ -47,21 +43,22 @@ const { 403: _forbidden, 502: _badGateway, 504: _gatewayTimeout, ...responsesWit
 /**
  * Merges the descriptions of the services with the gateway's own, which comes last in each list. The gateway's responses
  * and headers are added to every operation, so that an author describes only what a service does.
+ * @returns the published description, without what the gateway knows only when it runs
  * @throws YamlFileError with everything that contradicts the gateway, another service or itself
  */
-export function mergeDescriptions(own: Description, sources: readonly Source[]): MergedDescription {
-  const basePath = own.outline.servers?.[0]?.url ?? '';
+export function mergeDescriptions(own: Description, sources: readonly Source[]): Fields {
   const document = merge(own, sources);
-  const issues = sources.flatMap(({ description }, index) =>
+  const issues = sources.flatMap(({ description, issues: known = [] }, index) =>
     description.describe([
-      ...checkDescription(description, document, basePath),
+      ...known,
+      ...checkDescription(description, document),
       ...unknownReferences(description.fields, document),
       ...clashes(description, [{ name: 'the gateway', description: own }, ...sources.slice(0, index)]),
       ...samePaths(description),
     ]),
   );
   if (issues.length > 0) throw new YamlFileError(issues);
-  return { document, basePath };
+  return document;
 }
 
 function merge(own: Description, sources: readonly Source[]): Fields {

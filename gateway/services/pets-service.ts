@@ -1,9 +1,34 @@
 import { readFileSync } from 'node:fs';
-import type { DescriptionText } from '../config/service-config.ts';
+import { defaultKeyPrefix } from '../config/key-prefix.ts';
+import type { ApiConfig, DescriptionText } from '../config/service-config.ts';
 
 /** The service behind a gateway without SERVICES_FILE. */
 export const petsServiceName = 'pets-service';
 
+export const defaultKeyVariable = 'ANIMAL_STORE_KEY';
+
 export function petsDescription(): DescriptionText {
   return { file: 'pets.yaml', text: readFileSync(new URL('pets.yaml', import.meta.url), 'utf8') };
+}
+
+/** The API of the pets service, to which other services may be added. */
+export function petsApi(): ApiConfig {
+  return {
+    title: undefined,
+    basePath: undefined,
+    guide: readDocument('../docs/guide.md'),
+    // A document of the repository, whose links lead to other documents of it.
+    clients: readDocument('../CLIENTS.md')
+      .replaceAll('](API.md', '](/docs')
+      .replaceAll('](CHANGELOG.md', '](/docs/changelog'),
+    changelog: readDocument('../CHANGELOG.md'),
+    keyPrefix: defaultKeyPrefix,
+    keyVariable: defaultKeyVariable,
+    productName: 'Animal store gateway',
+  };
+}
+
+/** The Dockerfile names the files. */
+function readDocument(name: string): string {
+  return readFileSync(new URL(name, import.meta.url), 'utf8');
 }

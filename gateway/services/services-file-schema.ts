@@ -1,5 +1,8 @@
 import { z } from 'zod';
 import { origin } from '../config/env-schemas.ts';
+import { defaultKeyPrefix, whyNoKeyPrefix } from '../config/key-prefix.ts';
+import { whyNoBasePath } from './base-paths.ts';
+import { defaultKeyVariable } from './pets-service.ts';
 
 const wholeNumber = (max: number, unit: string) => {
   const error = `is not a whole number of ${unit} from 1 to ${max}`;
@@ -10,6 +13,63 @@ const wholeNumber = (max: number, unit: string) => {
 const audience = z.string({ error: 'is not a text' }).regex(/^[!-~]{1,255}$/, {
   error: 'is not 1 to 255 visible ASCII characters',
 });
+
+/** A text that a function finds nothing wrong with. @param pattern the same for editors, as far as a pattern can say it */
+const checkedText = (whyInvalid: (text: string) => string | undefined, pattern: string) =>
+  z
+    .string({ error: 'is not a text' })
+    .check(({ value, issues }) => {
+      const message = whyInvalid(value);
+      if (message !== undefined) issues.push({ code: 'custom', message, input: value });
+    })
+    .meta({ pattern });
+
+const whyNoTitle = (text: string) =>
+  /^(?! )[^\p{Cc}]{1,100}(?<! )$/u.test(text)
+    ? undefined
+    : 'is not a title of 1 to 100 characters, without control characters, and blanks around it';
+
+const whyNoVariable = (text: string) =>
+  /^[A-Z][A-Z0-9_]{0,63}$/.test(text)
+    ? undefined
+    : 'is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _';
+
+const markdownFile = (content: string) =>
+  z
+    .string({ error: `is not the name of a Markdown file with the ${content}` })
+    .min(1, { error: `is empty: name the Markdown file with the ${content}` });
+
+export const apiFileSchema = z
+  .strictObject(
+    {
+      title: checkedText(whyNoTitle, String.raw`^(?! )[^\u0000-\u001f\u007f-\u009f]{1,100}(?<! )$`)
+        .optional()
+        .meta({
+          description: 'name of the API for its clients; by default the title of the first description',
+        }),
+      basePath: checkedText(whyNoBasePath, '^(/[A-Za-z0-9._~-]+)+$')
+        .optional()
+        .meta({ description: 'path that /usage is under; by default the base path of the first service' }),
+      guide: markdownFile('guide').optional().meta({
+        description: 'Markdown of the page /docs, relative to this file; by default a general guide',
+      }),
+      changelog: markdownFile('changelog')
+        .optional()
+        .meta({ description: 'Markdown of the page /docs/changelog, relative to this file' }),
+      keyPrefix: checkedText(whyNoKeyPrefix, '^(?!key_$)[a-z0-9]{1,15}_$')
+        .optional()
+        .meta({ description: `what API keys begin with; by default ${defaultKeyPrefix}` }),
+      keyVariable: checkedText(whyNoVariable, '^[A-Z][A-Z0-9_]{0,63}$')
+        .optional()
+        .meta({
+          description: `environment variable that holds the API key in samples; by default ${defaultKeyVariable}`,
+        }),
+    },
+    {
+      error: (issue) => (issue.code === 'invalid_type' ? 'is not the fields title, keyPrefix, …' : undefined),
+    },
+  )
+  .meta({ description: 'the API as a whole' });
 
 export const serviceFileSchema = z
   .strictObject(
@@ -52,6 +112,7 @@ const serviceName = z
 export const servicesFileSchema = z
   .strictObject(
     {
+      api: apiFileSchema.optional(),
       services: z
         .record(serviceName, serviceFileSchema, { error: 'is not a mapping of names to services' })
         .refine((services) => Object.keys(services).length > 0, {

@@ -4,6 +4,7 @@ import { logConsoleLines } from '#runtime/console-lines.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { createLog, type Log } from '#runtime/log.ts';
 import { startTracing } from '#runtime/start-tracing.ts';
+import { setKeyPrefix } from '../config/key-prefix.ts';
 import { createInstance } from '../instance.ts';
 import { createMetrics } from '../observability/metrics.ts';
 import { printedLines } from '../observability/printed-lines.ts';
@@ -40,6 +41,7 @@ function send(message: FromWorker): Promise<void> {
 }
 
 async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
+  setKeyPrefix(config.api.keyPrefix);
   ({ shutdownTimeoutMs } = config);
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
   logging = createLog('gateway', config.logLevel);

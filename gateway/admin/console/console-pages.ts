@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { Router } from 'express';
 import { browserImports, browserPackages } from './browser-packages.ts';
 import { serveAssets } from './serve-assets.ts';
-import { renderShell } from './shell.ts';
+import { renderShell, type PageSettings } from './shell.ts';
 
 const browserFolder = fileURLToPath(new URL('browser/', import.meta.url));
 
@@ -31,7 +31,7 @@ const pagePolicy = (importMapHash: string) =>
   ].join('; ');
 
 /** Serves the console: one HTML page for all its paths, and the modules and styles that it loads. */
-export function consolePages(): Router {
+export function consolePages(settings: PageSettings): Router {
   const sources = readSources();
   const base = `/console/assets/${hashOf(sources)}`;
   const imports = [
@@ -40,7 +40,7 @@ export function consolePages(): Router {
   ].map(([name, file]) => [name, `${base}/${file}`]);
   const map = JSON.stringify({ imports: Object.fromEntries(imports) });
   const styles = readdirSync(join(browserFolder, 'styles')).filter((name) => name.endsWith('.css'));
-  const shell = renderShell({ base, importMap: map, styles });
+  const shell = renderShell({ base, importMap: map, styles, settings });
   const policy = pagePolicy(createHash('sha256').update(map).digest('base64'));
 
   const packages = new Map(Object.entries(browserPackages));

@@ -5,16 +5,27 @@ interface Shell {
   importMap: string;
   /** Names of files in browser/styles/. */
   styles: readonly string[];
+  settings: PageSettings;
+}
+
+/** What the pages of a gateway say of its API. */
+export interface PageSettings {
+  /** Such as Animal store gateway. */
+  productName: string;
+  keyPrefix: string;
 }
 
 /** The page of the console. Everything in it is made by modules; which page of the console to show is in its path. */
-export function renderShell({ base, importMap, styles }: Shell): string {
+export function renderShell({ base, importMap, styles, settings }: Shell): string {
   const own = `${base}/console`;
+  const name = escapeText(settings.productName);
   return `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8" />
-    <title>Console – Animal store gateway</title>
+    <title>Console – ${name}</title>
+    <meta name="application-name" content="${name}" />
+    <meta name="key-prefix" content="${settings.keyPrefix}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="color-scheme" content="light dark" />
     <link rel="icon" href="${own}/icon.svg" type="image/svg+xml" />
@@ -32,4 +43,8 @@ export function renderShell({ base, importMap, styles }: Shell): string {
   </body>
 </html>
 `;
+}
+
+function escapeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -36,10 +36,12 @@ export function connectKeyForm(onKey: () => void) {
   const forget = form?.querySelector('[data-forget-key]');
   if (!(form instanceof HTMLFormElement) || !input || !state || !(forget instanceof HTMLElement)) return;
 
+  const prefix = form.dataset['keyForm'] ?? '';
   const show = () => {
     const key = currentKey();
     forget.hidden = key === '';
-    state.textContent = key === '' ? '' : `Using the key that begins with ${key.slice(0, 9)}.`;
+    state.textContent =
+      key === '' ? '' : `Using the key that begins with ${key.slice(0, prefix.length + 4)}.`;
   };
   form.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -49,9 +51,8 @@ export function connectKeyForm(onKey: () => void) {
       input.focus();
       return;
     }
-    if (key !== '' && !isApiKey(key)) {
-      state.textContent =
-        'This is not an API key: pets_ with 38 letters and digits after it. Is one of them wrong?';
+    if (key !== '' && !(key.startsWith(prefix) && isApiKey(key))) {
+      state.textContent = `This is not an API key: ${prefix} with 38 letters and digits after it. Is one of them wrong?`;
       input.focus();
       return;
     }

@@ -1,9 +1,9 @@
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** Whether a text has the form and the checksum of an API key: api-keys/api-key-format.ts, for browsers. */
+/** Whether a text has the form and the checksum of an API key with any prefix: api-keys/api-key-format.ts, for browsers. */
 export function isApiKey(text: string): boolean {
-  if (!/^pets_[0-9A-Za-z]{38}$/.test(text)) return false;
+  if (!/^[a-z0-9]{1,15}_[0-9A-Za-z]{38}$/.test(text)) return false;
   let rest = crc32(text.slice(0, -checksumLength));
   let digits = '';
   for (let index = 0; index < checksumLength; index += 1) {

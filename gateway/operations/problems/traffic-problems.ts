@@ -74,7 +74,7 @@ function latency(lastHour: readonly TrafficPoint[]): Problem[] {
       title: 'Requests are slow',
       detail: `One of a hundred requests takes ${Math.round(p99)} ms or more. The median of the last hour is ${Math.round(median)} ms.`,
       advice:
-        'If Redis or the pets service is the slow one, it has a card of its own. If neither has, look at the CPU of the gateways.',
+        'If Redis or a service is the slow one, it has a card of its own. If neither has, look at the CPU of the gateways.',
       link: alerts('GatewayLatencyBudgetBurn'),
     },
   ];

@@ -1,8 +1,10 @@
+import { keyPrefix } from './product.ts';
+
 /**
  * An API key, or more of one than its hint, in a text that was pasted or typed. It must not get into an address, and so
  * not into a search.
  */
-const keyPart = /pets_[0-9A-Za-z]{5,}/;
+const keyPart = new RegExp(`${keyPrefix}[0-9A-Za-z]{5,}`);
 /** A key that was copied without its prefix: no name is such a word. */
 const bareKey = /^[0-9A-Za-z]{38}$/;
 const keyHash = /(?<![\da-f])[\da-f]{64}(?![\da-f])/i;
@@ -10,6 +12,6 @@ const keyHash = /(?<![\da-f])[\da-f]{64}(?![\da-f])/i;
 /** @returns what to look up, in the body of a request only; undefined if the text is to be searched for */
 export function pastedKey(text: string): string | undefined {
   const trimmed = text.trim();
-  if (bareKey.test(trimmed)) return `pets_${trimmed}`;
+  if (bareKey.test(trimmed)) return keyPrefix + trimmed;
   return keyPart.test(trimmed) || keyHash.test(trimmed) ? trimmed : undefined;
 }

@@ -29,7 +29,8 @@ function operationWith(body: unknown): Operation {
 }
 
 const codeIn = (language: string, body: unknown) =>
-  createSamples(operationWith(body)).find((sample) => sample.language === language)?.code ?? '';
+  createSamples(operationWith(body), 'ANIMAL_STORE_KEY').find((sample) => sample.language === language)
+    ?.code ?? '';
 
 test('parameters of the path and of the operation are filled in, and references followed', () => {
   expect(codeIn('curl', { a: 1 })).toBe(String.raw`curl --include 'http://localhost:8080/v1/things/1' \
@@ -44,7 +45,9 @@ test('an Idempotency-Key is another one each time that a sample runs', () => {
     ({ operationId }) => operationId === 'createPet',
   );
   if (operation === undefined) throw new Error('there is no createPet');
-  const lines = createSamples(operation).map(({ code }) => /^.*Idempotency-Key.*$/m.exec(code)?.[0]);
+  const lines = createSamples(operation, 'ANIMAL_STORE_KEY').map(
+    ({ code }) => /^.*Idempotency-Key.*$/m.exec(code)?.[0],
+  );
   expect(lines).toEqual([
     String.raw`  --header "Idempotency-Key: \"$(openssl rand -hex 16)\"" \ `.trimEnd(),
     '    \'Idempotency-Key\': `"${crypto.randomUUID()}"`,',

@@ -21,7 +21,13 @@ test('an error that cannot be rendered gets 500 in the Error shape, and its deta
     throw new Error('first');
   });
   app.use(
-    renderError({ publicAddress: { baseUrl: () => '' }, basePath: '/v1', addressLimit, log, now: Date.now }),
+    renderError({
+      publicAddress: { baseUrl: () => '' },
+      basePaths: ['/v1'],
+      addressLimit,
+      log,
+      now: Date.now,
+    }),
   );
   app.use(renderFallback({ log }));
   const server = createServer(app);

@@ -1,10 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { loadServices } from '../../../../gateway/services/load-services.ts';
+import { petsApi } from '../../../../gateway/services/pets-service.ts';
 import { servicesFileJsonSchema } from '../../../../gateway/services/services-file-schema.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../../../support/kits/temporary-directory.ts';
+
+const servicesFolder = new URL('../../../../gateway/services/', import.meta.url);
 
 let directory: TemporaryDirectory;
 beforeAll(async () => {
@@ -27,7 +31,9 @@ const services = `services:
 `;
 const other = `  other: { description: other.yaml, urls: ['http://127.0.0.1:3004'] }\n`;
 
-async function load(files: Record<string, string>) {
+const load = async (files: Record<string, string>) => (await loadAll(files)).services;
+
+async function loadAll(files: Record<string, string>) {
   for (const [name, text] of Object.entries(files)) await writeFile(join(directory.path, name), text);
   return loadServices({
     servicesFile: join(directory.path, 'services.yaml'),
@@ -82,7 +88,7 @@ test('settings of the file are taken, numbers as numbers', async () => {
 
 test('without a file, the pets service is the only one', () => {
   const settings = { petsServiceUrls: ['http://a:1'], upstreamTimeoutMs: 7, upstreamConnections: 8 };
-  expect(loadServices({ ...settings, servicesFile: undefined })).toMatchObject([
+  expect(loadServices({ ...settings, servicesFile: undefined }).services).toMatchObject([
     { name: 'pets-service', audience: 'pets-service', urls: ['http://a:1'], timeoutMs: 7, connections: 8 },
   ]);
 });
@@ -237,9 +243,70 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
       },
     ]),
   ),
-  'another base path': {
-    files: { 'orders.yaml': `servers: [{ url: /v2 }]\n${orders}` },
-    issue: 'orders.yaml:1:1: servers has "/v2", but all paths begin with /v1',
+  'two base paths of a service': {
+    files: { 'orders.yaml': `servers: [{ url: /v2 }, { url: /v1 }]\n${orders}` },
+    issue: 'orders.yaml:1:1: servers has "/v2" and "/v1": a service has one base path',
+  },
+  'operations without a base path': {
+    files: { 'orders.yaml': `servers: [{ url: 'https://orders.example/' }]\n${orders}` },
+    issue:
+      'orders.yaml:1:1: servers has "https://orders.example/", whose path is not a base path such as /v1 or /orders/v2',
+  },
+  'the base path of the documentation': {
+    files: { 'orders.yaml': `servers: [{ url: /docs/v1 }]\n${orders}` },
+    issue:
+      'orders.yaml:1:1: servers has "/docs/v1", whose path is where the documentation of the gateway is: take another path',
+  },
+  'a path of another service under another base path': {
+    files: {
+      'services.yaml': services + other,
+      'orders.yaml': `servers: [{ url: /shop/v1 }]\n${orders}`,
+      'other.yaml': `servers: [{ url: /shop }]\n${orders.replace('/orders:', '/v1/orders:').replace('listOrders', 'listOthers')}`,
+    },
+    issue: 'other.yaml:5:3: /shop/v1/orders is a path of orders, too',
+  },
+  'a prefix that is none': {
+    files: { 'services.yaml': `api: { keyPrefix: Box- }\n${services}` },
+    issue:
+      'services.yaml:1:8: api.keyPrefix is not a prefix such as pets_: at most 16 lower-case letters and digits, of which the last is _',
+  },
+  'a prefix that is too long': {
+    files: { 'services.yaml': `api:\n  title: Boxes\n  keyPrefix: abcdefghijklmnop_\n${services}` },
+    issue: /^services\.yaml:3:3: api\.keyPrefix is not a prefix such as pets_/,
+  },
+  'the prefix of ids': {
+    files: { 'services.yaml': `api: { keyPrefix: key_ }\n${services}` },
+    issue: 'services.yaml:1:8: api.keyPrefix is key_, with which the ids of keys begin',
+  },
+  'a bad name of a variable': {
+    files: { 'services.yaml': `api: { keyVariable: $KEY }\n${services}` },
+    issue:
+      'services.yaml:1:8: api.keyVariable is not the name of a variable such as COURIER_KEY: use up to 64 upper-case letters, digits and _',
+  },
+  'a title that is empty': {
+    files: { 'services.yaml': `api: { title: '' }\n${services}` },
+    issue: /^services\.yaml:1:8: api\.title is not a title of 1 to 100 characters/,
+  },
+  'a base path with a slash at its end': {
+    files: { 'services.yaml': `api: { basePath: /v1/ }\n${services}` },
+    issue: 'services.yaml:1:8: api.basePath is not a base path such as /v1 or /orders/v2',
+  },
+  'an unknown field of the API': {
+    files: { 'services.yaml': `api: { name: Boxes }\n${services}` },
+    issue:
+      'services.yaml:1:8: api.name is not known; known are title, basePath, guide, changelog, keyPrefix, keyVariable',
+  },
+  'an API that is no mapping': {
+    files: { 'services.yaml': `api: Boxes\n${services}` },
+    issue: 'services.yaml:1:1: api is not the fields title, keyPrefix, …',
+  },
+  'a missing guide': {
+    files: { 'services.yaml': `api: { guide: missing.md }\n${services}` },
+    issue: /^services\.yaml:1:8: missing\.md can't be read \(ENOENT/,
+  },
+  'a guide that is a folder': {
+    files: { 'services.yaml': `api: { guide: . }\n${services}` },
+    issue: /^services\.yaml:1:8: \. can't be read \(EISDIR/,
   },
 };
 
@@ -272,4 +339,70 @@ test('equal components may be in several descriptions', async () => {
     'other.yaml': orders.replace('/orders', '/others').replace('listOrders', 'listOthers') + shared,
   };
   expect(await load(files)).toHaveLength(2);
+});
+
+test('all that is wrong with the API is named at once, each with its line', async () => {
+  const api = `api:
+  title: 7
+  basePath: v1
+  guide: ''
+  keyPrefix: Pets_
+  keyVariable: key
+`;
+  const error: unknown = await load({ 'services.yaml': api + services, 'orders.yaml': orders }).catch(
+    (thrown: unknown) => thrown,
+  );
+  const { issues } = error as { issues: string[] };
+  expect(issues.map((text) => /services\.yaml:(\d+):3: api\.(\w+) is /.exec(text)?.slice(1))).toEqual([
+    ['2', 'title'],
+    ['3', 'basePath'],
+    ['4', 'guide'],
+    ['5', 'keyPrefix'],
+    ['6', 'keyVariable'],
+  ]);
+  const missing = 'api:\n  guide: none.md\n  changelog: neither.md\n';
+  await expect(load({ 'services.yaml': missing + services, 'orders.yaml': orders })).rejects.toMatchObject({
+    issues: [expect.stringContaining('yaml:2:3: none.md'), expect.stringContaining('yaml:3:3: neither.md')],
+  });
+});
+
+test('what the file says of the API is taken, and what it leaves out has defaults', async () => {
+  const files = { 'services.yaml': services, 'orders.yaml': orders };
+  const general = {
+    title: undefined,
+    basePath: undefined,
+    guide: undefined,
+    clients: undefined,
+    changelog: undefined,
+    keyPrefix: 'pets_',
+    keyVariable: 'ANIMAL_STORE_KEY',
+    productName: 'Orders gateway',
+  };
+  expect((await loadAll(files)).api).toEqual(general);
+  const api = `api: { title: Order API, basePath: /shop, guide: guide.md, changelog: news.md, keyPrefix: ord1_, keyVariable: ORDER_KEY }\n`;
+  const texts = { 'guide.md': '# How\n', 'news.md': '# News\n' };
+  expect((await loadAll({ ...files, ...texts, 'services.yaml': api + services })).api).toEqual({
+    title: 'Order API',
+    basePath: '/shop',
+    guide: '# How\n',
+    clients: undefined,
+    changelog: '# News\n',
+    keyPrefix: 'ord1_',
+    keyVariable: 'ORDER_KEY',
+    productName: 'Order API gateway',
+  });
+});
+
+test('an API with the pets service keeps its guide, unless the file names another', async () => {
+  const pets = `  pets-service: { description: ${fileURLToPath(new URL('pets.yaml', servicesFolder))}, urls: ['http://127.0.0.1:3001'] }\n`;
+  const files = { 'orders.yaml': orders, 'guide.md': '# How\n' };
+  expect((await loadAll({ ...files, 'services.yaml': services + pets })).api).toEqual(petsApi());
+  const api = 'api: { guide: guide.md, title: Shop }\n';
+  expect((await loadAll({ ...files, 'services.yaml': api + services + pets })).api).toEqual({
+    ...petsApi(),
+    title: 'Shop',
+    guide: '# How\n',
+    clients: undefined,
+    productName: 'Shop gateway',
+  });
 });

@@ -5,6 +5,7 @@ import './sign-in-dialog.ts';
 import './sign-in.ts';
 import { html, nothing } from 'lit';
 import { hasLinkCode, takeLinkCode } from '../link-code.ts';
+import { productName } from '../product.ts';
 import { router } from '../router.ts';
 import { session } from '../session.ts';
 import { LightElement } from './light-element.ts';
@@ -68,8 +69,6 @@ const navigation = [
   ['/console/audit', 'Audit'],
   ['/console/settings', 'Settings'],
 ];
-
-const product = 'Animal store gateway';
 
 /** The frame of all pages: navigation, session, and the page of the current path. */
 class ConsoleApp extends LightElement {
@@ -155,7 +154,7 @@ class ConsoleApp extends LightElement {
    * @param isFirst whether the browser itself has loaded it
    */
   announce(title: string, isFirst: boolean) {
-    document.title = `${title} – ${product}`;
+    document.title = `${title} – ${productName}`;
     if (isFirst) return;
     void this.updateComplete.then(() => {
       scrollTo(0, 0);
@@ -174,7 +173,7 @@ class ConsoleApp extends LightElement {
     return html`
       <a class="skip" href="#main">Skip to the content</a>
       <header>
-        <a class="name" href="/console">${product}</a>
+        <a class="name" href="/console">${productName}</a>
         <nav aria-label="Console">
           <ul>
             ${navigation.map(

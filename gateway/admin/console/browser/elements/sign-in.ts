@@ -1,5 +1,6 @@
 import './sign-in-form.ts';
 import { html } from 'lit';
+import { productName } from '../product.ts';
 import { session } from '../session.ts';
 import { ActingElement } from './acting-element.ts';
 import { notify } from './notice.ts';
@@ -13,7 +14,7 @@ class SignIn extends ActingElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    document.title = 'Sign in – Animal store gateway';
+    document.title = `Sign in – ${productName}`;
     if (this.code !== undefined) void this.signIn(this.code);
   }
 

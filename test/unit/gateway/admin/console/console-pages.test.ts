@@ -11,7 +11,9 @@ const folder = fileURLToPath(new URL('../../../../../gateway/admin/console/brows
 
 /** @returns a function that reads a file of the console as a browser does, by its path in the folder of sources */
 async function serve(): Promise<(name: string) => Promise<Response>> {
-  const server = express().use(consolePages()).listen(0, '127.0.0.1');
+  const server = express()
+    .use(consolePages({ productName: 'Gateway', keyPrefix: 'pets_' }))
+    .listen(0, '127.0.0.1');
   onTestFinished(() => void server.close());
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -1,0 +1,42 @@
+/*
+ * The prefix of API keys, which secret scanners know them by. A process has one, set once at its start: keys are made,
+ * checked and redacted by functions that are called from everywhere, and one that was called without the prefix would let
+ * keys through.
+ */
+
+/** Prefix of a gateway whose services file names no other. */
+export const defaultKeyPrefix = 'pets_';
+
+let prefix = defaultKeyPrefix;
+
+export function keyPrefix(): string {
+  return prefix;
+}
+
+/** Sets the prefix of this process, before it makes, checks or redacts any key. */
+export function setKeyPrefix(value: string): void {
+  prefix = value;
+}
+
+/** Says what is wrong with a prefix; undefined if it is valid. */
+export function whyNoKeyPrefix(text: string): string | undefined {
+  if (!/^[a-z0-9]{1,15}_$/.test(text))
+    return 'is not a prefix such as pets_: at most 16 lower-case letters and digits, of which the last is _';
+  return text === 'key_' ? 'is key_, with which the ids of keys begin' : undefined;
+}
+
+/**
+ * Creates a pattern of what looks like an API key, for redaction. It matches keys with the default prefix, too: they may
+ * have been issued before another prefix was set.
+ * @param rest what follows the prefix
+ */
+export function keyPattern(rest: RegExp): () => RegExp {
+  let made: { prefix: string; pattern: RegExp } | undefined;
+  return () => {
+    if (made?.prefix !== prefix) {
+      const prefixes = [...new Set([prefix, defaultKeyPrefix])].join('|');
+      made = { prefix, pattern: new RegExp(`(?:${prefixes})${rest.source}`, rest.flags) };
+    }
+    return made.pattern;
+  };
+}
