@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { LostKeys } from './api-keys/lost-keys.ts';
+import { defaultKeyPrefix, keyPrefix } from './config/key-prefix.ts';
 import type { KeptUsage } from './kept-usage.ts';
 import type { InvalidValues } from './observability/invalid-values.ts';
 import type { Metrics } from './observability/metrics.ts';
@@ -92,6 +93,8 @@ export function startRedisSchedule(dependencies: RedisScheduleDependencies): { s
   function check(): void {
     void checkIndexes();
     void lostKeys.check().catch(() => {});
+    // Redis may have lost it. The default one is not written.
+    if (keyPrefix() !== defaultKeyPrefix) void publishKeyPrefix(redis).catch(() => {});
   }
 
   async function measureMemory(): Promise<void> {

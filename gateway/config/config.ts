@@ -80,6 +80,9 @@ export interface HttpLimits {
   maxConnectionsPerAddress: number;
 }
 
+/** Base path of operations whose description names no other. */
+export const defaultBasePath = '/v1';
+
 const maxWorkers = 256;
 
 const count = wholeNumber(1, 99_999);
@@ -132,6 +135,7 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
       'SERVICES_FILE and PETS_SERVICE_URL are both set: name the instances of the pets service in the file',
     ]);
   }
+  if (servicesFile === undefined) assertPublicUrl(values.PUBLIC_URL, [defaultBasePath]);
   if (servicesFile === undefined && values.PETS_SERVICE_URL === undefined && values.PETS_SERVICE_PORT === 0) {
     throw new ConfigError([
       'PETS_SERVICE_PORT="0" lets the system choose, so the gateway cannot find the pets service: set PETS_SERVICE_URL too',
@@ -172,6 +176,13 @@ export function loadConfig(env: NodeJS.ProcessEnv): Config {
     demo: values.DEMO,
     tracing: tracingSettings(values),
   });
+}
+
+/** @throws ConfigError if the setting ends in a base path, which would be in addresses twice */
+export function assertPublicUrl(publicUrl: string | undefined, basePaths: readonly string[]): void {
+  const found = basePaths.find((path) => publicUrl?.toLowerCase().endsWith(path.toLowerCase()));
+  if (found === undefined) return;
+  throw new ConfigError([`PUBLIC_URL ends in ${found}, which the gateway adds itself: leave it out`]);
 }
 
 const isEverywhere = (host: string | undefined) => host === undefined || ['0.0.0.0', '::'].includes(host);

@@ -29,10 +29,9 @@ export const origin = originLike('http://127.0.0.1:3001');
 /** Origin of the console behind a proxy that ends TLS. */
 export const adminUrl = originLike('https://console.example.com');
 
-/** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before /v1. */
+/** Base URL under which clients reach the gateway, without a slash at the end. A proxy may add a path before that of the API. */
 export const publicUrl = url(['http:', 'https:'], 'https://api.example.com')
   .refine((text) => !/[?#@]/.test(text), 'has more than a scheme, a host, a port and a path')
-  .refine((text) => !/\/v1\/*$/i.test(text), 'ends in /v1, which the gateway adds itself: leave it out')
   .transform((text) => new URL(text).href.replace(/\/+$/, ''));
 
 /** Where clients find help: a page, or an address for mail. */

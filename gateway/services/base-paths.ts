@@ -1,8 +1,6 @@
+import { defaultBasePath } from '../config/config.ts';
 import type { YamlIssue } from '../config/yaml-file.ts';
 import { fieldsOf, type Description } from './service-description.ts';
-
-/** Base path of a service whose description has no servers. */
-export const defaultBasePath = '/v1';
 
 /** Says why operations cannot be under a path; undefined if they can. */
 export function whyNoBasePath(path: string): string | undefined {

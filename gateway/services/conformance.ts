@@ -1,8 +1,8 @@
 import { errorMessage } from '#runtime/error-message.ts';
 import { Agent, request, type Dispatcher } from 'undici';
 import { z } from 'zod';
+import { defaultBasePath } from '../config/config.ts';
 import type { ServiceConfig } from '../config/service-config.ts';
-import { defaultBasePath } from './base-paths.ts';
 import { describeServices, type DescribedServices } from './describe-services.ts';
 import { parameterNames, type ApiRoute } from './routes.ts';
 import { fieldsOf, resolveReference, textOf } from './service-description.ts';

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { errorMessage } from '#runtime/error-message.ts';
+import { defaultBasePath } from '../config/config.ts';
 import { keyPrefix } from '../config/key-prefix.ts';
 import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { readApiDocument } from './api-document.ts';
-import { basePathOf, defaultBasePath, withPrefix } from './base-paths.ts';
+import { basePathOf, withPrefix } from './base-paths.ts';
 import { methods } from './check-description.ts';
 import { mergeDescriptions } from './merge-descriptions.ts';
 import { accessOf, trialCostField } from './operation-access.ts';

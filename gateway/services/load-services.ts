@@ -4,7 +4,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { ConfigError } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import type { z } from 'zod';
-import type { Config } from '../config/config.ts';
+import { assertPublicUrl, type Config } from '../config/config.ts';
 import { defaultKeyPrefix } from '../config/key-prefix.ts';
 import type { ApiConfig, ServiceConfig } from '../config/service-config.ts';
 import { readYamlFile, YamlFileError, type YamlIssue } from '../config/yaml-file.ts';
@@ -21,7 +21,8 @@ import {
 type ServiceSettings = Pick<
   Config,
   'servicesFile' | 'petsServiceUrls' | 'upstreamTimeoutMs' | 'upstreamConnections'
->;
+> &
+  Partial<Pick<Config, 'publicUrl'>>;
 
 /** What is behind the gateway, and what it says of that. */
 export interface LoadedServices {
@@ -42,7 +43,9 @@ export function loadServices(settings: ServiceSettings): LoadedServices {
   const { servicesFile } = settings;
   if (servicesFile === undefined) return { services: [petsService(settings)], api: petsApi() };
   try {
-    return readServicesFile(servicesFile, settings);
+    const { basePaths, ...loaded } = readServicesFile(servicesFile, settings);
+    assertPublicUrl(settings.publicUrl, basePaths);
+    return loaded;
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     throw new ConfigError(error.issues.map((issue) => `SERVICES_FILE: ${issue}`));
@@ -66,13 +69,16 @@ function petsService({
 }
 
 /** @throws YamlFileError with everything that is wrong in the file and what it names */
-export function readServicesFile(path: string, settings: ServiceSettings): LoadedServices {
+export function readServicesFile(
+  path: string,
+  settings: ServiceSettings,
+): LoadedServices & { basePaths: readonly string[] } {
   const { services, api } = readSettings(path, settings);
-  const { document } = describeServices(services, api);
+  const { document, basePaths } = describeServices(services, api);
   if (api.title === undefined && services.some(({ name }) => name === petsServiceName))
-    return { services, api };
+    return { services, api, basePaths };
   const title = textOf(fieldsOf(document['info'])['title']);
-  return { services, api: { ...api, productName: `${title} gateway` } };
+  return { services, api: { ...api, productName: `${title} gateway` }, basePaths };
 }
 
 function readSettings(path: string, settings: ServiceSettings): LoadedServices {

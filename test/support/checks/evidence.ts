@@ -16,7 +16,7 @@ import { inject } from 'vitest';
 export type EvidenceKind = 'output' | 'refusals' | 'upstream' | 'secrets';
 
 const secretPattern =
-  /pets_[0-9A-Za-z]{38}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=console-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
+  /(?:pets|box)_[0-9A-Za-z]{38}|eyJ[\w-]+\.[\w-]+\.[\w-]+|(?<=#code=)[\w-]{22}|(?<=console-session[\d-]*=)[\w-]{43}|(?<="csrfToken":")[\w-]{43}/g;
 
 function append(kind: EvidenceKind, text: string): void {
   appendFileSync(join(inject('evidenceDirectory'), `${kind}-${process.pid}`), text);
@@ -52,10 +52,11 @@ export async function* readEvidence(kind: EvidenceKind): AsyncGenerator<string> 
 
 const partLength = 21;
 
-/** The part to search for: of a key after the nine characters that may be shown, of a signed token its signature. */
+/** The part to search for: of a key after the characters that may be shown, of a signed token its signature. */
 function secretPart(secret: string): string {
   const [, , signature = secret] = secret.split('.');
-  const start = secret.startsWith('pets_') ? 9 : 0;
+  const [prefix = ''] = /^(?:pets|box)_/.exec(secret) ?? [];
+  const start = prefix === '' ? 0 : prefix.length + 4;
   return signature.slice(start, start + partLength);
 }
 

@@ -1,0 +1,274 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { recordSecrets } from '../support/checks/evidence.ts';
+import { postJson, send, type ClientResponse } from '../support/http/http.ts';
+import { startBrowser } from '../support/kits/browser.ts';
+import { runOps, runProgram, startGateway, type Service } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
+import { startAnyRedis, type RedisServer } from '../support/stores/redis-server.ts';
+import { startUpstream, type Upstream } from '../support/upstreams/upstream.ts';
+
+const courier = fileURLToPath(new URL('../support/courier/', import.meta.url));
+
+/** What an API that has nothing to do with animals must not say. */
+const pets = /\b[Pp]ets?(?![a-z])|animal|\/v1\b/i;
+
+/** Fails with the mention and what is around it. */
+function expectNoPets(text: string, where: string): void {
+  expect(text.length, where).toBeGreaterThan(0);
+  const found = pets.exec(text);
+  const mention = found && text.slice(Math.max(0, found.index - 60), found.index + 60);
+  expect(mention, where).toBeNull();
+}
+
+describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
+  const stack = new AsyncDisposableStack();
+  let redis: RedisServer;
+  let parcels: Upstream;
+  let boxes: Upstream;
+  let gateway: Service;
+  let key: string;
+
+  const ops = (...args: string[]) => runOps(args, { REDIS_URL: redis.url });
+
+  async function issueKey(...limits: string[]): Promise<{ key: string; id: string }> {
+    const { stdout } = await ops(
+      'keys',
+      'issue',
+      '--name',
+      'Depot',
+      '--plan',
+      'enterprise',
+      ...limits,
+      '--json',
+    );
+    return JSON.parse(stdout) as { key: string; id: string };
+  }
+
+  beforeAll(async () => {
+    redis = stack.use(await startAnyRedis());
+    const directory = stack.use(await temporaryDirectory());
+    parcels = stack.use(await startUpstream());
+    boxes = stack.use(await startUpstream());
+    const file = {
+      api: {
+        title: 'Courier API',
+        basePath: '/courier',
+        guide: join(courier, 'guide.md'),
+        changelog: join(courier, 'CHANGELOG.md'),
+        keyPrefix: 'box_',
+        keyVariable: 'COURIER_KEY',
+      },
+      services: {
+        parcels: { description: join(courier, 'parcels.yaml'), urls: [parcels.url] },
+        boxes: { description: join(courier, 'boxes.yaml'), urls: [boxes.url] },
+      },
+    };
+    const servicesFile = join(directory.path, 'services.yaml');
+    // JSON is YAML, too.
+    await writeFile(servicesFile, JSON.stringify(file));
+    gateway = stack.use(
+      await startGateway({
+        REDIS_URL: redis.url,
+        DATA_DIR: directory.path,
+        SERVICES_FILE: servicesFile,
+        GATEWAY_WORKERS: '2',
+      }),
+    );
+    ({ key } = await issueKey('--minute', '1000', '--day', '100000'));
+  }, 60_000);
+  afterAll(() => stack.disposeAsync());
+
+  const get = (path: string, options: Parameters<typeof send>[1] = {}) => send(gateway.url + path, options);
+
+  /** Follows an address of help as a client does. */
+  async function expectHelp(response: ClientResponse): Promise<void> {
+    const [, address = ''] = /<([^<>]+)>; rel="help"/.exec(response.header('Link') ?? '') ?? [];
+    const { pathname, hash } = new URL(address, gateway.url);
+    const { text } = await get(pathname);
+    expect(text).toContain(` id="${hash.slice(1)}"`);
+  }
+
+  test('a command without the file issues keys with its prefix, and reads them', async () => {
+    expect(key).toMatch(/^box_[0-9A-Za-z]{38}$/);
+    const found = await runProgram(
+      ['gateway/ops/main.ts', 'keys', 'find', '--json'],
+      { REDIS_URL: redis.url },
+      { input: key },
+    );
+    expect(JSON.parse(found.stdout)).toMatchObject({ name: 'Depot', hint: `${key.slice(0, 8)}…` });
+    const byHint = await ops('keys', 'find', key.slice(0, 8), '--json');
+    expect(JSON.parse(byHint.stdout)).toMatchObject([{ name: 'Depot' }]);
+  });
+
+  test('each service gets the requests under its own base path, and use is under that of the API', async () => {
+    expect((await get('/parcels/v2/parcels?new', { key })).status).toBe(200);
+    parcels.response = (_req, res) => {
+      res
+        .writeHead(201, { 'content-type': 'application/json', location: '/parcels/v2/parcels/CR9' })
+        .end('{}');
+    };
+    const sent = await postJson(`${gateway.url}/parcels/v2/parcels`, key, { tracking: 'CR9', grams: 1 });
+    expect(sent.header('Location')).toBe(`${gateway.url}/parcels/v2/parcels/CR9`);
+    expect((await get('/depot/boxes/m', { key })).status).toBe(200);
+    expect(parcels.seen.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET /parcels/v2/parcels?new',
+      'POST /parcels/v2/parcels',
+    ]);
+    expect(boxes.seen.map(({ url }) => url)).toEqual(['/depot/boxes/m']);
+    const usage = await get('/courier/usage', { key });
+    expect(usage.json).toMatchObject({ plan: 'enterprise', key: { name: 'Depot' } });
+    expectNoPets(usage.text, '/courier/usage');
+    const allowed = await get('/depot/boxes/m', { method: 'OPTIONS' });
+    expect(allowed.header('Allow')).toBe('GET, HEAD, OPTIONS');
+    expect(allowed.header('X-RateLimit-Limit')).toBeDefined();
+    for (const path of ['/v1/pets', '/v1/usage', '/parcels/parcels', '/depot/parcels', '/boxes/m'])
+      expect((await get(path, { key })).status, path).toBe(404);
+    expect((await get('/', { headers: { accept: 'application/json' } })).json).toMatchObject({
+      api: '/courier',
+    });
+  });
+
+  test('its description says nothing of pets', async () => {
+    const { json, text } = await get('/openapi.json');
+    expectNoPets(text, '/openapi.json');
+    expect(json).toMatchObject({
+      info: { title: 'Courier API', contact: { name: 'Support of the Courier API' } },
+      servers: [{ url: gateway.url }],
+      components: { securitySchemes: { apiKey: { description: 'An API key, which starts with `box_`.' } } },
+    });
+    expect(Object.keys((json as { paths: object }).paths)).toEqual([
+      '/parcels/v2/parcels',
+      '/parcels/v2/parcels/{tracking}',
+      '/depot/boxes/{size}',
+      '/courier/usage',
+    ]);
+    expect(text).toContain('Every request under `/courier`, `/parcels/v2`, `/depot` needs an API key');
+  });
+
+  test('its pages and their scripts say nothing of pets', async () => {
+    const addresses = new Set(['/docs', '/docs/reference', '/docs/usage', '/docs/changelog']);
+    const texts = new Map<string, string>();
+    for (const address of addresses) {
+      const { status, text } = await get(address);
+      expect(status, address).toBe(200);
+      texts.set(address, text);
+      expectNoPets(text, address);
+      for (const [, found = ''] of text.matchAll(/(?:href|src)="(\/docs[^"#]*)/g)) addresses.add(found);
+      for (const [, name = ''] of text.matchAll(/from '\.\/([^']+)'/g))
+        addresses.add(address.replace(/[^/]+$/, name));
+    }
+    expect([...addresses].filter((address) => address.endsWith('.ts')).length).toBeGreaterThan(8);
+    expect(texts.get('/docs')).toContain('Your first parcel, from the label to the door.');
+    expect(texts.get('/docs')).toContain('<title>Guide – Courier API</title>');
+    expect(texts.get('/docs/changelog')).toContain('Parcels may weigh up to 30 kg.');
+    expect(texts.get('/docs/usage')).toContain('/courier/usage');
+    const reference = texts.get('/docs/reference') ?? '';
+    expect(reference).toContain('/depot/boxes/m&#39;');
+    expect(reference).toContain('Bearer $COURIER_KEY');
+    expect(reference).toContain('data-key-form="box_"');
+    expect((await get('/docs/clients')).status).toBe(404);
+  });
+
+  test('its errors say nothing of pets, and their help is in the guide', async () => {
+    const { key: small } = await issueKey('--minute', '1', '--day', '100');
+    await get('/parcels/v2/parcels', { key: small });
+    const expected: [number, string, Promise<ClientResponse>][] = [
+      [401, 'missing_api_key', get('/parcels/v2/parcels')],
+      [401, 'malformed_api_key', get('/depot/boxes/m', { key: `pets_${key.slice(4)}` })],
+      [
+        401,
+        'malformed_api_key',
+        get('/depot/boxes/m', { key: `${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}` }),
+      ],
+      [404, 'not_found', get('/parcels/v2/letters', { key })],
+      [404, 'not_found', get('/v2')],
+      [405, 'method_not_allowed', get('/depot/boxes/m', { key, method: 'DELETE' })],
+      [429, 'rate_limit_exceeded', get('/depot/boxes/m', { key: small })],
+    ];
+    for (const [status, code, sent] of expected) {
+      const response = await sent;
+      expect(response.json).toMatchObject({ status, code });
+      // The body only: the path of the request is no word of the gateway's.
+      expectNoPets(response.text, code);
+      await expectHelp(response);
+    }
+    const malformed = await get('/depot/boxes/m', { key: 'nothing' });
+    expect(malformed.json).toMatchObject({
+      message: 'An API key is box_ with 38 letters and digits after it, without quotes.',
+    });
+    boxes.response = (_req, res) => res.destroy();
+    boxes.readiness = (res) => res.destroy();
+    await expect.poll(() => get('/depot/boxes/m', { key }).then(({ status }) => status)).toBe(503);
+    const unavailable = await get('/depot/boxes/m', { key });
+    expect(unavailable.json).toMatchObject({ code: 'upstream_unavailable' });
+    expectNoPets(unavailable.text, '503');
+    await expectHelp(unavailable);
+  });
+
+  test('its metrics and its log say nothing of pets', async () => {
+    const { text } = await send(`${gateway.adminUrl}/metrics`);
+    expect(text).toContain('route="/depot/boxes/{size}"');
+    expect(text).toMatch(/service="parcels"/);
+    // Paths that clients made up are not in metrics.
+    expectNoPets(text, '/metrics');
+    expect(gateway.output()).toContain('"route":"/depot/boxes/{size}"');
+  });
+
+  test('a key is never shown: in a header, as an argument, with a typing error', async () => {
+    recordSecrets(key);
+    const asId = await get('/depot/boxes/m', { key, headers: { 'x-request-id': key } });
+    expect(asId.header('X-Request-Id')).not.toBe(key);
+    expect(gateway.output()).not.toContain(key.slice(8));
+    const mistyped = `${key.slice(0, 20)}X${key.slice(21)}`;
+    const rest = key.slice(21);
+    for (const args of [
+      ['keys', 'show', key],
+      ['keys', 'show', mistyped],
+      ['keys', 'find', mistyped],
+      ['keys', 'issue', '--name', mistyped, '--plan', 'free'],
+      ['bans', 'add', 'key_1', '--for', '1h', '--reason', `leaked ${mistyped}`],
+      ['nothing', mistyped],
+    ]) {
+      // A process of its own does not know the prefix yet.
+      const { code, stdout, stderr } = await runProgram(['gateway/ops/main.ts', ...args], {
+        REDIS_URL: redis.url,
+      });
+      expect(code, stderr).toBe(2);
+      expect(stdout + stderr).not.toContain(rest);
+    }
+    const audit = await ops('audit', '--json');
+    expect(audit.stdout).not.toContain(rest);
+  });
+
+  test('its console has its name and says nothing of pets', { tags: ['chromium'] }, async () => {
+    await using browser = await startBrowser();
+    const { stdout } = await ops('console', '--as', 'Ada', '--json');
+    const { link } = JSON.parse(stdout) as { link: string };
+    const signIn = await browser.open(`${gateway.adminUrl}/console`);
+    await signIn.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await signIn.page.title()).toBe('Sign in – Courier API gateway');
+    const { page, requests } = await browser.open(link);
+    await page.locator('console-app main#main').waitFor();
+    await page.getByRole('link', { name: 'Courier API gateway' }).waitFor();
+    await expect.poll(() => page.title()).toBe('Now – Courier API gateway');
+    for (const path of ['customers', 'plans', 'bans', 'addresses', 'audit', 'settings']) {
+      expectNoPets((await page.locator('body').textContent()) ?? '', page.url());
+      await page.locator(`nav a[href="/console/${path}"]`).click();
+      await page.waitForURL(`**/console/${path}`);
+      await page.locator('main h1').waitFor();
+    }
+    const own = [...new Set(requests)].filter((url) =>
+      /\/console$|\/assets\/[\w-]+\/(?:console|limits)\//.test(url),
+    );
+    expect(own.length).toBeGreaterThan(30);
+    for (const url of own) expectNoPets((await send(url)).text, url);
+    // A key that is pasted never gets into an address.
+    await page.goto(`${gateway.adminUrl}/console/customers`);
+    await page.getByRole('searchbox').fill(key);
+    await page.waitForURL('**/console/customers/key_*');
+    expect(requests.join()).not.toContain(key.slice(8));
+  });
+});
