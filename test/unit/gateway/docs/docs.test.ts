@@ -138,6 +138,7 @@ test.each([
 test('the image contains the Markdown of the pages', () => {
   const ignored = readFileSync(new URL('../../../../.dockerignore', import.meta.url), 'utf8').split('\n');
   expect(ignored.indexOf('!gateway/docs/guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
+  expect(ignored.indexOf('!gateway/docs/generic-guide.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
   expect(ignored.indexOf('!gateway/CHANGELOG.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
   expect(ignored.indexOf('!gateway/CLIENTS.md')).toBeGreaterThan(ignored.indexOf('**/*.md'));
 });
