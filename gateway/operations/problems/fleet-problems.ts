@@ -54,7 +54,8 @@ function problemsOfService(service = 'the pets service', upstreams: LiveFacts['u
         severity: 'critical',
         title: `No instance of ${service} is ready`,
         detail: `Requests that need it get 503: ${states}.`,
-        advice: 'Check that its instances run, at the addresses that the gateway was given, and read their log.',
+        advice:
+          'Check that its instances run, at the addresses that the gateway was given, and read their log.',
         link: alerts('GatewayNoUpstreamReady'),
       },
     ];
