@@ -201,8 +201,14 @@ describe('an API of parcels and boxes', { timeout: 60_000 }, () => {
     });
     boxes.response = (_req, res) => res.destroy();
     boxes.readiness = (res) => res.destroy();
-    await expect.poll(() => get('/depot/boxes/m', { key }).then(({ status }) => status)).toBe(503);
-    const unavailable = await get('/depot/boxes/m', { key });
+    // Each worker notices it by itself.
+    let unavailable = await get('/depot/boxes/m', { key });
+    await expect
+      .poll(async () => {
+        unavailable = await get('/depot/boxes/m', { key });
+        return unavailable.status;
+      })
+      .toBe(503);
     expect(unavailable.json).toMatchObject({ code: 'upstream_unavailable' });
     expectNoPets(unavailable.text, '503');
     await expectHelp(unavailable);
