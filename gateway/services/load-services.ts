@@ -86,16 +86,21 @@ function readSettings(path: string, settings: ServiceSettings): LoadedServices {
   const file = readYamlFile(readBytes(path), name, { maxBytes });
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);
   const parsed = servicesFileSchema.safeParse(file.value);
-  if (!parsed.success) throw new YamlFileError(file.describe(parsed.error.issues.flatMap(issuesOf)));
-  const { api = {}, services } = parsed.data;
-  const issues = sharedValues(services);
+  const issues: YamlIssue[] = [];
   const read = (fields: readonly string[], named: string, maxTextBytes?: number) => {
     const text = readText(resolve(dirname(path), named), named, maxTextBytes);
     if (text.issue !== undefined) issues.push({ path: fields, text: text.issue });
     return text.text;
   };
-  const page = (field: 'guide' | 'changelog') =>
-    api[field] === undefined ? undefined : read(['api', field], api[field], maxMarkdownBytes);
+  // Also if other fields are invalid, to name at once all that is wrong with the API.
+  const [guide, changelog] = ['guide', 'changelog'].map((field) => {
+    const named = textOf(fieldsOf(fieldsOf(file.value)['api'])[field]);
+    return named === '' ? undefined : read(['api', field], named, maxMarkdownBytes);
+  });
+  if (!parsed.success)
+    throw new YamlFileError(file.describe([...parsed.error.issues.flatMap(issuesOf), ...issues]));
+  const { api = {}, services } = parsed.data;
+  issues.push(...sharedValues(services));
   const found = Object.entries(services).map(([service, fields]) => ({
     name: service,
     audience: fields.audience ?? service,
@@ -109,9 +114,7 @@ function readSettings(path: string, settings: ServiceSettings): LoadedServices {
     },
   }));
   // The guide of the pets service is for its API, alone or with other services.
-  const own = Object.hasOwn(services, petsServiceName) ? petsApi() : generalApi;
-  const guide = page('guide');
-  const changelog = page('changelog');
+  const own = Object.hasOwn(services, petsServiceName) ? petsApi(api) : generalApi;
   if (issues.length > 0) throw new YamlFileError(file.describe(issues));
   return {
     services: found,

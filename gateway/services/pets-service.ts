@@ -12,7 +12,15 @@ export function petsDescription(): DescriptionText {
 }
 
 /** The API of the pets service, to which other services may be added. */
-export function petsApi(): ApiConfig {
+export function petsApi({
+  keyPrefix = defaultKeyPrefix,
+  keyVariable = defaultKeyVariable,
+}: { keyPrefix?: string | undefined; keyVariable?: string | undefined } = {}): ApiConfig {
+  const readDocument = (name: string) =>
+    // The Dockerfile names the files.
+    readFileSync(new URL(name, import.meta.url), 'utf8')
+      .replaceAll(defaultKeyPrefix, keyPrefix)
+      .replaceAll(defaultKeyVariable, keyVariable);
   return {
     title: undefined,
     basePath: undefined,
@@ -22,13 +30,8 @@ export function petsApi(): ApiConfig {
       .replaceAll('](API.md', '](/docs')
       .replaceAll('](CHANGELOG.md', '](/docs/changelog'),
     changelog: readDocument('../CHANGELOG.md'),
-    keyPrefix: defaultKeyPrefix,
-    keyVariable: defaultKeyVariable,
+    keyPrefix,
+    keyVariable,
     productName: 'Animal store gateway',
   };
-}
-
-/** The Dockerfile names the files. */
-function readDocument(name: string): string {
-  return readFileSync(new URL(name, import.meta.url), 'utf8');
 }

@@ -361,6 +361,13 @@ test('all that is wrong with the API is named at once, each with its line', asyn
     ['5', 'keyPrefix'],
     ['6', 'keyVariable'],
   ]);
+  const both = 'api:\n  guide: none.md\n  keyPrefix: pets\n';
+  await expect(load({ 'services.yaml': both + services, 'orders.yaml': orders })).rejects.toMatchObject({
+    issues: [
+      expect.stringContaining('yaml:2:3: none.md'),
+      expect.stringContaining('yaml:3:3: api.keyPrefix'),
+    ],
+  });
   const missing = 'api:\n  guide: none.md\n  changelog: neither.md\n';
   await expect(load({ 'services.yaml': missing + services, 'orders.yaml': orders })).rejects.toMatchObject({
     issues: [expect.stringContaining('yaml:2:3: none.md'), expect.stringContaining('yaml:3:3: neither.md')],
@@ -398,6 +405,10 @@ test('an API with the pets service keeps its guide, unless the file names anothe
   const pets = `  pets-service: { description: ${fileURLToPath(new URL('pets.yaml', servicesFolder))}, urls: ['http://127.0.0.1:3001'] }\n`;
   const files = { 'orders.yaml': orders, 'guide.md': '# How\n' };
   expect((await loadAll({ ...files, 'services.yaml': services + pets })).api).toEqual(petsApi());
+  const keys = 'api: { keyPrefix: shop_, keyVariable: SHOP_KEY }\n';
+  const { guide } = (await loadAll({ ...files, 'services.yaml': keys + services + pets })).api;
+  expect(guide).toContain('export SHOP_KEY=shop_…');
+  expect(guide).not.toMatch(/pets_|ANIMAL_STORE/);
   const api = 'api: { guide: guide.md, title: Shop }\n';
   expect((await loadAll({ ...files, 'services.yaml': api + services + pets })).api).toEqual({
     ...petsApi(),
