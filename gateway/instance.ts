@@ -9,13 +9,14 @@ import { createConnectionReport } from './http/connection-report.ts';
 import { createHttpServer } from './http/http-server.ts';
 import type { CreateCounter } from './http/in-use-counters.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { GatewayIdentity } from './observability/process-status.ts';
+import type { GatewayIdentity, ReloadState } from './observability/process-status.ts';
 import type { LogRequest } from './observability/request-log.ts';
 import { createRequestSpans } from './observability/request-spans.ts';
 import { createProcessStatus } from './process-status.ts';
 import { createRedisState } from './redis-state.ts';
-import type { Health, Service } from './service.ts';
-import { createServiceUpstream } from './upstream/service-upstream.ts';
+import { changeCredentials } from './redis/redis-client.ts';
+import type { Health, Reload, Service } from './service.ts';
+import { createServiceUpstreams } from './upstream/service-upstream.ts';
 
 /** Maximum time that the start waits for Redis before it goes on without. */
 const redisTimeoutMs = 2000;
@@ -28,6 +29,9 @@ interface InstanceDependencies {
   gateway: GatewayIdentity;
   /** Number of this worker; null in a gateway of one process. */
   worker: number | null;
+  reloadState: ReloadState;
+  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
+  onReloadRequest: (request: string) => void;
   /** Creates the counters that limits of the whole gateway need. */
   createCounter: CreateCounter;
   log: Logger;
@@ -39,28 +43,45 @@ interface InstanceDependencies {
 
 /** A process that serves requests: connections to Redis and the services, the journey, the HTTP server. */
 export function createInstance(dependencies: InstanceDependencies): Service {
-  const { config, privateKey, gateway, worker, createCounter, log, logRequest, metrics, tracing } =
+  const { config, privateKey, gateway, worker, onReloadRequest, createCounter, log, logRequest } =
     dependencies;
+  const { metrics, tracing } = dependencies;
   const { services, limits, maxOwnConnections, trustProxy, publicUrl, supportUrl } = config;
   const { redisUrl: url, redisIsPrivate: isPrivate, dataDirectory } = config;
-  const readStatus = createProcessStatus({ gateway, worker, metrics, health, state: () => state });
-  const state = createRedisState({ url, isPrivate, dataDirectory, log, metrics, readStatus, now });
-  const upstreams = services.map((service) =>
-    createServiceUpstream({
-      service,
-      privateKey,
-      log,
-      onState: (upstream, upstreamState) => {
-        const labels = { service: service.name, upstream };
-        metrics.upstreamUp.set(labels, upstreamState === 'ready' ? 1 : 0);
-      },
-      now,
-    }),
-  );
-  const { app, messageClasses, allow, isProxy, chargeAddress, recordRawResponse } = createGateway({
+  let { reloadState } = dependencies;
+  const readStatus = createProcessStatus({
+    gateway,
+    worker,
+    metrics,
+    health,
+    reloadState: () => reloadState,
+    state: () => state,
+  });
+  const state = createRedisState({
+    url,
+    isPrivate,
+    dataDirectory,
+    log,
+    metrics,
+    readStatus,
+    onReloadRequest,
+    now,
+  });
+  const upstreams = createServiceUpstreams({
+    services,
+    privateKey,
+    log,
+    onState: (service, upstream, upstreamState) => {
+      const labels = { service, upstream };
+      if (upstreamState === undefined) metrics.upstreamUp.remove(labels);
+      else metrics.upstreamUp.set(labels, upstreamState === 'ready' ? 1 : 0);
+    },
+    now,
+  });
+  const gatewayApp = createGateway({
     ...state,
     services,
-    upstreams,
+    upstreams: upstreams.current(),
     trustProxy,
     publicUrl,
     supportUrl,
@@ -72,15 +93,11 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     now,
   });
   const server = createHttpServer({
-    app,
-    messageClasses,
-    allow,
+    ...gatewayApp,
     limits,
     maxOwnConnections,
     createCounter,
-    isProxy,
-    chargeAddress,
-    onRawResponse: recordRawResponse,
+    onRawResponse: gatewayApp.recordRawResponse,
     onOpenConnections: (count) => metrics.connections.set(count),
     ...createConnectionReport({ log, metrics, limits }),
   });
@@ -92,10 +109,12 @@ export function createInstance(dependencies: InstanceDependencies): Service {
   }
 
   function health(): Health {
-    const states = upstreams.map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
-      name,
-      Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
-    ]);
+    const states = upstreams
+      .current()
+      .map(({ name, upstreams: { targets } }): [string, Health['upstreams']] => [
+        name,
+        Object.fromEntries(targets.map(({ origin, state }) => [origin, state])),
+      ]);
     const redisUnavailableSince = state.localMode.unavailableSince();
     return {
       status: status(),
@@ -105,6 +124,19 @@ export function createInstance(dependencies: InstanceDependencies): Service {
       services: Object.fromEntries(states),
       unreportedRequests: state.usageReports.pending(),
     };
+  }
+
+  /** In place, and not by a new process: that would lose what is known of keys, connections and the health of instances. */
+  function reload({ files, state: nextState }: Reload): void {
+    if (files !== undefined) {
+      const described = gatewayApp.describe(files.services);
+      // Nothing from here on fails.
+      const closeUnused = upstreams.replace(files.services, files.privateKey);
+      gatewayApp.serve(described, upstreams.current());
+      void drain.settled().then(closeUnused);
+      changeCredentials(state.redis, files.redisUrl);
+    }
+    reloadState = nextState;
   }
 
   return {
@@ -119,9 +151,10 @@ export function createInstance(dependencies: InstanceDependencies): Service {
     health,
     statuses: async () => [await readStatus()],
     metrics: () => metrics.registry.metrics(),
+    reload,
     drain: (shutdown) => drain.drain(shutdown),
     async close(cause = 'shutdown') {
-      await Promise.all(upstreams.map((upstream) => upstream.close()));
+      await upstreams.close();
       await Promise.all([state.close(cause), tracing?.close()]);
     },
   };

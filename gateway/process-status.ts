@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { readVersion } from '#runtime/version.ts';
 import type { Metrics } from './observability/metrics.ts';
-import type { GatewayIdentity, ProcessStatus } from './observability/process-status.ts';
+import type { GatewayIdentity, ProcessStatus, ReloadState } from './observability/process-status.ts';
 import { anonymousPlan } from './plans/plans.ts';
 import type { RedisState } from './redis-state.ts';
 import type { Health } from './service.ts';
@@ -16,6 +16,7 @@ interface ProcessStatusDependencies {
   worker: number | null;
   metrics: Metrics;
   health: () => Pick<Health, 'status' | 'services'>;
+  reloadState: () => ReloadState;
   state: () => Pick<RedisState, 'instances' | 'invalidValues' | 'localMode' | 'lostKeys'>;
 }
 
@@ -31,7 +32,7 @@ const version = readVersion();
  * request costs nothing more.
  */
 export function createProcessStatus(dependencies: ProcessStatusDependencies): () => Promise<ProcessStatus> {
-  const { gateway, worker, metrics, health, state } = dependencies;
+  const { gateway, worker, metrics, health, reloadState, state } = dependencies;
   const startedAt = new Date(performance.timeOrigin).toISOString();
   const readBusy = createBusyReading();
   const readRecent = createRecentMeasures(metrics);
@@ -55,6 +56,7 @@ export function createProcessStatus(dependencies: ProcessStatusDependencies): ()
       startedAt,
       state: status,
       services,
+      reload: reloadState(),
       invalidSettings: invalidValues
         .list()
         .slice(0, maxInvalidSettings)

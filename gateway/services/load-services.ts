@@ -25,8 +25,13 @@ const maxBytes = 256 * 1024;
 export function loadServices(settings: ServiceSettings): ServiceConfig[] {
   const { servicesFile } = settings;
   if (servicesFile === undefined) return [petsService(settings)];
+  return namingSetting(() => readServicesFile(servicesFile, settings));
+}
+
+/** @throws ConfigError that names SERVICES_FILE in place of a YamlFileError */
+export function namingSetting<T>(read: () => T): T {
   try {
-    return readServicesFile(servicesFile, settings);
+    return read();
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     throw new ConfigError(error.issues.map((issue) => `SERVICES_FILE: ${issue}`));
@@ -51,12 +56,13 @@ function petsService({
 
 /** @throws YamlFileError with everything that is wrong in the file and the descriptions that it names */
 export function readServicesFile(path: string, settings: ServiceSettings): ServiceConfig[] {
-  const services = readSettings(path, settings);
+  const services = readServiceSettings(path, settings);
   describeServices(services);
   return services;
 }
 
-function readSettings(path: string, settings: ServiceSettings): ServiceConfig[] {
+/** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */
+export function readServiceSettings(path: string, settings: ServiceSettings): ServiceConfig[] {
   const name = basename(path);
   const file = readYamlFile(readBytes(path), name, { maxBytes });
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);
