@@ -237,6 +237,53 @@ test('ops services reload says that no gateway runs', async () => {
   expect(stderr).toContain('no gateway runs on this Redis: nothing is reloaded');
 });
 
+test(
+  'a new password of Redis is used from then on, and a wrong one is refused',
+  { tags: ['redis-server'] },
+  async () => {
+    await using kit = await startReloadKit();
+    const setPassword = (...rules: string[]) =>
+      kit.redis.call('ACL', 'SETUSER', 'gw', 'on', '~*', '&*', '+@all', ...rules);
+    await setPassword('>first');
+    const file = join(kit.directory, 'redis-url');
+    const url = new URL(kit.redisUrl);
+    const write = (password: string, port = url.port) =>
+      writeFile(file, `redis://gw:${password}@${url.hostname}:${port}\n`);
+    await write('first');
+    await using gateway = await startGateway({
+      DATA_DIR: join(kit.directory, 'other'),
+      REDIS_URL_FILE: file,
+      PETS_SERVICE_URL: kit.pets.url,
+      GATEWAY_WORKERS: '2',
+    });
+    const connected = async () => {
+      const clients = String(await kit.redis.call('CLIENT', 'LIST'));
+      return clients.match(/ user=gw /g)?.length ?? 0;
+    };
+    // Of two workers, and of the console.
+    await expect.poll(connected).toBe(3);
+
+    await setPassword('resetpass', '>second');
+    await write('wrong');
+    const refused = await kit.reload();
+    expect(refused.code).toBe(1);
+    expect(refused.stdout).toMatch(/: REDIS_URL is refused by Redis: WRONGPASS /);
+    expect(refused.stdout).not.toContain('gw:wrong');
+    await write('second', String(Number(url.port) + 1));
+    expect((await kit.reload()).stdout).toContain('REDIS_URL has changed in more than user and password');
+    await write('second');
+    gateway.signal('SIGHUP');
+    await expect.poll(() => gateway.output()).toContain('"msg":"files are reloaded"');
+    expect((await kit.reload()).code).toBe(0);
+
+    await kit.redis.call('CLIENT', 'KILL', 'USER', 'gw');
+    await expect.poll(connected).toBe(3);
+    const readiness = async () => (await send(`${gateway.adminUrl}/readyz`)).json;
+    await expect.poll(readiness).toMatchObject({ redis: 'ok', workers: { ready: 2 } });
+    expect((await send(`${gateway.url}/v1/pets`, { key: kit.key })).status).toBe(200);
+  },
+);
+
 describe('a closed terminal', () => {
   test('stops a gateway that could reload', async () => {
     await using kit = await startReloadKit();
