@@ -23,6 +23,7 @@ describe.each([
       const pets: Upstream[] = [await startUpstream(), await startUpstream()];
       const leaving: Promise<void>[] = [];
       let orders: Upstream | undefined;
+      let connections = 100;
       onTestFinished(async () => {
         for (const upstream of [...pets, ...(orders === undefined ? [] : [orders])])
           await upstream[Symbol.asyncDispose]();
@@ -51,15 +52,11 @@ describe.each([
         // Settings whose change takes other connections and other tokens.
         () => void (connections += 1),
       ];
-      let connections = 100;
-      const write = () =>
-        kit.write({
-          ...kit.onlyPets(
-            pets.map(({ url }) => url),
-            { connections, audience: `pets-${connections}` },
-          ),
-          ...(orders === undefined ? {} : { orders: kit.withOrders([orders.url])['orders'] }),
-        } as ReturnType<typeof kit.onlyPets>);
+      const write = () => {
+        const urls = pets.map(({ url }) => url);
+        const services = kit.onlyPets(urls, { connections, audience: `pets-${connections}` });
+        return kit.write(orders === undefined ? services : { ...kit.withOrders([orders.url]), ...services });
+      };
 
       await write();
       expect((await kit.reload()).code).toBe(0);

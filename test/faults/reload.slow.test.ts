@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -11,6 +11,7 @@ import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';
 import { startGateway } from '../support/kits/service.ts';
+import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { isRunning, threeWorkers, waitForWorkers, workers } from '../support/kits/worker-processes.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
@@ -228,6 +229,31 @@ async function stuckStatus({ redis }: ReloadKit): Promise<string> {
   const gateway = { ...status.gateway, id: 'stuck', host: 'stuck', adminAddress: undefined };
   return JSON.stringify({ ...status, id: 'stuck', gateway, reload: undefined, at: Date.now() });
 }
+
+test('a reload follows the symbolic link that Kubernetes replaces', async () => {
+  await using mounted = await temporaryDirectory();
+  await using upstream = await startUpstream();
+  await using kit = await startReloadKit({ SERVICES_FILE: await volume('first', {}) });
+  expect((await kit.get('/v1/orders')).status).toBe(404);
+  await volume('second', { orders: { description: 'orders.yaml', urls: [upstream.url] } });
+  expect((await kit.reload()).code).toBe(0);
+  expect((await kit.get('/v1/orders')).status).toBe(200);
+
+  /** A ConfigMap as the kubelet mounts it: the files are links into `..data`, which is a link itself. */
+  async function volume(version: string, services: object): Promise<string> {
+    const path = (name: string) => join(mounted.path, name);
+    await mkdir(path(version));
+    const pets = { description: descriptions.pets, urls: ['http://127.0.0.1:9'] };
+    const file = { services: { 'pets-service': pets, ...services } };
+    await writeFile(path(`${version}/services.yaml`), JSON.stringify(file));
+    await copyFile(descriptions.orders, path(`${version}/orders.yaml`));
+    await symlink(version, path('..data_tmp'));
+    await rename(path('..data_tmp'), path('..data'));
+    for (const name of ['services.yaml', 'orders.yaml'])
+      await symlink(join('..data', name), path(name)).catch(() => {});
+    return path('services.yaml');
+  }
+});
 
 test('ops services reload says that no gateway runs', async () => {
   await using kit = await startReloadKit();
