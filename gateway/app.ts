@@ -1,12 +1,14 @@
 import type { RequestListener } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
 import { createMessageClasses, type MessageClasses } from '#runtime/message-classes.ts';
 import { normalizeTarget } from '#runtime/normalize-target.ts';
-import express, { type Request } from 'express';
+import express, { type Express, type Request } from 'express';
 import type { Logger } from 'pino';
 import { loadApiDescription, type ApiDescription } from './api-description.ts';
 import { createApiKeyCache } from './api-keys/api-key-cache.ts';
+import { assertPublicUrl } from './config/config.ts';
 import type { ApiConfig, ServiceConfig } from './config/service-config.ts';
-import { loadDocs } from './docs/docs.ts';
+import { loadDocs, type Docs } from './docs/docs.ts';
 import type { GatewayError } from './errors.ts';
 import { findAmbiguity } from './http/ambiguous-request.ts';
 import { findClientAddress } from './http/client-address.ts';
@@ -17,7 +19,7 @@ import { answerUsage } from './journey/answer-usage.ts';
 import { answerOptions, serveDescription } from './journey/answer-without-key.ts';
 import { assignRequestId } from './journey/assign-request-id.ts';
 import { authenticate } from './journey/authenticate.ts';
-import { bufferBody } from './journey/buffer-body.ts';
+import { bufferBody, createLargeBodySlots } from './journey/buffer-body.ts';
 import { enforceQuota } from './journey/enforce-quota.ts';
 import { matchRoute } from './journey/match-route.ts';
 import { createObserveAddressRefusal } from './journey/observe-address-refusal.ts';
@@ -74,9 +76,19 @@ export interface Gateway {
   /** Classes for the HTTP server's requests and responses. */
   messageClasses: MessageClasses;
   /** What the operations ask of keys. */
-  access: ApiDescription['access'];
+  access(): ApiDescription['access'];
   /** All methods of the API. */
-  allow: readonly string[];
+  allow(): readonly string[];
+  /**
+   * Describes the API of services. Takes some 0.2 s, unless their descriptions are those in use.
+   * @throws YamlFileError if their descriptions are invalid
+   */
+  describe(services: readonly ServiceConfig[], settings: ApiConfig): DescribedApi;
+  /**
+   * Serves another API from the next request on; requests that have begun go on with the one before.
+   * @param upstreams where the requests to each of its services go, in the same order
+   */
+  serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void;
   /** Whether an address belongs to a trusted proxy. */
   isProxy(address: string): boolean;
   /** Charges an address for something that became no request. @returns headers for the response to it */
@@ -85,13 +97,103 @@ export interface Gateway {
   recordRawResponse(error: GatewayError, address: string): void;
 }
 
-/** The journey of a request, from top to bottom. Opens no socket: server.ts listens. */
+/** The API of the services behind the gateway, and its documentation. */
+export interface DescribedApi {
+  services: readonly ServiceConfig[];
+  settings: ApiConfig;
+  api: ApiDescription;
+  docs: Docs;
+}
+
+/** The gateway as a whole. Opens no socket: server.ts listens. */
 export function createGateway(dependencies: GatewayDependencies): Gateway {
-  const { redis, gate, plans, spans, addressBlocks, busyAddresses, log, metrics, now } = dependencies;
-  const api = loadApiDescription(dependencies.supportUrl, dependencies.services, dependencies.api);
+  const { addressBlocks, log, metrics, now } = dependencies;
+  const parts = createParts(dependencies);
+  const { addressLimit, isProxy, prototypes } = parts;
+  const messageClasses = createMessageClasses(prototypes);
+  let current: { described: DescribedApi; app: Express } | undefined;
+
+  function describe(services: readonly ServiceConfig[], settings: ApiConfig): DescribedApi {
+    if (current !== undefined && haveSameApi({ services, settings }, current.described))
+      return { ...current.described, services };
+    const api = loadApiDescription(dependencies.supportUrl, services, settings);
+    assertPublicUrl(dependencies.publicUrl, api.basePaths);
+    return { services, settings, api, docs: loadDocs(api, dependencies.publicUrl, settings) };
+  }
+
+  function serve(described: DescribedApi, upstreams: readonly ServiceUpstream[]): void {
+    showKnownSeries(metrics, described.api);
+    current = { described, app: createJourney(parts, described, upstreams) };
+  }
+
+  serve(describe(dependencies.services, dependencies.api), dependencies.upstreams);
+
+  return {
+    app(req, res) {
+      // Before Express, whose router reads the target first and must not see it change.
+      normalizeTarget(req);
+      // No request after an ambiguous one is served: its beginning is uncertain.
+      if (findAmbiguity(req) !== undefined) res.shouldKeepAlive = false;
+      current?.app(req, res);
+    },
+    messageClasses,
+    access: () => current?.described.api.access ?? { scopes: [], costs: [] },
+    allow: () => current?.described.api.everything.allow ?? [],
+    describe,
+    serve,
+    isProxy,
+    recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
+    async chargeAddress(address, { code, headers }) {
+      if (addressBlocks.remainingMs(address) !== undefined) return {};
+      const { window } = await addressLimit.charge(address);
+      if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
+      return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
+    },
+  };
+}
+
+/** The journey of a request, from top to bottom. */
+function createJourney(
+  parts: Parts,
+  { services, api, docs }: DescribedApi,
+  upstreams: readonly ServiceUpstream[],
+): Express {
+  const { plans, addressBlocks, addressLimit, observeAddressRefusal, refuseAnonymous, log, now } = parts;
+  const { apiKeys, lookUpUsage, publicAddress } = parts;
   const { basePath, basePaths } = api;
-  const docs = loadDocs(api, dependencies.publicUrl, dependencies.api);
-  showKnownSeries(metrics, api);
+  const { request, response } = parts.prototypes;
+  const app = Object.assign(createApp(), { request, response });
+
+  // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
+  app
+    .route(/^/)
+    .all(
+      assignRequestId(),
+      setSecurityHeaders(),
+      matchRoute(api, docs),
+      traceRequest(parts),
+      recordAccess({ ...parts, services }),
+      refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
+      serveDescription(api, publicAddress),
+      serveDocs(docs, api),
+      answerOptions({ api, addressLimit, now }),
+      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
+      answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
+      underPath(basePaths, enforceQuota(parts)),
+      rejectMalformed(),
+      rejectUnknownRoute(),
+      rejectLargeBody(),
+      bufferBody(parts.takeLargeBodySlot),
+      proxyToService({ ...parts, upstreams }),
+    );
+  app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
+  app.use(renderFallback({ log }));
+  return app;
+}
+
+/** What the steps need whatever the services are: a reload keeps it. */
+function createParts(dependencies: GatewayDependencies) {
+  const { redis, gate, plans, spans, busyAddresses, metrics } = dependencies;
   const apiKeys = createApiKeyCache(dependencies);
   const { decide } = createQuota({
     ...dependencies,
@@ -107,14 +209,27 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     busyAddresses,
     limit: { plan: anonymousPlan, window: anonymousWindow },
   });
-  const refuseAnonymous = createRefuseAnonymous({ ...dependencies, addressLimit, observeAddressRefusal });
-  const lookUpUsage = createUsageLookup(dependencies);
-
-  const app = express();
-  app.disable('x-powered-by').disable('etag');
-  app.enable('case sensitive routing').enable('strict routing');
   const isProxy = createIsProxy(dependencies.trustProxy);
-  const publicAddress = createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy });
+  return {
+    ...dependencies,
+    apiKeys,
+    quota,
+    addressLimit,
+    observeAddressRefusal,
+    refuseAnonymous: createRefuseAnonymous({ ...dependencies, addressLimit, observeAddressRefusal }),
+    lookUpUsage: createUsageLookup(dependencies),
+    takeLargeBodySlot: createLargeBodySlots(dependencies.createCounter),
+    isProxy,
+    publicAddress: createPublicAddress({ publicUrl: dependencies.publicUrl, isProxy }),
+    prototypes: createPrototypes(isProxy),
+  };
+}
+
+type Parts = ReturnType<typeof createParts>;
+
+/** An app without steps, whose prototypes of requests and responses all others have. */
+function createPrototypes(isProxy: (address: string) => boolean): Express {
+  const app = createApp();
   // Express' own, of its setting `trust proxy`, takes an address with its port for something unknown.
   Object.defineProperties(app.request, {
     ip: {
@@ -128,50 +243,22 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       },
     },
   });
+  return app;
+}
 
-  // Order matters: each step may rely on every step above it. One route, since Express matches a path for each app.use.
-  app
-    .route(/^/)
-    .all(
-      assignRequestId(),
-      setSecurityHeaders(),
-      matchRoute(api, docs),
-      traceRequest({ ...dependencies, isProxy }),
-      recordAccess(dependencies),
-      refuseBlocked({ addressBlocks, limit: plans.anonymousMinute, observeAddressRefusal, now }),
-      serveDescription(api, publicAddress),
-      serveDocs(docs, api),
-      answerOptions({ api, addressLimit, now }),
-      underPath(basePaths, authenticate({ apiKeys, refuseAnonymous, addressLimit })),
-      answerUsage({ path: `${basePath}/usage`, apiKeys, lookUpUsage, refuseAnonymous }),
-      underPath(basePaths, enforceQuota({ ...dependencies, apiKeys, quota, refuseAnonymous })),
-      rejectMalformed(),
-      rejectUnknownRoute(),
-      rejectLargeBody(),
-      bufferBody(dependencies.createCounter),
-      proxyToService({ ...dependencies, isProxy, publicAddress }),
-    );
-  app.use(renderError({ publicAddress, basePaths, addressLimit, log, now }));
-  app.use(renderFallback({ log }));
+/** Whether what is said of the API, the descriptions and their order, by which routes name their services, are the same. */
+function haveSameApi(one: Pick<DescribedApi, 'services' | 'settings'>, other: DescribedApi): boolean {
+  return isDeepStrictEqual(describedPart(one), describedPart(other));
+}
 
-  return {
-    app(req, res) {
-      // Before Express, whose router reads the target first and must not see it change.
-      normalizeTarget(req);
-      // No request after an ambiguous one is served: its beginning is uncertain.
-      if (findAmbiguity(req) !== undefined) res.shouldKeepAlive = false;
-      app(req, res);
-    },
-    messageClasses: createMessageClasses(app),
-    access: api.access,
-    allow: api.everything.allow,
-    isProxy,
-    recordRawResponse: (error, address) => recordRawResponse({ log, metrics }, error, address),
-    async chargeAddress(address, { code, headers }) {
-      if (addressBlocks.remainingMs(address) !== undefined) return {};
-      const { window } = await addressLimit.charge(address);
-      if (code !== 'rate_limit_exceeded') return addressLimitHeaders(window, now());
-      return connectionLimitHeaders(window, Number(headers['Retry-After']) * 1000, now());
-    },
-  };
+const describedPart = ({ services, settings }: Pick<DescribedApi, 'services' | 'settings'>) => ({
+  settings,
+  services: services.map(({ name, description }) => ({ name, description })),
+});
+
+function createApp(): Express {
+  const app = express();
+  app.disable('x-powered-by').disable('etag');
+  app.enable('case sensitive routing').enable('strict routing');
+  return app;
 }

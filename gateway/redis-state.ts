@@ -64,11 +64,13 @@ interface RedisStateDependencies {
   metrics: Metrics;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
   readStatus?: () => Promise<ProcessStatus>;
+  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
+  onReloadRequest?: (request: string) => void;
   now: () => number;
 }
 
 export function createRedisState(dependencies: RedisStateDependencies): RedisState {
-  const { url, isPrivate, dataDirectory, log, metrics, readStatus, now } = dependencies;
+  const { url, isPrivate, dataDirectory, log, metrics, readStatus, onReloadRequest, now } = dependencies;
   const redis = createRedis(url, log);
   const invalidValues = createInvalidValues({
     log,
@@ -118,7 +120,7 @@ export function createRedisState(dependencies: RedisStateDependencies): RedisSta
   const hotKeys = createHotKeys({ redis, now: clock.now, keysInUse });
   const busyAddresses = createBusyAddresses({ redis, now: clock.now });
   const refusedUse = createRefusedUseReports({ redis, now: clock.now });
-  const instances = createInstances({ redis, enforced, readStatus, now: clock.now });
+  const instances = createInstances({ redis, enforced, readStatus, onReloadRequest, now: clock.now });
 
   function enforced(): EnforcedSettings {
     const settings = [plans.enforced(), banPolicy.enforced(), usagePolicy.enforced()];

@@ -8,7 +8,6 @@ import { startTracing } from '#runtime/start-tracing.ts';
 import { createAdminApp } from './admin/admin-app.ts';
 import { createAdminServer } from './admin/admin-server.ts';
 import { createConsole } from './admin/console.ts';
-import { assertPortsDiffer, loadConfig, type Config } from './config/config.ts';
 import { divideConnections } from './config/connection-budget.ts';
 import { consoleLink, consoleOrigin } from './config/console-url.ts';
 import {
@@ -22,19 +21,21 @@ import { provideConsoleCode } from './demo/demo-console-code.ts';
 import { provideDemoKey } from './demo/demo-key.ts';
 import { createCounter } from './http/in-use-counters.ts';
 import { createInstance } from './instance.ts';
+import { loadSettings, namesReloadedFile, type GatewayConfig } from './load-settings.ts';
 import { createMetrics } from './observability/metrics.ts';
 import { printedLines } from './observability/printed-lines.ts';
 import { createRequestLog } from './observability/request-log.ts';
 import { createGatewayIdentity } from './process-status.ts';
 import { startEmbeddedRedis } from './redis/embedded/embedded-redis.ts';
-import { loadServices, type LoadedServices } from './services/load-services.ts';
+import { createReloader, initialReloadState, type Reloader } from './reload.ts';
 import { loadPrivateKey, writePublicKey } from './upstream/internal-token-keys.ts';
 import { createPrimary } from './workers/primary.ts';
 
-type GatewayConfig = Config & LoadedServices;
-
-const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown }) => {
+const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutdown, onReload }) => {
   setKeyPrefix(config.api.keyPrefix);
+  const ready = Promise.withResolvers<Reloader>();
+  const reload = (request?: string) => void ready.promise.then((reloader) => reloader.reload(request));
+  if (namesReloadedFile(config, process.env)) onReload(() => reload());
   logConsoleLines(log, printedLines);
   const budget = divideConnections(config, log);
   // Before anything is started or written.
@@ -58,7 +59,15 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   };
   const metrics = createMetrics({ droppedLogLines: () => writer?.droppedLines ?? 0 });
   const gateway = createGatewayIdentity(config.workers);
-  const shared = { config: instanceConfig, privateKey, gateway, log, metrics };
+  const shared = {
+    config: instanceConfig,
+    privateKey,
+    gateway,
+    reloadState: initialReloadState(config),
+    onReloadRequest: reload,
+    log,
+    metrics,
+  };
   // One worker is this process itself.
   const service =
     config.workers === 1
@@ -99,6 +108,17 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
   const origin = consoleOrigin(config, adminPort);
   adminConsole.announce(origin);
   const port = await service.listen();
+  ready.resolve(
+    createReloader({
+      config,
+      instanceConfig,
+      privateKey,
+      env: process.env,
+      service,
+      onRedisUrl: (url) => adminConsole.useCredentials(url),
+      log,
+    }),
+  );
   cleanup.defer(() => service.drain(shutdown()));
   log.info({ port, adminPort }, `gateway listens on port ${port}, admin on ${config.adminHost}:${adminPort}`);
 
@@ -116,12 +136,7 @@ const start: Start<GatewayConfig> = async ({ config, log, writer, cleanup, shutd
 
 await runService<GatewayConfig>({
   name: 'gateway',
-  loadConfig(env) {
-    const config = loadConfig(env);
-    const { services, api } = loadServices(config);
-    assertPortsDiffer(config, config.servicesFile === undefined ? undefined : services);
-    return { ...config, services, api };
-  },
+  loadConfig: loadSettings,
   createLog: ({ logLevel }) => createLog('gateway', logLevel),
   start,
 });

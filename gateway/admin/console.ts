@@ -1,5 +1,6 @@
 import type { Router } from 'express';
 import type { Logger } from 'pino';
+import { changeCredentials } from '../redis/redis-client.ts';
 import type { Service } from '../service.ts';
 import { keepConsoleAnnounced, type Announcement } from './access/announce-console.ts';
 import { createConsoleAccess } from './access/console-access.ts';
@@ -40,6 +41,8 @@ export interface Console {
   logUnexpected: (error: unknown) => void;
   /** Lets `ops console` find it. @param origin address of the console for a browser */
   announce(origin: string): void;
+  /** Logs in to Redis with the user and the password of a URL from now on. */
+  useCredentials(redisUrl: string): void;
   close(): Promise<void>;
 }
 
@@ -79,6 +82,7 @@ export function createConsole(dependencies: ConsoleDependencies): Console {
     announce(origin) {
       announcement = keepConsoleAnnounced({ read }, origin);
     },
+    useCredentials: (redisUrl) => changeCredentials(redis.redis, redisUrl),
     async close() {
       await announcement?.close();
       live.close();

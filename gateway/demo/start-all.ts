@@ -89,8 +89,9 @@ async function stopAll(exitCode: number, signal: NodeJS.Signals = 'SIGINT'): Pro
   process.exit(exitCode);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.on(signal, () => void stopAll(0, signal));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stopAll(0, signal));
+// The terminal was closed. Not passed on: a gateway with a services file would read that again.
+process.on('SIGHUP', () => void stopAll(0));
 
 whenNpmEnds(() => void stopAll(1));
 

@@ -17,7 +17,7 @@ interface HttpServerOptions {
   app: RequestListener;
   messageClasses: MessageClasses;
   /** All methods of the API, for the response to CONNECT. */
-  allow: readonly string[];
+  allow: () => readonly string[];
   limits: HttpLimits;
   /** Connections that this process can have; `limits` are those of the whole gateway. */
   maxOwnConnections: number;
@@ -114,7 +114,7 @@ export function createHttpServer(options: HttpServerOptions): Server {
     socket.on('drain', () => pipelines.serving(socket)?.res.emit('drain'));
     if (failed.has(socket)) return;
     failed.add(socket);
-    const headers = { Allow: allow.join(', ') };
+    const headers = { Allow: allow().join(', ') };
     // Earlier requests may still wait for their responses.
     pipelines.whenIdle(
       socket,

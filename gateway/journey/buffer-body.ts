@@ -12,16 +12,13 @@ const maxLargeBodies = 64;
 /** The same for one caller, so that nobody takes all of them. */
 const maxLargeBodiesOfCaller = 8;
 
-/**
- * Waits until the body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
- * likes: a few hundred slow clients would leave none for others.
- */
-export function bufferBody(createCounter: CreateCounter): RequestHandler {
+/** Counts a body of a caller that has become large. @returns a function that undoes it @throws if there are too many */
+export type TakeLargeBodySlot = (caller: string) => () => void;
+
+export function createLargeBodySlots(createCounter: CreateCounter): TakeLargeBodySlot {
   const all = createCounter('large bodies', maxLargeBodies);
   const perCaller = createCounter('large bodies of a caller', maxLargeBodiesOfCaller);
-
-  /** Counts a body that has become large. @returns a function that undoes it */
-  function takeSlot(caller: string): () => void {
+  return function takeSlot(caller) {
     if (all.count('') >= maxLargeBodies || perCaller.count(caller) >= maxLargeBodiesOfCaller) {
       throw tooManyLargeBodies();
     }
@@ -31,8 +28,14 @@ export function bufferBody(createCounter: CreateCounter): RequestHandler {
       all.remove('');
       perCaller.remove(caller);
     };
-  }
+  };
+}
 
+/**
+ * Waits until the body is complete. Streamed to the upstream, it would occupy a connection for as long as its client
+ * likes: a few hundred slow clients would leave none for others.
+ */
+export function bufferBody(takeSlot: TakeLargeBodySlot): RequestHandler {
   return function bufferBody(req, res, next) {
     if (!hasBody(req)) return next();
     if (awaitsContinue(req)) res.writeContinue();

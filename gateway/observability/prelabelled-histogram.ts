@@ -21,15 +21,6 @@ export class HistogramChild {
     this.#count += 1;
   }
 
-  /** Adds all observations of another child with the same bounds. */
-  add(other: HistogramChild): void {
-    for (const [bucket, count] of other.#counts.entries()) {
-      this.#counts[bucket] = (this.#counts[bucket] ?? 0) + count;
-    }
-    this.#sum += other.#sum;
-    this.#count += other.#count;
-  }
-
   /** Observations in each bucket alone; the last one has no upper bound. */
   buckets(): { bound: number; count: number }[] {
     return this.#counts.map((count, bucket) => ({ bound: this.#bounds[bucket] ?? Infinity, count }));
@@ -63,7 +54,7 @@ export class PrelabelledHistogram extends Histogram {
   readonly #options: PrelabelledHistogramOptions;
   /** Never observes anything. Supplies the library's description of the histogram. */
   readonly #empty: Histogram;
-  readonly #children: { labels: LabelValues<string>; child: HistogramChild }[] = [];
+  readonly #children = new Map<string, { labels: LabelValues<string>; child: HistogramChild }>();
 
   constructor(options: PrelabelledHistogramOptions) {
     super(options);
@@ -71,27 +62,24 @@ export class PrelabelledHistogram extends Histogram {
     this.#empty = new Histogram({ ...options, registers: [] });
   }
 
-  /** Creates a child of a set of labels. The metric shows the sum of all children with the same labels. */
+  /** @returns the child of a set of labels, which is created at the first call */
   child(labels: LabelValues<string>): HistogramChild {
-    const child = new HistogramChild(this.#options.buckets);
-    this.#children.push({ labels, child });
-    return child;
+    const key = JSON.stringify(labels);
+    let entry = this.#children.get(key);
+    if (entry === undefined) {
+      entry = { labels, child: new HistogramChild(this.#options.buckets) };
+      this.#children.set(key, entry);
+    }
+    return entry.child;
   }
 
-  /** The sums of the children with the same labels. */
-  sums(): { labels: LabelValues<string>; sum: HistogramChild }[] {
-    const sums = new Map<string, { labels: LabelValues<string>; sum: HistogramChild }>();
-    for (const { labels, child } of this.#children) {
-      const key = JSON.stringify(labels);
-      const entry = sums.get(key) ?? { labels, sum: new HistogramChild(this.#options.buckets) };
-      entry.sum.add(child);
-      sums.set(key, entry);
-    }
-    return [...sums.values()];
+  /** All children with their labels. */
+  children(): { labels: LabelValues<string>; child: HistogramChild }[] {
+    return [...this.#children.values()];
   }
 
   override async get(): ReturnType<Histogram['get']> {
-    const values = this.sums().flatMap(({ labels, sum }) => sum.values(this.#options.name, labels));
+    const values = this.children().flatMap(({ labels, child }) => child.values(this.#options.name, labels));
     return { ...(await this.#empty.get()), values };
   }
 

@@ -99,12 +99,13 @@ export function createRequestMetrics(registry: Registry, buckets: number[]): Req
       }),
     ),
   );
-  const expected = { operations: new Set<Operation>(), plans: new Set<string>() };
+  const expected = { operations: new Map<string, Operation>(), plans: new Set<string>() };
   return {
     expect({ operations = [], plans = [] }) {
-      for (const operation of operations) expected.operations.add(operation);
+      for (const operation of operations)
+        expected.operations.set(`${operation.method} ${operation.route}`, operation);
       for (const plan of plans) expected.plans.add(plan);
-      for (const { route, method } of expected.operations) {
+      for (const { route, method } of expected.operations.values()) {
         for (const status of expectedStatuses) {
           histogramOf(route)(method)(status);
           for (const plan of expected.plans) countOf(route)(method)(status)(plan);

@@ -8,12 +8,14 @@ import { origin } from '../config/env-schemas.ts';
 import type { DescriptionText } from '../config/service-config.ts';
 import { YamlFileError } from '../config/yaml-file.ts';
 import { OperationFailure } from '../operations/operation-failure.ts';
+import { reloadServices, type GatewayReload } from '../operations/reload-services.ts';
 import { checkConformance, type TestTokens } from '../services/conformance.ts';
 import { readServicesFile, type LoadedServices } from '../services/load-services.ts';
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueGatewayToken } from '../upstream/internal-token.ts';
-import { jsonOption, type JsonOption } from './options.ts';
-import { print, printJson } from './output.ts';
+import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
+import { print, printable, printJson } from './output.ts';
+import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
 export function servicesCommand(): Command {
@@ -74,7 +76,33 @@ export function servicesCommand(): Command {
       return print(`${lines.join('\n')}\n${failed.length} of ${checks.length} checks failed\n`);
     });
 
+  services
+    .command('reload')
+    .description(
+      'have all gateways read their services file, its descriptions and secrets again; exit code 1 if one refuses',
+    )
+    .addOption(asOption())
+    .addOption(jsonOption())
+    .action(async ({ as, json }: ChangeOptions) => {
+      const gateways = await withChanges(as, reloadServices);
+      if (gateways.some(({ outcome }) => outcome !== 'reloaded')) process.exitCode = 1;
+      if (json) return printJson({ gateways });
+      return print(gateways.map((gateway) => `${printable(reloadText(gateway))}\n`).join(''));
+    });
+
   return services;
+}
+
+function reloadText({ host, adminAddress, outcome, revision, issues }: GatewayReload): string {
+  const name = adminAddress === null ? host : `${host} (${adminAddress})`;
+  switch (outcome) {
+    case 'reloaded':
+      return `${name} is reloaded: revision ${revision}`;
+    case 'refused':
+      return `${name} goes on with revision ${revision}: ${issues.join('; ')}`;
+    case 'no_answer':
+      return `${name} has not answered; see its log`;
+  }
 }
 
 interface TestOptions extends JsonOption {

@@ -33,6 +33,8 @@ interface InstancesDependencies {
   enforced: () => EnforcedSettings;
   /** What this process says of itself, for consoles; undefined if it says nothing. */
   readStatus: (() => Promise<ProcessStatus>) | undefined;
+  /** Called with a request to read files again, at each announcement while it is in Redis. */
+  onReloadRequest?: ((request: string) => void) | undefined;
   now: () => number;
 }
 
@@ -40,7 +42,8 @@ interface InstancesDependencies {
  * Each instance has to know how many there are, because during an outage each one admits its share of a limit.
  * @param now Redis' clock, so that the instances' own clocks do not matter
  */
-export function createInstances({ redis, enforced, readStatus, now }: InstancesDependencies): Instances {
+export function createInstances(dependencies: InstancesDependencies): Instances {
+  const { redis, enforced, readStatus, onReloadRequest, now } = dependencies;
   const id = randomUUID();
   const statusPublisher = createStatusPublisher({ redis, id, now });
   let count = 1;
@@ -72,13 +75,14 @@ export function createInstances({ redis, enforced, readStatus, now }: InstancesD
     async announce() {
       const status = await readStatus?.();
       if (left) return;
-      const [[added, live]] = await Promise.all([
-        redis.announce(redisKeys.instances, now(), id, aliveMs, keptSeconds),
+      const [[added, live, reloadRequest]] = await Promise.all([
+        redis.announce(redisKeys.instances, redisKeys.reload, now(), id, aliveMs, keptSeconds),
         // Only consoles need it.
         status === undefined ? undefined : statusPublisher.publish(status),
       ]);
       count = Math.max(1, live);
       if (!left) await publish(added === 1);
+      if (reloadRequest !== undefined) onReloadRequest?.(reloadRequest);
     },
     async leave(cause) {
       left = true;

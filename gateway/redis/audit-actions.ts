@@ -32,6 +32,7 @@ export const auditActions = [
   'policy.reset',
   'policy.seed',
   'policy.set',
+  'services.reload',
   'tokens.issue',
   'usage.retention',
   'usage.seed',

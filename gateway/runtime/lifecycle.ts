@@ -1,3 +1,4 @@
+import { isatty } from 'node:tty';
 import { ConfigError } from './environment.ts';
 import { errorMessage } from './error-message.ts';
 import type { Log } from './log.ts';
@@ -16,6 +17,8 @@ interface Context<Config> extends Log {
   cleanup: AsyncDisposableStack;
   /** To be called when draining begins. */
   shutdown(): Shutdown;
+  /** From now on, SIGHUP calls back in place of stopping the service. */
+  onReload(reload: () => void): void;
 }
 
 /** Starts a service. @returns what a parent process, such as `npm start`, is told */
@@ -40,13 +43,15 @@ const logFlushTimeoutMs = 1000;
 
 /**
  * Runs a service until a signal stops it. SIGTERM waits for load balancers; Ctrl-C, SIGHUP and the end of the parent
- * process have none to wait for. Not close-with-grace: at a second signal it ends the process with code 1 at once,
+ * process have none to wait for. To a service that can reload, SIGHUP is its end only if its terminal was closed. Not close-with-grace: at a second signal it ends the process with code 1 at once,
  * with stores left open, and it knows no stop during the start.
  */
 export async function runService<Config extends ShutdownConfig>(program: Program<Config>): Promise<void> {
   const cleanup = new AsyncDisposableStack();
   const forced = new AbortController();
   const hadParent = process.send !== undefined;
+  const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
+  let reload: (() => void) | undefined;
   let reason: string | undefined;
   let stopped: Promise<void> | undefined;
   try {
@@ -59,7 +64,10 @@ export async function runService<Config extends ShutdownConfig>(program: Program
       const timeout = AbortSignal.timeout(delayMs + config.shutdownTimeoutMs);
       return { delayMs, force: AbortSignal.any([forced.signal, timeout]) };
     };
-    const starting = program.start({ ...logging, config, cleanup, shutdown });
+    const onReload = (callback: () => void) => {
+      reload = callback;
+    };
+    const starting = program.start({ ...logging, config, cleanup, shutdown, onReload });
     const stop = async () => {
       log.info({ reason }, 'stopping; requests in flight are finished first');
       await starting.catch(() => {});
@@ -73,7 +81,13 @@ export async function runService<Config extends ShutdownConfig>(program: Program
       reason = cause;
       stopped = stop();
     };
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, onStop);
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onStop);
+    process.on('SIGHUP', (signal) => {
+      // The system makes a terminal no terminal before it sends the signal.
+      const isTerminalClosed = terminals.some((descriptor) => !isatty(descriptor));
+      if (reload === undefined || isTerminalClosed) onStop(signal);
+      else reload();
+    });
     process.on('disconnect', () => onStop('disconnect'));
     // The parent may have ended before anybody listened.
     if (hadParent && !process.connected) onStop('disconnect');

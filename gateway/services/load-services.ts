@@ -42,10 +42,17 @@ const maxMarkdownBytes = 1024 * 1024;
 export function loadServices(settings: ServiceSettings): LoadedServices {
   const { servicesFile } = settings;
   if (servicesFile === undefined) return { services: [petsService(settings)], api: petsApi() };
-  try {
+  return namingSetting(() => {
     const { basePaths, ...loaded } = readServicesFile(servicesFile, settings);
     assertPublicUrl(settings.publicUrl, basePaths);
     return loaded;
+  });
+}
+
+/** @throws ConfigError that names SERVICES_FILE in place of a YamlFileError */
+export function namingSetting<T>(read: () => T): T {
+  try {
+    return read();
   } catch (error) {
     if (!(error instanceof YamlFileError)) throw error;
     throw new ConfigError(error.issues.map((issue) => `SERVICES_FILE: ${issue}`));
@@ -73,7 +80,7 @@ export function readServicesFile(
   path: string,
   settings: ServiceSettings,
 ): LoadedServices & { basePaths: readonly string[] } {
-  const { services, api } = readSettings(path, settings);
+  const { services, api } = readServiceSettings(path, settings);
   const { document, basePaths } = describeServices(services, api);
   if (api.title === undefined && services.some(({ name }) => name === petsServiceName))
     return { services, api, basePaths };
@@ -81,7 +88,8 @@ export function readServicesFile(
   return { services, api: { ...api, productName: `${title} gateway` }, basePaths };
 }
 
-function readSettings(path: string, settings: ServiceSettings): LoadedServices {
+/** Leaves out whether the descriptions are valid. @throws YamlFileError with what is wrong in the file itself */
+export function readServiceSettings(path: string, settings: ServiceSettings): LoadedServices {
   const name = basename(path);
   const file = readYamlFile(readBytes(path), name, { maxBytes });
   if (file.value === null) throw new YamlFileError([`${name} is empty: it needs the field services`]);

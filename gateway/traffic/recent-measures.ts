@@ -43,7 +43,9 @@ export function createRecentMeasures(
       atMs: now(),
       redis: bucketsOf(metrics.redisSeconds),
       upstream: new Map(
-        metrics.upstreamSeconds.sums().map(({ labels, sum }) => [String(labels['service']), bucketsOf(sum)]),
+        metrics.upstreamSeconds
+          .children()
+          .map(({ labels, child }) => [String(labels['service']), bucketsOf(child)]),
       ),
       errors: new Map(errors.map(({ labels, value }) => [String(labels.code), value])),
     };

@@ -14,7 +14,9 @@ export interface Target {
   readonly hostname: string;
   readonly port: string;
   state: TargetState;
-  /** Whether it has been ready since this gateway started. */
+  /** Time at which this gateway began to use it. */
+  readonly addedAtMs: number;
+  /** Whether it has been ready since then. */
   everReady: boolean;
   /** Whether it is down and was reported as starting only. */
   isStarting: boolean;
@@ -48,6 +50,7 @@ export function createTarget(url: string): Target {
     hostname,
     port,
     state: 'unknown',
+    addedAtMs: performance.now(),
     everReady: false,
     isStarting: false,
     readyAtMs: 0,

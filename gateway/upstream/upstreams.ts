@@ -34,6 +34,11 @@ export interface Upstreams {
    * @param epoch of the target when the request was sent
    */
   failed(target: Target, epoch: number, sentAtMs: number, error: unknown): void;
+  /**
+   * Chooses among other targets from now on. Those that stay keep what is known of them; requests in flight at the others
+   * finish there.
+   */
+  replace(urls: readonly string[]): void;
   close(): Promise<void>;
 }
 
@@ -43,7 +48,9 @@ interface UpstreamsDependencies {
   log: Logger;
   /** Called at each change of a state, and with the first one. */
   onState: (origin: string, state: TargetState) => void;
-  /** Time from now in which a target that was never ready is taken to be starting. */
+  /** Called for each target that is no longer used. */
+  onRemoved?: (origin: string) => void;
+  /** Time from its addition in which a target that was never ready is taken to be starting. */
   startTimeoutMs?: number;
 }
 
@@ -56,20 +63,30 @@ const defaultStartTimeoutMs = 60_000;
  * request is risked to find out. If requests go on failing while probes succeed, it stays ejected longer each time.
  */
 export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams {
-  const { urls, probe, log, onState, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
-  const targets = urls.map(createTarget);
-  const startUntilMs = performance.now() + startTimeoutMs;
+  const { probe, log, onState, onRemoved, startTimeoutMs = defaultStartTimeoutMs } = dependencies;
+  let targets: readonly Target[] = [];
   const closing = new AbortController();
   /** Index of the target that is next in turn. */
   let turn = 0;
 
-  for (const target of targets) {
-    onState(target.origin, target.state);
-    void watch(target);
+  function replace(urls: readonly string[]): void {
+    const before = targets;
+    const known = new Map(before.map((target) => [target.origin, target]));
+    targets = urls.map((url) => known.get(url) ?? createTarget(url));
+    for (const target of before) if (!isUsed(target)) onRemoved?.(target.origin);
+    for (const target of targets) {
+      if (before.includes(target)) continue;
+      onState(target.origin, target.state);
+      void watch(target);
+    }
+  }
+
+  function isUsed(target: Target): boolean {
+    return targets.includes(target);
   }
 
   async function watch(target: Target): Promise<void> {
-    while (!closing.signal.aborted) {
+    while (!closing.signal.aborted && isUsed(target)) {
       await probeOnce(target);
       await sleep(probeMs, undefined, { ref: false, signal: closing.signal }).catch(() => {});
     }
@@ -78,7 +95,7 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
   /** Never rejects. */
   async function probeOnce(target: Target): Promise<void> {
     const { completed, epoch } = target;
-    const isStale = () => closing.signal.aborted || target.epoch !== epoch;
+    const isStale = () => closing.signal.aborted || target.epoch !== epoch || !isUsed(target);
     try {
       const state = await probe.check(target.origin);
       if (!isStale()) probeSucceeded(target, state);
@@ -114,6 +131,8 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
   function setState(target: Target, state: TargetState, error?: unknown): void {
     if (target.state === state) return;
     target.state = state;
+    // Requests in flight may still fail at one that was removed.
+    if (!isUsed(target)) return;
     onState(target.origin, state);
     const upstream = target.origin;
     if (state === 'down') logDown(target, error);
@@ -124,7 +143,8 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
     if (state === 'ready') target.everReady = true;
   }
 
-  const mayBeStarting = (target: Target) => !target.everReady && performance.now() < startUntilMs;
+  const mayBeStarting = (target: Target) =>
+    !target.everReady && performance.now() < target.addedAtMs + startTimeoutMs;
 
   function logDown(target: Target, error: unknown): void {
     const fields = { upstream: target.origin, reason: describeCauses(error) };
@@ -133,8 +153,11 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
     else log.error(fields, 'upstream is down and ejected');
   }
 
+  replace(dependencies.urls);
   return {
-    targets,
+    get targets() {
+      return targets;
+    },
     take(except) {
       let best: Target | undefined;
       let ordinal = turn;
@@ -166,6 +189,7 @@ export function createUpstreams(dependencies: UpstreamsDependencies): Upstreams 
       // It may have been down for a moment only. Not so after a failed recovery.
       if (target.failedRecoveries === 0) void probeOnce(target);
     },
+    replace,
     async close() {
       closing.abort();
       await probe.close();

@@ -7,8 +7,14 @@ import type { Shutdown } from '#runtime/lifecycle.ts';
 import type { Logger } from 'pino';
 import { publicEndpoint, type InstanceConfig } from '../config/instance-config.ts';
 import type { Metrics } from '../observability/metrics.ts';
-import { statusKeptMs, type GatewayIdentity, type ProcessStatus } from '../observability/process-status.ts';
-import type { Health, Service } from '../service.ts';
+import {
+  statusKeptMs,
+  type GatewayIdentity,
+  type ProcessStatus,
+  type ReloadState,
+} from '../observability/process-status.ts';
+import type { Health, Reload, Service } from '../service.ts';
+import { describeServices } from '../services/describe-services.ts';
 import { watchHandover } from './handover.ts';
 import { mergeHealth } from './merge-health.ts';
 import { addCounts, renderMetrics, type MetricsSnapshot } from './merge-metrics.ts';
@@ -52,6 +58,9 @@ interface PrimaryDependencies {
   config: InstanceConfig;
   privateKey: KeyObject;
   gateway: GatewayIdentity;
+  reloadState: ReloadState;
+  /** Called with a request of `ops services reload`, again and again while it is in Redis. */
+  onReloadRequest: (request: string) => void;
   log: Logger;
   /** Metrics of this process; those of the workers are added. */
   metrics: Metrics;
@@ -61,9 +70,11 @@ interface PrimaryDependencies {
  * Starts the workers that serve requests, and replaces workers that exit or hang. node:cluster accepts connections here
  * and hands them to the workers in turn; a connection that a closing worker can't accept goes to another one.
  */
-export function createPrimary({ config, privateKey, gateway, log, metrics }: PrimaryDependencies): Service {
+export function createPrimary(dependencies: PrimaryDependencies): Service {
+  const { gateway, onReloadRequest, log, metrics } = dependencies;
+  let { config, reloadState } = dependencies;
   const workers = new Map<number, WorkerState>();
-  const privateKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' });
+  let privateKeyPem = pemOf(dependencies.privateKey);
   const started = Promise.withResolvers<void>();
   const allExited = Promise.withResolvers<void>();
   const counters = createCounterExchange((id, elsewhere) => {
@@ -128,7 +139,7 @@ export function createPrimary({ config, privateKey, gateway, log, metrics }: Pri
       // Without a process there is no exit event.
       if (worker.process.pid === undefined) removeWorker(state, error.message);
     });
-    send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem });
+    send(state, { type: 'start', config: { ...config, port }, gateway, privateKeyPem, reloadState });
     counters.workerJoined(worker.id);
   }
 
@@ -153,6 +164,9 @@ export function createPrimary({ config, privateKey, gateway, log, metrics }: Pri
         break;
       case 'counters':
         counters.countsReported(state.worker.id, message.own);
+        break;
+      case 'reload_requested':
+        onReloadRequest(message.request);
         break;
     }
   }
@@ -205,6 +219,18 @@ export function createPrimary({ config, privateKey, gateway, log, metrics }: Pri
     await Promise.race([received, sleep(metricsTimeoutMs, undefined, { ref: false })]);
   }
 
+  /** Workers that start later get the same files. */
+  function reload({ files, state }: Reload): void {
+    // Workers take what they are sent.
+    if (files !== undefined) describeServices(files.services, files.api);
+    reloadState = state;
+    if (files === undefined) return sendToAll({ type: 'reload', files, state });
+    const { privateKey, ...others } = files;
+    privateKeyPem = pemOf(privateKey);
+    config = { ...config, ...others };
+    sendToAll({ type: 'reload', files: { ...others, privateKeyPem }, state });
+  }
+
   async function drain({ delayMs, force }: Shutdown): Promise<void> {
     phase = 'draining';
     sendToAll({ type: 'drain', delayMs });
@@ -240,6 +266,7 @@ export function createPrimary({ config, privateKey, gateway, log, metrics }: Pri
       const own = await metrics.registry.getMetricsAsJSON();
       return renderMetrics([own, pastMetrics, ...servingWorkers().map((state) => state.metrics)]);
     },
+    reload,
     drain,
     async close() {
       // Workers may be left over from a start that failed.
@@ -248,5 +275,7 @@ export function createPrimary({ config, privateKey, gateway, log, metrics }: Pri
     },
   };
 }
+
+const pemOf = (privateKey: KeyObject) => privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 const logFields = ({ worker }: WorkerState) => ({ worker: worker.id, pid: worker.process.pid });

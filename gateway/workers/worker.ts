@@ -19,6 +19,7 @@ import { createSharedCounters, type SharedCounters } from './shared-counters.ts'
  */
 
 type StartMessage = Extract<ToWorker, { type: 'start' }>;
+type ReloadMessage = Extract<ToWorker, { type: 'reload' }>;
 
 const aliveMs = 1000;
 
@@ -40,7 +41,7 @@ function send(message: FromWorker): Promise<void> {
   });
 }
 
-async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<Service> {
+async function start({ config, gateway, privateKeyPem, reloadState }: StartMessage): Promise<Service> {
   setKeyPrefix(config.api.keyPrefix);
   ({ shutdownTimeoutMs } = config);
   counters = createSharedCounters(config.workers, (own) => void send({ type: 'counters', own }));
@@ -52,6 +53,8 @@ async function start({ config, gateway, privateKeyPem }: StartMessage): Promise<
     privateKey: createPrivateKey(privateKeyPem),
     gateway,
     worker: worker?.id ?? null,
+    reloadState,
+    onReloadRequest: (request) => void send({ type: 'reload_requested', request }),
     createCounter: counters.createCounter,
     log,
     logRequest: createRequestLog(log, logging.writer),
@@ -72,6 +75,14 @@ async function fail(error: unknown): Promise<never> {
   process.exit(1);
 }
 
+/** The primary has checked the files. */
+async function reload({ files, state }: ReloadMessage): Promise<void> {
+  const service = await started.promise;
+  if (files === undefined) return service.reload({ files, state });
+  const { privateKeyPem, ...others } = files;
+  service.reload({ files: { ...others, privateKey: createPrivateKey(privateKeyPem) }, state });
+}
+
 async function drain(delayMs: number, cause: EndCause): Promise<void> {
   if (draining) return;
   draining = true;
@@ -86,6 +97,9 @@ function onMessage(message: ToWorker): void {
   switch (message.type) {
     case 'start':
       start(message).then(started.resolve, fail);
+      break;
+    case 'reload':
+      void reload(message);
       break;
     case 'drain':
       void drain(message.delayMs, 'shutdown');

@@ -1,8 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { loadConfig as loadGatewayConfig } from '../../gateway/config/config.ts';
+import { loadServices } from '../../gateway/services/load-services.ts';
 import { loadConfig as loadPetsConfig } from '../../pets-service/config.ts';
 import { buildOverlay, findManifest, hasKustomize, type Manifest } from '../support/containers/kustomize.ts';
 import { assertSchema, findUnknownFields } from '../support/containers/manifest-schemas.ts';
@@ -119,6 +120,35 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
     );
     Object.assign(misspelt.spec.template.spec, { terminationGracePeriodSeconds: 'long' });
     await expect(assertSchema(misspelt)).rejects.toThrow('terminationGracePeriodSeconds must be integer');
+  });
+
+  test('of the gateway can have a services file in a ConfigMap, which a reload can follow', async () => {
+    await using directory = await temporaryDirectory();
+    const from = (path: string) => relative(directory.path, join(root, 'gateway/kubernetes', path));
+    const overlay = { resources: [from('base')], components: [from('image'), from('services-file')] };
+    await writeFile(join(directory.path, 'kustomization.yaml'), JSON.stringify(overlay));
+    const objects = buildOverlay(relative(root, directory.path));
+    for (const manifest of objects) await expect(assertSchema(manifest)).resolves.toBeUndefined();
+    const deployment = findManifest(objects, 'Deployment') as Workload;
+    const { containers, volumes } = deployment.spec.template.spec;
+    const mount = { name: 'services', mountPath: '/etc/gateway/services', readOnly: true };
+    // Without subPath, whose files never change.
+    expect(containers[0]?.volumeMounts).toContainEqual(mount);
+    // One name for all contents, so that no change restarts the pods.
+    expect(volumes).toContainEqual({ name: 'services', configMap: { name: 'gateway-services' } });
+    const { data } = findManifest(objects, 'ConfigMap', 'gateway-services') as ConfigMap;
+    const { data: settings } = objects.find(
+      ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name !== 'gateway-services',
+    ) as ConfigMap;
+    expect(settings['SERVICES_FILE']).toBe(`${mount.mountPath}/${Object.keys(data)[0]}`);
+    const file = join(directory.path, 'services.yaml');
+    await writeFile(file, (data['services.yaml'] ?? '').replace('/app/', `${root}/`));
+    const secret = join(directory.path, 'redis-url');
+    await writeFile(secret, 'redis://127.0.0.1:1');
+    const config = loadGatewayConfig({ ...settings, SERVICES_FILE: file, REDIS_URL_FILE: secret });
+    expect(loadServices(config)).toMatchObject([
+      { name: 'pets-service', urls: ['http://pets-service:3001'] },
+    ]);
   });
 
   test.each(overlays)('of %s run like the containers of docker-compose.yml', (path) => {

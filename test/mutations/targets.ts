@@ -12,7 +12,7 @@ export interface Target {
 const scripts: Readonly<Record<string, readonly string[]>> = {
   'add-traffic.lua': ['gateway/traffic-reports.test.ts'],
   'add-usage-2.lua': [record, model, 'gateway/windows.test.ts'],
-  'announce-1.lua': [direct],
+  'announce-2.lua': [direct],
   'audited.lua': ['gateway/audited-changes.test.ts'],
   'bans.lua': [model, record],
   'change-record-1.lua': [model, 'gateway/audited-changes.test.ts'],
