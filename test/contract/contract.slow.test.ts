@@ -159,6 +159,18 @@ for (const { name, start, tags } of storeKinds)
       }
     });
 
+    test('403 for an operation whose scope the key lacks', async () => {
+      const issue = async (scopes: string) => {
+        const named = ['--plan', 'free', '--name', 'scopes', '--scopes', scopes];
+        return (await ops('keys', 'issue', ...named)).key;
+      };
+      const [reader, writer] = [await issue('pets-service:read'), await issue('pets-service:write')];
+      contract.check('createPet', await postJson(url('/pets'), reader, { name: 'x', categoryId: 1 }));
+      contract.check('listPets', await send(url('/pets'), { key: writer }));
+      contract.check('getPet', await send(url('/pets/1'), { key: writer }));
+      expect(contract.unseen()).not.toContain('getPet 403');
+    });
+
     test('400', async () => {
       contract.check('listPets', await send(url('/pets?limit=0'), { key }));
       contract.check('createPet', await postJson(url('/pets'), key, { name: 1 }));

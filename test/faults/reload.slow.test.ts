@@ -175,6 +175,21 @@ describe.each([
   });
 });
 
+test('what the file says of the API is reloaded; another key prefix needs a restart', async () => {
+  await using kit = await startReloadKit();
+  const services = kit.onlyPets();
+  await kit.write(JSON.stringify({ api: { title: 'Zoo API' }, services }));
+  expect((await kit.reload()).code).toBe(0);
+  const { json } = await send(`${kit.gateway.url}/openapi.json`);
+  expect(json).toMatchObject({ info: { title: 'Zoo API' } });
+  expect((await send(`${kit.gateway.url}/docs`)).text).toContain('Zoo API');
+  await kit.write(JSON.stringify({ api: { keyPrefix: 'zoo_' }, services }));
+  const refused = await kit.reload();
+  expect(refused.code).toBe(1);
+  expect(refused.stdout).toContain('SERVICES_FILE: api.keyPrefix has changed: restart the gateway');
+  expect((await kit.get('/v1/pets')).status).toBe(200);
+});
+
 test('a worker that starts after a reload serves what the others serve', async () => {
   await using kit = await startReloadKit(threeWorkers);
   await using upstream = await startUpstream();
