@@ -6,12 +6,16 @@ import { text } from '#runtime/environment.ts';
 import { errorMessage } from '#runtime/error-message.ts';
 import { tokenKeyDirectory } from '#runtime/token-key-pair.ts';
 import { z } from 'zod';
+import { loadApiDescription } from '../api-description.ts';
+import { loadConfig } from '../config/config.ts';
 import { browserHost } from '../config/console-url.ts';
+import { loadServices } from '../services/load-services.ts';
+import { petsServiceName } from '../services/pets-service.ts';
 import { whenNpmEnds } from './launcher.ts';
 
 /*
- * `npm start`: runs both services on this machine, with demo data and a key to try them; and the example service, if
- * SERVICES_FILE is its file. Each is a process of its own, as in production; this one starts them, prints how to use them,
+ * `npm start`: runs both services on this machine, with demo data and a key to try them; the example service, if
+ * SERVICES_FILE is its file; and the gateway alone, if the file has no pets service. Each is a process of its own, as in production; this one starts them, prints how to use them,
  * and stops them together.
  */
 
@@ -120,9 +124,23 @@ if (!isSet('REDIS_URL') && !isSet('DATABASE_URL') && dataDirectory.success) {
   }
 }
 
-const [pets, gateway] = await Promise.all([
-  launch('pets-service', 'pets-service/server.ts'),
+/** What the gateway will serve; undefined if its settings are invalid, which it then says itself. */
+function readApi() {
+  try {
+    const { services: found, api: settings } = loadServices(loadConfig(process.env));
+    const { operations, basePath } = loadApiDescription(undefined, found, settings);
+    const example = operations.find(({ route, method }) => method === 'GET' && !route.includes('{'));
+    const hasPets = found.some(({ name }) => name === petsServiceName);
+    return { basePath, hasPets, example: example?.route ?? `${basePath}/usage` };
+  } catch {
+    return undefined;
+  }
+}
+
+const { basePath, hasPets, example } = readApi() ?? { basePath: '', hasPets: true, example: '' };
+const [gateway, pets] = await Promise.all([
   launch('gateway', 'gateway/server.ts'),
+  hasPets ? launch('pets-service', 'pets-service/server.ts') : undefined,
 ]);
 
 const isExample =
@@ -131,7 +149,7 @@ const orders = isExample && dataDirectory.success ? await launchExample(dataDire
 
 const api = `http://${browserHost(process.env['GATEWAY_HOST'])}:${gateway.port}`;
 const admin = `http://${browserHost(process.env['GATEWAY_ADMIN_HOST'])}:${gateway.adminPort}`;
-const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets.port}`;
+const petsService = `http://${browserHost(process.env['PETS_SERVICE_HOST'])}:${pets?.port}`;
 const tryIt =
   gateway.demoKey === undefined
     ? [
@@ -142,16 +160,16 @@ const tryIt =
     : [
         '  Try it (a key on the Free plan, 60 requests a minute):',
         '',
-        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}/v1/pets`,
+        `  curl -i -H 'Authorization: Bearer ${gateway.demoKey}' ${api}${example}`,
       ];
 const lines = [
   '',
-  `  API            ${api}/v1`,
+  `  API            ${api}${basePath}`,
   `  Documentation  ${api}/docs`,
   `  Description    ${api}/openapi.json`,
   `  Metrics        ${admin}/metrics`,
   `  Console        ${gateway.consoleLink ?? 'npm run --silent ops -- console'}`,
-  `  Pets service   ${petsService} (internal: needs a service token)`,
+  ...(pets === undefined ? [] : [`  Pets service   ${petsService} (internal: needs a service token)`]),
   ...(orders === undefined
     ? []
     : [`  Orders         http://127.0.0.1:${orders.port} (internal: an example)`]),

@@ -121,7 +121,7 @@ ${modules}import requests
 response = requests.${method.toLowerCase()}(
 ${lines.join('\n')}
 )
-print(response.status_code, response.json())
+print(response.status_code, response.text)
 `;
 }
 

@@ -14,7 +14,7 @@ import { readServicesFile, type LoadedServices } from '../services/load-services
 import { findPrivateKey } from '../upstream/internal-token-keys.ts';
 import { issueGatewayToken } from '../upstream/internal-token.ts';
 import { asOption, jsonOption, type ChangeOptions, type JsonOption } from './options.ts';
-import { print, printable, printJson } from './output.ts';
+import { print, printable, printError, printJson } from './output.ts';
 import { withChanges } from './redis-session.ts';
 import { required } from './usage-error.ts';
 
@@ -153,7 +153,9 @@ function check(file: string): LoadedServices {
   }
 }
 
-/** @throws OperationFailure with a line for everything that is wrong in a file */
+/** Prints a line for everything that is wrong in a file but the last. @throws OperationFailure with that one */
 function rethrow(error: unknown): never {
-  throw error instanceof YamlFileError ? new OperationFailure(error.issues.join('\n')) : error;
+  if (!(error instanceof YamlFileError)) throw error;
+  for (const issue of error.issues.slice(0, -1)) printError(issue);
+  throw new OperationFailure(error.issues.at(-1));
 }

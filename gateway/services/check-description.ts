@@ -1,5 +1,5 @@
 import type { YamlIssue } from '../config/yaml-file.ts';
-import { accessIssues } from './operation-access.ts';
+import { accessIssues, costField, trialCostField } from './operation-access.ts';
 import { isReservedInRequest, isReservedInResponse } from './reserved-headers.ts';
 import { parameterNames, whyUnmatchable } from './routes.ts';
 import {
@@ -17,6 +17,23 @@ export const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Fields of a document that the published description has a place for. */
 const documentFields = new Set(['openapi', 'info', 'servers', 'tags', 'paths', 'components']);
+/** Fields of an operation (OpenAPI 3.1, section 4.8.10.1). */
+const operationFields = new Set([
+  'tags',
+  'summary',
+  'description',
+  'externalDocs',
+  'operationId',
+  'parameters',
+  'requestBody',
+  'responses',
+  'deprecated',
+  'security',
+  'servers',
+  'callbacks',
+]);
+/** Extensions that mean something to the gateway begin so: another one is misspelt. */
+const ownExtension = /^x-(?:quota|error)/;
 const pathFields = new Set([...methods, 'parameters', 'summary', 'description']);
 /** Fields that would contradict what the gateway does, with the reason. */
 const refusedFields = new Map([
@@ -29,6 +46,11 @@ const refusedFields = new Map([
   ['$ref', 'is not supported for a path: write it out'],
 ]);
 
+/** @param own the gateway's that may be there */
+function isExtension(name: string, own: readonly string[]): boolean {
+  return own.includes(name) || (name.startsWith('x-') && !ownExtension.test(name));
+}
+
 /**
  * Finds what of a service's description the gateway cannot publish or serve.
  * @param known the published description, which references may point into
@@ -38,7 +60,7 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
   const report = (path: readonly string[], text: string) => issues.push({ path, text });
 
   for (const name of Object.keys(fields)) {
-    if (documentFields.has(name) || name.startsWith('x-')) continue;
+    if (documentFields.has(name) || isExtension(name, ['x-error-codes'])) continue;
     report([name], `${name} ${refusedFields.get(name) ?? 'is not known or not supported'}`);
   }
   if (fieldsOf(fields['components'])['securitySchemes'] !== undefined)
@@ -49,7 +71,7 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
   function checkPath(path: string, item: Fields): void {
     const place = ['paths', path];
     const reason = whyUnmatchable(path);
-    if (reason !== undefined) return void report(place, `${path} ${reason}`);
+    if (reason !== undefined) report(place, `${path} ${reason}`);
     for (const name of Object.keys(item)) {
       if (pathFields.has(name) || name.startsWith('x-')) continue;
       report([...place, name], `${name} of ${path} ${refusedFields.get(name) ?? 'is not known'}`);
@@ -65,6 +87,10 @@ export function checkDescription({ fields }: Description, known: Fields): YamlIs
     const name = `${method.toUpperCase()} ${path}`;
     if (!isFields(item[method])) return void report(place, `${name} is not a mapping`);
     const operation = item[method];
+    for (const field of Object.keys(operation)) {
+      if (!operationFields.has(field) && !isExtension(field, [costField, trialCostField]))
+        report([...place, field], `${field} of ${name} is not known`);
+    }
     for (const [field, reason] of accessIssues(operation))
       report([...place, field], `${field} of ${name} ${reason}`);
     for (const field of ['servers', 'callbacks'])

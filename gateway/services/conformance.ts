@@ -53,11 +53,19 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
   const { origin, readiness, tokens, service } = options;
   const described = service === undefined ? undefined : describeServices([service]);
   const targets = described === undefined ? [] : readTargets(described);
-  const path = targets[0]?.path ?? options.path;
+  const paths = targets.length === 0 ? [options.path] : targets.map((target) => target.path);
+  const [path = options.path] = paths;
   const dispatcher = new Agent({ connect: { timeout: timeoutMs } });
   const get = (wanted: string, token: string | undefined, limitMs = timeoutMs) =>
     receive(dispatcher, origin + wanted, token, limitMs);
-  const refuses = (token: string | undefined) => () => get(path, token).then(whyNotRefused);
+  /** At each path: a service may check tokens in each of its handlers. */
+  const refuses = (token: string | undefined) => async () => {
+    for (const each of paths) {
+      const reason = await get(each, token).then(whyNotRefused);
+      if (reason !== undefined) return `GET ${each}: ${reason}`;
+    }
+    return undefined;
+  };
   const checks: [name: string, run: () => Promise<string | undefined>][] = [
     [
       `${readiness} says whether it is ready, without a token`,

@@ -79,7 +79,12 @@ export const serviceFileSchema = z
         .min(1, { error: 'is empty: name the OpenAPI file of the service' })
         .meta({ description: 'OpenAPI 3.1 file of the service, relative to this file' }),
       urls: z
-        .array(origin, { error: 'is not a list of URLs such as [http://127.0.0.1:3003]' })
+        .array(origin, {
+          error: ({ input }) =>
+            input === undefined
+              ? 'is missing: name at least one instance'
+              : 'is not a list of URLs such as [http://127.0.0.1:3003]',
+        })
         .min(1, { error: 'is empty: name at least one instance' })
         .meta({ description: 'origins of the instances of the service' }),
       audience: audience

@@ -230,6 +230,18 @@ const refused: Record<string, { files: Record<string, string>; issue: string | R
     issue:
       'orders.yaml:7:7: security of GET /orders has to be one entry with the scheme apiKey and the scopes that a key needs, such as [{ apiKey: [orders:read] }]',
   },
+  'a field of an operation that is misspelt': {
+    files: { 'orders.yaml': orders.replace('summary:', 'securty: []\n      summary:') },
+    issue: 'orders.yaml:7:7: securty of GET /orders is not known',
+  },
+  'an extension of the gateway that is misspelt': {
+    files: { 'orders.yaml': orders.replace('summary:', 'x-quota-cots: 5\n      summary:') },
+    issue: 'orders.yaml:7:7: x-quota-cots of GET /orders is not known',
+  },
+  'a list of instances that is missing': {
+    files: { 'services.yaml': services.replace(/, urls: .*\]/, '') },
+    issue: 'services.yaml:2:3: services.orders.urls is missing: name at least one instance',
+  },
   'a scope that cannot be in a header': {
     files: { 'orders.yaml': orders.replace('summary:', 'security: [{ apiKey: ["a b"] }]\n      summary:') },
     issue: /^orders\.yaml:7:7: security of GET \/orders has to be one entry/,
