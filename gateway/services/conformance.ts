@@ -62,7 +62,7 @@ export async function checkConformance(options: ConformanceOptions): Promise<Con
   const refuses = (token: string | undefined) => async () => {
     for (const each of paths) {
       const reason = await get(each, token).then(whyNotRefused);
-      if (reason !== undefined) return `GET ${each}: ${reason}`;
+      if (reason !== undefined) return each === path ? reason : `GET ${each}: ${reason}`;
     }
     return undefined;
   };
