@@ -13,6 +13,7 @@ import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/re
 import { startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { isRunning, threeWorkers, waitForWorkers, workers } from '../support/kits/worker-processes.ts';
+import { startLoad } from '../support/load/steady-load.ts';
 import { startUpstream } from '../support/upstreams/upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -226,10 +227,11 @@ test('ops services reload answers for each gateway, also for one that cannot ans
 
   // It announces itself, and cannot read the file.
   await kit.redis.hset(redisKeys.processStatuses, 'stuck', await stuckStatus(kit));
-  const beat = setInterval(() => {
-    void stuckStatus(kit).then((status) => kit.redis.hset(redisKeys.processStatuses, 'stuck', status));
-  }, 500);
-  onTestFinished(() => clearInterval(beat));
+  await using _beat = startLoad(
+    1,
+    async () => kit.redis.hset(redisKeys.processStatuses, 'stuck', await stuckStatus(kit)),
+    500,
+  );
   const { code: failed, stdout: told } = await kit.reload();
   expect(failed).toBe(1);
   expect(told).toMatch(/^stuck has not answered; see its log$/m);
