@@ -198,7 +198,7 @@ test('a worker that starts after a reload serves what the others serve', async (
   expect((await kit.reload()).code).toBe(0);
   const [first] = await waitForWorkers(kit.gateway, workers);
   process.kill(first, 'SIGKILL');
-  await waitForWorkers(kit.gateway, workers + 1);
+  await waitForWorkers(kit.gateway, workers + 1, 60_000);
   const statuses = await Promise.all(
     Array.from({ length: 4 * workers }, async () => {
       const headers = { connection: 'close' };
