@@ -146,7 +146,7 @@ describe('the manifests', { tags: ['kubectl'] }, () => {
     const secret = join(directory.path, 'redis-url');
     await writeFile(secret, 'redis://127.0.0.1:1');
     const config = loadGatewayConfig({ ...settings, SERVICES_FILE: file, REDIS_URL_FILE: secret });
-    expect(loadServices(config)).toMatchObject([
+    expect(loadServices(config).services).toMatchObject([
       { name: 'pets-service', urls: ['http://pets-service:3001'] },
     ]);
   });
