@@ -25,15 +25,32 @@ export async function startBrowser(): Promise<TestBrowser> {
     // Chromium refuses to run as root with its sandbox. It opens pages of this project only.
     args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
   });
-  const endings: (() => Promise<void>)[] = [];
+  /** Open pages: the test that has opened each, and how it ends. */
+  let pages: { test: string | undefined; end: () => Promise<void> }[] = [];
+
+  async function endPages(isOver: (test: string | undefined) => boolean): Promise<void> {
+    const over = pages.filter(({ test }) => isOver(test));
+    pages = pages.filter((page) => !over.includes(page));
+    await Promise.allSettled(over.map(({ end }) => end()));
+  }
+
   return {
     async open(url, options = {}) {
+      const test = expect.getState().currentTestName;
+      // Those of earlier tests would use up the connections that an address may have to the admin port.
+      await endPages((other) => other !== undefined && other !== test);
       const context = await browser.newContext(options);
       const page = await context.newPage();
       const complaints: string[] = [];
       const requests: string[] = [];
       // A debugger may not run scripts of such a page either.
-      if (options.javaScriptEnabled !== false) endings.push(await countCoverage(page));
+      const takeCoverage = options.javaScriptEnabled === false ? undefined : await countCoverage(page);
+      const end = async () => {
+        // A page that its test has closed has no coverage any more.
+        await takeCoverage?.().catch(() => {});
+        await context.close();
+      };
+      pages.push({ test, end });
       page.on('console', (message) => {
         if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
       });
@@ -43,8 +60,7 @@ export async function startBrowser(): Promise<TestBrowser> {
       return { page, complaints, requests };
     },
     async [Symbol.asyncDispose]() {
-      // A page that its test has closed has no coverage any more.
-      await Promise.allSettled(endings.map((end) => end()));
+      await endPages(() => true);
       await browser.close();
     },
   };
