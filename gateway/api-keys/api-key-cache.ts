@@ -93,7 +93,7 @@ export function createApiKeyCache(dependencies: ApiKeyCacheDependencies): ApiKey
         const newest = newestRecords.newest(keyHash, caller);
         invalidValues.report(
           key,
-          newest === caller ? (parsed.trialIssues ?? []) : [describeLostChange(newest, caller)],
+          newest === caller ? (parsed.issues ?? []) : [describeLostChange(newest, caller)],
         );
         // The scripts compare the rev with the one in Redis.
         return store(newest === caller ? caller : { ...newest, rev: caller.rev });

@@ -1,15 +1,17 @@
 import { z } from 'zod';
 import { describeIssues } from '../config/describe-issues.ts';
 import { scopePattern } from '../limits/access.ts';
-import { limitText, type SomeLimits } from '../limits/limits.ts';
+import { limitText } from '../limits/limits.ts';
+import { formatTemporary, parseTemporary, type OwnLimits } from '../limits/temporary-limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { formatTrial, parseTrial, type Trial } from '../plans/trial.ts';
 
 /**
  * Record of an API key in Redis, in the hash gw:key:{<key hash>}. Times are ISO 8601 in UTC. Its own limits, in place of the
- * plan's, are in the fields `minute`, `day` and so on.
+ * plan's, are in the fields `minute`, `day` and so on;
+ * those that end by themselves in the fields of formatTemporary.
  */
-export interface ApiKeyRecord extends SomeLimits {
+export interface ApiKeyRecord extends OwnLimits {
   id: string;
   name: string;
   plan: string;
@@ -71,8 +73,8 @@ export type ParsedRecord =
   | {
       outcome: 'record';
       record: ApiKeyRecord;
-      /** What is wrong with its trial, which is then off. The record is valid all the same. */
-      trialIssues?: string[];
+      /** What is wrong with its trial or its temporary limits, which are then off. The record is valid all the same. */
+      issues?: string[];
     }
   | { outcome: 'absent' }
   /** The hash was edited by hand into something that is not a record. */
@@ -84,8 +86,10 @@ export function parseApiKeyRecord(fields: Record<string, string>): ParsedRecord 
   const parsed = recordSchema.safeParse(fields);
   if (parsed.success) {
     const { trial, issues } = parseTrial(fields);
-    const record = trial === undefined ? parsed.data : { ...parsed.data, trial };
-    return { outcome: 'record', record, ...(issues.length > 0 ? { trialIssues: issues } : {}) };
+    const { temporary, issues: ofTemporary } = parseTemporary(fields);
+    const record = { ...parsed.data, ...(trial && { trial }), ...(temporary && { temporary }) };
+    const all = [...issues, ...ofTemporary];
+    return { outcome: 'record', record, ...(all.length > 0 ? { issues: all } : {}) };
   }
   return {
     outcome: 'invalid',
@@ -112,7 +116,7 @@ export function apiKeyState(
  */
 export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
   const { id, name, plan, hint, createdAt, expiresAt = '', revokedAt = '' } = record;
-  const { scopes = [], replaces = '', replacedBy = '', batch = '', trial } = record;
+  const { scopes = [], replaces = '', replacedBy = '', batch = '', trial, temporary } = record;
   const fields = {
     id,
     name,
@@ -123,6 +127,7 @@ export function formatApiKeyRecord(record: ApiKeyRecord): string[] {
     scopes: scopes.join(' '),
     ...Object.fromEntries(windowNames.map((window) => [window, String(record[window] ?? '')])),
     ...formatTrial(trial),
+    ...formatTemporary(temporary),
     revokedAt,
     replaces,
     replacedBy,

@@ -8,6 +8,7 @@ import {
   type ApiKeyRecord,
 } from '../api-keys/api-key-record.ts';
 import { changedLimits, limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { temporaryAt, type TemporaryLimits } from '../limits/temporary-limits.ts';
 import { windowNames, type ByWindow } from '../limits/windows.ts';
 import type { Change } from '../redis/record-change.ts';
 import { redisKeys } from '../redis/redis-keys.ts';
@@ -45,6 +46,7 @@ export interface ApiKeyChange extends ByWindow<number | null> {
   plan?: string | undefined;
   expiresAt?: Date | null | undefined;
   scopes?: readonly string[] | null | undefined;
+  temporary?: (SomeLimits & { until: Date }) | null | undefined;
 }
 
 /** A key as the list shows it. */
@@ -116,11 +118,11 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
   }
 
   async function issue(
-    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial' | 'batch'>,
+    wanted: NewApiKey & Pick<ApiKeyRecord, 'replaces' | 'trial' | 'temporary' | 'batch'>,
     key = generateApiKey(),
   ): Promise<IssuedApiKey> {
     await check(wanted);
-    const { name, plan, expiresAt, scopes, replaces, trial, batch } = wanted;
+    const { name, plan, expiresAt, scopes, replaces, trial, temporary, batch } = wanted;
     const record: ApiKeyRecord = {
       id: `key_${randomBytes(9).toString('hex')}`,
       name,
@@ -130,6 +132,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
       expiresAt: expiresAt?.toISOString(),
       scopes,
       ...limitsIn(wanted),
+      temporary,
       trial,
       replaces,
       batch,
@@ -203,6 +206,7 @@ export function createApiKeyStore({ redis, audit, now }: Session): ApiKeyStore {
           scopes: changed(record.scopes, change.scopes),
           ...noOwnLimits,
           ...changedLimits(record, change),
+          temporary: changedTemporary(record, change, now()),
         };
         await assertLimits(redis, edited);
         await assertAccess(redis, edited);
@@ -228,9 +232,22 @@ function isoTime(time: Date | null | undefined): string | null | undefined {
   return time instanceof Date ? time.toISOString() : time;
 }
 
+/** Temporary limits after a change. @throws InvalidOperation for an end in the past */
+export function changedTemporary(
+  record: ApiKeyRecord,
+  { temporary }: Pick<ApiKeyChange, 'temporary'>,
+  nowMs: number,
+): TemporaryLimits | undefined {
+  assertFuture(temporary?.until, nowMs, 'the end of the temporary limits');
+  return changed(
+    temporaryAt(record, nowMs),
+    temporary && { ...limitsIn(temporary), until: temporary.until.toISOString() },
+  );
+}
+
 /** @throws InvalidOperation for a time in the past */
-function assertFuture(expiresAt: Date | null | undefined, nowMs: number): void {
-  if (expiresAt instanceof Date && expiresAt.getTime() <= nowMs) {
-    throw new InvalidOperation('the expiry is in the past');
+function assertFuture(time: Date | null | undefined, nowMs: number, what = 'the expiry'): void {
+  if (time instanceof Date && time.getTime() <= nowMs) {
+    throw new InvalidOperation(`${what} is in the past`);
   }
 }

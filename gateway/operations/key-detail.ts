@@ -33,7 +33,9 @@ export const keyDetailSchema = keyViewSchema
     state: z
       .enum([...keyStates, 'banned', 'gone', 'lost'])
       .describe('`gone`: there is no record. `lost`: the index has no hash for the id'),
-    issues: z.array(z.string()).describe('What is wrong with its record, or with the fields of a trial'),
+    issues: z
+      .array(z.string())
+      .describe('What is wrong with its record, or with the fields of a trial or of temporary limits'),
     own: z
       .object(windowFields(() => z.int().nullable()))
       .describe('Limits of its own; null for those of its plan'),
@@ -89,7 +91,7 @@ export async function readKeyDetail(session: Session, id: string): Promise<KeyDe
     const view = withoutRecord(id, { state, issues: key.issues, nowMs: now() });
     return { ...view, refusedUse: await readRefusedUse(redis, keyHash) };
   }
-  return describeRecord(session, { keyHash, record: key.record });
+  return describeRecord(session, { keyHash, record: key.record, issues: key.issues ?? [] });
 }
 
 function withoutRecord(
@@ -118,7 +120,7 @@ function withoutRecord(
 
 async function describeRecord(
   session: Session,
-  { keyHash, record }: { keyHash: string; record: ApiKeyRecord },
+  { keyHash, record, issues }: { keyHash: string; record: ApiKeyRecord; issues: string[] },
 ): Promise<KeyDetail> {
   const { redis } = session;
   const [limits, policy, trial] = await Promise.all([
@@ -135,7 +137,7 @@ async function describeRecord(
   return {
     ...withoutWindows(view),
     state: view.state === 'valid' && ban !== null ? 'banned' : view.state,
-    issues: trial?.issues ?? [],
+    issues: [...new Set([...issues, ...(trial?.issues ?? [])])],
     own: limitsView(record),
     limits,
     windows: use.windows,

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
-import { changedLimits, doubtfulPairs, type SomeLimits } from '../limits/limits.ts';
-import type { ByWindow } from '../limits/windows.ts';
+import { changedLimits, doubtfulPairs } from '../limits/limits.ts';
+import type { OwnLimits } from '../limits/temporary-limits.ts';
+import type { WindowName } from '../limits/windows.ts';
+import { changedTemporary, type ApiKeyChange } from './api-key-store.ts';
 import { findBan } from './bans.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 import { assertLimits } from './key-limits.ts';
@@ -13,9 +15,7 @@ import type { Session } from './session.ts';
 import { showStoredKey } from './stored-keys.ts';
 
 /** Plan and own limits that a key is to have. Undefined leaves one unchanged; null removes an own limit. */
-export interface LimitsChange extends ByWindow<number | null> {
-  plan?: string | undefined;
-}
+export type LimitsChange = Pick<ApiKeyChange, WindowName | 'plan' | 'temporary'>;
 
 /** Limits of a key, and what its next request gets with them. */
 const limitsViewSchema = z
@@ -38,8 +38,12 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   const { redis, now } = session;
   const { keyHash, record } = await showStoredKey(redis, id);
   if (record.revokedAt !== undefined) throw new InvalidOperation(`the key ${id} is revoked`);
-  const limits = changedLimits(record, change);
-  const edited = { plan: change.plan ?? record.plan, scopes: record.scopes, ...limits };
+  const edited = {
+    plan: change.plan ?? record.plan,
+    scopes: record.scopes,
+    ...changedLimits(record, change),
+    temporary: changedTemporary(record, change, now()),
+  };
   await assertLimits(redis, edited);
   await assertAccess(redis, edited);
   const isExpired = apiKeyState(record, now()) === 'expired';
@@ -48,7 +52,7 @@ export async function readKeyEffect(session: Session, id: string, change: Limits
   const ban = found === undefined ? null : { until: found.endsAt, reason: found.reason };
 
   async function view(
-    key: SomeLimits & Pick<ApiKeyRecord, 'plan'>,
+    key: OwnLimits & Pick<ApiKeyRecord, 'plan'>,
   ): Promise<z.infer<typeof limitsViewSchema>> {
     const limits = await limitsOf(key);
     const { windows } = await readKeyWindows(redis, keyHash, knownLimitsIn(limits));

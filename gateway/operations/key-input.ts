@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { scopePattern } from '../limits/access.ts';
-import { maxLimit } from '../limits/limits.ts';
+import { maxLimit, type SomeLimits } from '../limits/limits.ts';
 import { forAll, windowNames } from '../limits/windows.ts';
 import { containsApiKey } from './pasted-key.ts';
 
@@ -69,6 +69,10 @@ const ownLimit = limitInput
   .meta({ id: 'OwnLimit', description: 'Null for the limit of the plan' });
 const ownLimits = forAll(() => ownLimit.optional());
 
+function hasLimit(limits: SomeLimits): boolean {
+  return windowNames.some((name) => limits[name] !== undefined);
+}
+
 /** A key to issue. Null stands for no expiry, all scopes and no own limit. */
 export const newKeyInput = z.strictObject({
   name: nameInput,
@@ -77,6 +81,15 @@ export const newKeyInput = z.strictObject({
   scopes: scopesInput.nullish().describe('Null for all operations'),
   ...ownLimits,
 });
+
+/** Limits of a key until a time. */
+const temporaryInput = z
+  .strictObject({ ...forAll(() => limitInput.optional()), until: timeInput })
+  .refine(hasLimit, {
+    message: `temporary limits need a limit: give ${names} or ${lastName}`,
+  })
+  .nullish()
+  .describe('In place of other own limits and of the plan, until a time. Null ends them');
 
 const revInput = z
   .int('has to be the "rev" of the key when it was read')
@@ -92,15 +105,17 @@ export const keyChangeInput = z
     expiresAt: timeInput.nullish().describe('Null for no expiry'),
     scopes: scopesInput.nullish().describe('Null for all operations'),
     ...ownLimits,
+    temporary: temporaryInput,
   })
   .refine(({ rev: _rev, ...fields }) => Object.values(fields).some((value) => value !== undefined), {
-    message: `there is nothing to change: give name, plan, expiresAt, scopes, ${names} or ${lastName}`,
+    message: `there is nothing to change: give name, plan, expiresAt, scopes, temporary, ${names} or ${lastName}`,
   });
 
 /** Plan and limits of which the effect is asked. */
 export const limitsChangeInput = z.strictObject({
   plan: planInput.optional(),
   ...ownLimits,
+  temporary: temporaryInput,
 });
 
 const maxSeconds = 365 * 86_400;
@@ -144,7 +159,7 @@ export const unblockInput = z.strictObject({ network: networkInput });
 /** Limits on trial. A window that is not named stays as enforced. */
 export const trialInput = z
   .strictObject(forAll(() => limitInput.optional()))
-  .refine((limits) => windowNames.some((name) => limits[name] !== undefined), {
+  .refine(hasLimit, {
     message: `a trial needs a limit: give ${names} or ${lastName}`,
   })
   .describe('One limit at least. The other windows stay as enforced.');

@@ -43,10 +43,11 @@ export function exportLine(key: Extract<ListedApiKey, { outcome: 'record' }>): s
 }
 
 const limit = z.number().int().min(1).max(maxLimit).optional();
-const trial = z
-  .strictObject({ ...forAll(() => limit), since: z.number().int().min(1).max(999_999_999_999_999) })
-  .refine((limits) => windowNames.some((name) => limits[name] !== undefined), 'has no limit')
-  .optional();
+const timedLimits = <Time extends z.ZodRawShape>(time: Time) =>
+  z
+    .strictObject({ ...forAll(() => limit), ...time })
+    .refine((limits) => windowNames.some((name) => Reflect.get(limits, name) !== undefined), 'has no limit')
+    .optional();
 /** Writing raises rev by at least one, and it has at most 15 digits. */
 const maxRev = 999_999_999_999_998;
 
@@ -61,7 +62,8 @@ const lineSchema = z.strictObject({
   expiresAt: expiryText.optional(),
   scopes: scopesInput.optional(),
   ...forAll(() => limit),
-  trial,
+  temporary: timedLimits({ until: z.iso.datetime({ offset: true, error: 'is not an ISO 8601 time' }) }),
+  trial: timedLimits({ since: z.number().int().min(1).max(999_999_999_999_999) }),
   revokedAt: z.string().min(1).optional(),
   replaces: z.string().optional(),
   replacedBy: z.string().optional(),

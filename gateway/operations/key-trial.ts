@@ -1,5 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { completeLimits, limitsIn, parseLimit, type Limits, type SomeLimits } from '../limits/limits.ts';
+import { limitedAt } from '../limits/temporary-limits.ts';
 import { byWindow } from '../limits/windows.ts';
 import { enterprisePlan } from '../plans/plans.ts';
 import {
@@ -92,8 +93,9 @@ export function createKeyTrials({ redis, audit, now }: Session): KeyTrials {
         readTrial(redisKeys.apiKey(keyHash)),
         record.plan === enterprisePlan ? undefined : readTrial(redisKeys.plan(record.plan)),
       ]);
-      const limits = completeLimits(byWindow((name) => record[name] ?? parseLimit(texts[name])));
-      const trial = limits && trialLimitsOf(record, ofPlan?.trial, limits);
+      const limited = limitedAt(record, now());
+      const limits = completeLimits(byWindow((name) => limited[name] ?? parseLimit(texts[name])));
+      const trial = limits && trialLimitsOf(limited, ofPlan?.trial, limits);
       return {
         keyHash,
         record,

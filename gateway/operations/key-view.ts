@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { temporaryAt } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import { forRequired, type ByRequiredWindow } from '../limits/windows.ts';
 import type { StoredApiKey } from './stored-keys.ts';
@@ -21,6 +22,10 @@ export const keyViewSchema = z.object({
   name: z.string(),
   hint: z.string().describe('First characters of the key'),
   ...windowFields(() => z.int().nullable().describe('Own limit; null for that of the plan')),
+  temporary: z
+    .object({ ...windowFields(() => z.int().nullable()), until: z.iso.datetime() })
+    .nullable()
+    .describe('Limits in place of these until a time; null if there are none now'),
   state: z.enum(keyStates).describe('`unusable`: the record was edited into an invalid one'),
   createdAt: z.string(),
   expiresAt: textOrNull,
@@ -36,12 +41,14 @@ export type KeyView = z.infer<typeof keyViewSchema>;
 
 export function recordView(record: ApiKeyRecord, nowMs: number): KeyView {
   const { id, name, plan, hint, createdAt, expiresAt, scopes, revokedAt, replaces, replacedBy, rev } = record;
+  const temporary = temporaryAt(record, nowMs);
   return {
     id,
     plan,
     name,
     hint,
     ...limitsView(record),
+    temporary: temporary === undefined ? null : { ...limitsView(temporary), until: temporary.until },
     state: apiKeyState(record, nowMs),
     createdAt,
     expiresAt: expiresAt ?? null,

@@ -1,6 +1,6 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { missingScopes } from '../limits/access.ts';
-import type { SomeLimits } from '../limits/limits.ts';
+import { lowestOwnLimits, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windows } from '../limits/windows.ts';
 import { readProcessStatuses } from '../redis/process-statuses.ts';
 import type { RedisClient } from '../redis/redis-client.ts';
@@ -13,8 +13,9 @@ import { InvalidOperation } from './invalid-operation.ts';
  */
 export async function assertAccess(
   redis: RedisClient,
-  { scopes, ...limits }: SomeLimits & Pick<ApiKeyRecord, 'scopes'>,
+  { scopes, ...own }: OwnLimits & Pick<ApiKeyRecord, 'scopes'>,
 ): Promise<void> {
+  const limits = lowestOwnLimits(own);
   const limited = windows.flatMap(({ name, each }) => {
     const limit = limits[name];
     return limit === undefined ? [] : [{ name, each, limit }];

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { issueOf, parseLimit, type SomeLimits } from '../limits/limits.ts';
+import { temporaryAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { windowFields } from '../limits/window-fields.ts';
 import {
   byWindow,
@@ -21,9 +22,11 @@ export const limitInForceSchema = z
   .object({
     limit: z.int().nullable().describe('Null if it is not known'),
     from: z
-      .enum(['key', 'plan', 'gateways'])
+      .enum(['temporary', 'key', 'plan', 'gateways'])
       .nullable()
-      .describe('`gateways`: Redis has no valid limit of the plan, and gateways keep the last valid one'),
+      .describe(
+        '`temporary`: until a time. `gateways`: Redis has no valid limit of the plan, and gateways keep the last valid one',
+      ),
     plan: z.int().nullable().describe('Limit of the plan in Redis; null if it has no valid one'),
   })
   .meta({ id: 'LimitInForce' });
@@ -35,7 +38,7 @@ export const limitsInForceSchema = z.object(windowFields(() => limitInForceSchem
 
 export type LimitsInForce = z.infer<typeof limitsInForceSchema>;
 
-type LimitedKey = SomeLimits & Pick<ApiKeyRecord, 'plan'>;
+type LimitedKey = OwnLimits & Pick<ApiKeyRecord, 'plan'>;
 
 /** Limits of a plan, as they are in Redis and as running gateways enforce them. */
 interface PlanTexts {
@@ -62,7 +65,12 @@ export function createLimitsReader({
     const texts = plans.get(key.plan) ?? readPlan(key.plan);
     plans.set(key.plan, texts);
     const { stored, enforced } = await texts;
-    const limitOf = (name: WindowName) => choose(key[name], stored[name], enforced[name]);
+    const temporary = temporaryAt(key, now());
+    const limitOf = (name: WindowName) => {
+      const limit = choose(key[name], stored[name], enforced[name]);
+      const until = temporary?.[name];
+      return until === undefined ? limit : ({ limit: until, from: 'temporary', plan: limit.plan } as const);
+    };
     const limits = byWindow((name) => {
       const limit = limitOf(name);
       return limit.limit === null && !windowOf(name).required ? undefined : limit;

@@ -1,4 +1,5 @@
 import type { ApiKeyRecord } from '../api-keys/api-key-record.ts';
+import { describeLimits } from '../limits/limits.ts';
 import { windows } from '../limits/windows.ts';
 import { InvalidOperation } from './invalid-operation.ts';
 
@@ -15,13 +16,14 @@ export function assertRev(record: ApiKeyRecord, expected: number | undefined): v
   );
 }
 
-function describe({ name, plan, expiresAt, scopes, revokedAt, ...limits }: ApiKeyRecord): string {
+function describe({ name, plan, expiresAt, scopes, revokedAt, temporary, ...limits }: ApiKeyRecord): string {
   const own = windows.flatMap(({ name: window, each }) =>
     limits[window] === undefined ? [] : [`own limit of ${limits[window]} ${each}`],
   );
   return [
     `${JSON.stringify(name)} on the plan ${plan}`,
     own.length === 0 ? 'no limits of its own' : own.join(' and '),
+    ...(temporary === undefined ? [] : [`with ${describeLimits(temporary)} until ${temporary.until}`]),
     ...(expiresAt === undefined ? [] : [`expires at ${expiresAt}`]),
     ...(scopes === undefined ? [] : [`with the scopes ${scopes.join(' ')}`]),
     ...(revokedAt === undefined ? [] : ['revoked']),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { apiKeyState, type ApiKeyRecord } from '../api-keys/api-key-record.ts';
 import { limitsIn, type SomeLimits } from '../limits/limits.ts';
+import { temporaryAt } from '../limits/temporary-limits.ts';
 import { isRedisConnectionLost } from '../redis/redis-errors.ts';
 import { ignoreInvalid, InvalidOperation } from './invalid-operation.ts';
 import { OperationFailure } from './operation-failure.ts';
@@ -12,7 +13,7 @@ const readAttempts = 15;
 const retryMs = 200;
 
 /** What the new key takes over from the old one. */
-type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'scopes' | 'trial'> &
+type Replacement = Pick<ApiKeyRecord, 'name' | 'plan' | 'scopes' | 'trial' | 'temporary'> &
   SomeLimits & {
     expiresAt: Date | undefined;
     replaces: string;
@@ -32,6 +33,7 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
 ): Promise<Issued & { old: ApiKeyRecord }> {
   const { record } = await showStoredKey(redis, id);
   const { name, plan, expiresAt, scopes, replacedBy } = record;
+  const temporary = temporaryAt(record, now());
   // The new key has counts of its own, which start now.
   const trial = record.trial && { ...record.trial, since: now() };
   if (record.revokedAt === undefined && replacedBy !== undefined && (await isValid(replacedBy))) {
@@ -40,7 +42,16 @@ export async function rotateKey<Issued extends { record: ApiKeyRecord }>(
   assertValid(record, now());
   const ownExpiry = expiresAt === undefined ? undefined : new Date(expiresAt);
   const limits = limitsIn(record);
-  const issued = await issue({ name, plan, scopes, ...limits, trial, expiresAt: ownExpiry, replaces: id });
+  const issued = await issue({
+    name,
+    plan,
+    scopes,
+    ...limits,
+    temporary,
+    trial,
+    expiresAt: ownExpiry,
+    replaces: id,
+  });
   try {
     const old = await updateStoredKey({ redis, audit }, id, 'keys.rotate', (current) => {
       // Another operator may have changed it since it was first read.

@@ -16,7 +16,12 @@ import { UnknownKey } from './unknown-key.ts';
 
 /** A key as it is in Redis: its record, or the issues of a record that was edited by hand. */
 export type StoredApiKey =
-  | { outcome: 'record'; record: ApiKeyRecord }
+  | {
+      outcome: 'record';
+      record: ApiKeyRecord;
+      /** As ParsedRecord has them. */
+      issues?: string[];
+    }
   | { outcome: 'invalid'; id: string; issues: string[]; revoked: boolean };
 
 /** Maximum number of attempts at a change while others change the same key. */

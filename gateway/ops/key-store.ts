@@ -1,5 +1,6 @@
+import { describeLimits } from '../limits/limits.ts';
 import { createApiKeyStore, type ApiKeyStore, type IssuedApiKey } from '../operations/api-key-store.ts';
-import { keyView, recordView } from '../operations/key-view.ts';
+import { keyView, recordView, type KeyView } from '../operations/key-view.ts';
 import type { StoredApiKey } from '../operations/stored-keys.ts';
 import { printFields, printJson } from './output.ts';
 import { withChanges, withRedis } from './redis-session.ts';
@@ -14,14 +15,21 @@ export function changeKeys<T>(who: string, use: (store: ApiKeyStore) => Promise<
   return withChanges(who, (session) => use(createApiKeyStore(session)));
 }
 
+/** A view of a key as fields on a terminal. */
+export function keyFields({ temporary, ...view }: Omit<KeyView, 'id'>) {
+  const text = temporary && `${describeLimits(temporary)}, until ${temporary.until}`;
+  return { ...view, ...(text && { temporary: text }) };
+}
+
 export function printIssued({ key, record }: IssuedApiKey, json: true | undefined): void {
   const { id, ...rest } = recordView(record, now());
   if (json) printJson({ id, key, ...rest });
-  else printFields({ id, key, ...rest });
+  else printFields({ id, key, ...keyFields(rest) });
 }
 
 export function printKey(key: StoredApiKey, json: true | undefined): void {
   const view = keyView(key, now());
+  const { id, ...rest } = view;
   if (json) printJson(view);
-  else printFields(view);
+  else printFields({ id, ...keyFields(rest) });
 }

@@ -3,6 +3,7 @@ import { describeLimits } from '../limits/limits.ts';
 import { createKeyTrials, type KeyOnTrial } from '../operations/key-trial.ts';
 import { limitsView, recordView } from '../operations/key-view.ts';
 import { readRefusedUse, type RefusedUse } from '../quota/refused-use.ts';
+import { keyFields } from './key-store.ts';
 import { onePage, printList, type ListLayout } from './list-output.ts';
 import { idArgument, jsonOption, type JsonOption } from './options.ts';
 import { print, printError, printFields, printJson } from './output.ts';
@@ -19,13 +20,13 @@ export function keysShowCommand(): Command {
         const shown = await createKeyTrials(session).show(id);
         return { key: shown, refusedUse: await readRefusedUse(session.redis, shown.keyHash) };
       });
-      const { id: _same, ...record } = recordView(key.record, Date.now());
+      const { id: _same, ...view } = recordView(key.record, Date.now());
       for (const issue of key.issues) printError(`warning: ${id}: ${issue}`);
       if (json) {
         const use = refusedUse.length === 0 ? {} : { refusedUse };
-        return printJson({ id, ...record, trial: trialView(key), ...use });
+        return printJson({ id, ...view, trial: trialView(key), ...use });
       }
-      printFields({ id, ...record, trial: describeTrial(key) });
+      printFields({ id, ...keyFields(view), trial: describeTrial(key) });
       if (refusedUse.length === 0) return;
       await print('');
       await printList('table', refusedUseLayout, onePage(refusedUse));

@@ -1,5 +1,7 @@
 import { Command, Option } from 'commander';
+import { knownIn } from '../limits/limits.ts';
 import type { ByWindow } from '../limits/windows.ts';
+import type { ApiKeyChange } from '../operations/api-key-store.ts';
 import { reindexKeys } from '../operations/reindex-keys.ts';
 import { changeKeys, printIssued, printKey } from './key-store.ts';
 import { keysAcceptLossCommand } from './keys-accept-loss.ts';
@@ -26,6 +28,7 @@ import {
   nameArgument,
   scopesOption,
   timeOrNeverArgument,
+  untilArgument,
   type ChangeOptions,
 } from './options.ts';
 import { printError, printFields, printJson } from './output.ts';
@@ -53,6 +56,7 @@ interface SetOptions extends ChangeOptions, ByWindow<number | NoLimit> {
   name?: string;
   expires?: Date | 'never';
   scopes?: string[] | 'all';
+  until?: Date | 'now';
 }
 
 function setCommand(): Command {
@@ -62,7 +66,12 @@ function setCommand(): Command {
     .option('--plan <plan>', 'another plan')
     .option('--name <name>', 'name of the customer', nameArgument)
     .option('--expires <time>', 'time of expiry, ISO 8601, or "never"', timeOrNeverArgument)
-    .addOption(scopesOption());
+    .addOption(scopesOption())
+    .option(
+      '--until <time>',
+      'the given limits end then: ISO 8601, a duration, or "today" (UTC); "now" ends those that do',
+      untilArgument,
+    );
   return addLimitOptions(
     command,
     (each) => `own limit ${each}, or "plan" for that of the plan`,
@@ -71,21 +80,36 @@ function setCommand(): Command {
     .addOption(asOption())
     .addOption(jsonOption())
     .action(async (id: string, options: SetOptions, command: Command) => {
-      const { plan, name, expires, scopes, as, json } = options;
+      const { plan, name, expires, scopes, until, as, json } = options;
       const isGiven =
-        [plan, name, expires, scopes].some((given) => given !== undefined) || hasLimits(options);
+        [plan, name, expires, scopes, until].some((given) => given !== undefined) || hasLimits(options);
       if (!isGiven)
         command.error(`error: nothing to set: give --plan, --name, --expires, --scopes, ${limitOptionNames}`);
+      const limits = givenLimits(options);
+      const temporary = temporaryLimits(until, limits);
+      if (typeof temporary === 'string') command.error(`error: ${temporary}`);
       const change = {
         plan,
         name,
         expiresAt: expires === 'never' ? null : expires,
         scopes: scopes === 'all' ? null : scopes,
-        ...givenLimits(options),
+        ...(temporary === undefined ? limits : { temporary }),
       };
       const record = await changeKeys(as, (store) => store.change(id, change));
       printKey({ outcome: 'record', record }, json);
     });
+}
+
+/** @returns undefined if the limits are for good, null to end temporary ones, and a text for what cannot be meant */
+function temporaryLimits(
+  until: SetOptions['until'],
+  limits: ByWindow<number | null>,
+): ApiKeyChange['temporary'] | string {
+  if (until === undefined) return undefined;
+  if (until === 'now') return hasLimits(limits) ? '--until now ends temporary limits: give no others' : null;
+  if (!hasLimits(limits)) return `--until needs the limits that end then: give ${limitOptionNames}`;
+  if (Object.values(limits).includes(null)) return 'a limit that is the plan’s cannot end: give numbers';
+  return { ...knownIn(limits), until };
 }
 
 interface RotateOptions extends ChangeOptions {

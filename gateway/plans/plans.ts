@@ -6,6 +6,7 @@ import {
   type Limits,
   type SomeLimits,
 } from '../limits/limits.ts';
+import { limitedAt, type OwnLimits } from '../limits/temporary-limits.ts';
 import { byWindow, requiredWindows, windowNames, windowOf, type WindowName } from '../limits/windows.ts';
 import type { InvalidValues, ValueSource } from '../observability/invalid-values.ts';
 import { readEnforcedSettings, textFields, type SettingsByKey } from '../redis/enforced-settings.ts';
@@ -49,7 +50,7 @@ export interface Plans {
    * Limits of a key: its own, or else its plan's.
    * @returns undefined if neither is known, for example because the plan does not exist
    */
-  limitsOf(key: SomeLimits & { plan: string }): Limits | undefined;
+  limitsOf(key: OwnLimits & { plan: string }): Limits | undefined;
   /**
    * Limits on trial for a key: its own, or else its plan's.
    * @param enforced limits of the key
@@ -176,9 +177,10 @@ export function createPlans({ redis, hashes, invalidValues, now, onLimits }: Pla
   return {
     limitsOf(key) {
       const planLimits = key.plan === enterprisePlan ? undefined : limits.get(key.plan);
-      return completeLimits(byWindow((window) => key[window] ?? planLimits?.[window]));
+      const own = limitedAt(key, now());
+      return completeLimits(byWindow((window) => own[window] ?? planLimits?.[window]));
     },
-    trialOf: (key, enforced) => trialLimitsOf(key, trials.get(key.plan), enforced),
+    trialOf: (key, enforced) => trialLimitsOf(limitedAt(key, now()), trials.get(key.plan), enforced),
     anonymousMinute: () => limits.get(anonymousPlan)?.minute ?? defaultAnonymousMinute,
     async ensureLoaded(name) {
       if (name === enterprisePlan) return;

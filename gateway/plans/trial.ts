@@ -1,5 +1,12 @@
-import { limitIssue, parseLimit, withLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
-import { byWindow, fieldOf, windowNames } from '../limits/windows.ts';
+import { withLimits, type Limits, type SomeLimits } from '../limits/limits.ts';
+import type { OwnLimits } from '../limits/temporary-limits.ts';
+import {
+  formatTimedLimits,
+  parseTimedLimits,
+  timedLimitsFields,
+  type FieldTexts,
+} from '../limits/timed-limits.ts';
+import { byWindow } from '../limits/windows.ts';
 
 /**
  * Limits on trial, of a plan or of one key. What they would have refused is counted; the enforced limits still decide. A
@@ -13,13 +20,16 @@ export type Trial = SomeLimits & {
 /** Trial limits of a key in each window that has a limit. */
 export type TrialLimits = Limits & { since: number };
 
-const trialField = (name: (typeof windowNames)[number]) => fieldOf('trial', name);
-const limitFields = windowNames.map(trialField);
+const fields = {
+  prefix: 'trial',
+  timeField: 'trialSince',
+  timeIs: 'a time in Unix milliseconds',
+  parseTime: (text: string) => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined),
+  consequence: 'so the trial is off',
+};
 
 /** Fields of a trial in `gw:plan:<name>` and in the record of a key. */
-export const trialFields: readonly string[] = [...limitFields, 'trialSince'];
-
-type TrialTexts = Readonly<Partial<Record<string, string | null>>>;
+export const trialFields = timedLimitsFields(fields);
 
 export interface ParsedTrial {
   trial: Trial | undefined;
@@ -28,41 +38,18 @@ export interface ParsedTrial {
 }
 
 /** Parses the fields of a trial. Never throws: the hash may have been edited by hand. */
-export function parseTrial(texts: TrialTexts): ParsedTrial {
-  if (!trialFields.some((field) => isPresent(texts[field]))) return { trial: undefined, issues: [] };
-  const limits = byWindow((name) => parseLimit(texts[trialField(name)]));
-  const since = parseSince(texts['trialSince']);
-  const off = 'so the trial is off';
-  const issues: string[] = [];
-  if (!limitFields.some((field) => isPresent(texts[field]))) {
-    issues.push(`${listed(limitFields)} are missing, ${off}`);
-  }
-  for (const name of windowNames) {
-    if (isPresent(texts[trialField(name)]) && limits[name] === undefined) {
-      issues.push(`${trialField(name)} ${limitIssue}, ${off}`);
-    }
-  }
-  if (since === undefined) {
-    issues.push(
-      isPresent(texts['trialSince'])
-        ? `trialSince is not a time in Unix milliseconds, ${off}`
-        : `trialSince is missing, ${off}`,
-    );
-  }
-  if (issues.length > 0 || since === undefined) return { trial: undefined, issues };
-  return { trial: { ...limits, since }, issues };
+export function parseTrial(texts: FieldTexts): ParsedTrial {
+  const { found, issues } = parseTimedLimits(fields, texts);
+  return { trial: found && { ...found.limits, since: found.time }, issues };
 }
 
 /** Formats a trial as fields of a hash. An empty value stands for a field that the hash must not have. */
 export function formatTrial(trial: Trial | undefined): Record<string, string> {
-  return {
-    ...Object.fromEntries(windowNames.map((name) => [trialField(name), String(trial?.[name] ?? '')])),
-    trialSince: String(trial?.since ?? ''),
-  };
+  return formatTimedLimits(fields, trial, trial?.since);
 }
 
 /** What of a key decides on its trial. */
-export type OnTrial = SomeLimits & { trial?: Trial | undefined };
+export type OnTrial = OwnLimits & { trial?: Trial | undefined };
 
 /**
  * Trial limits of a key: those of its own trial, or else of its plan's, which replace the plan's limits only.
@@ -83,17 +70,4 @@ export function trialLimitsOf(
 
 function onTrial(trial: SomeLimits, since: number, enforced: Limits): TrialLimits {
   return { ...withLimits(enforced, trial), since };
-}
-
-/** As in "one, two and three". */
-function listed(names: readonly string[]): string {
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}
-
-function isPresent(text: string | null | undefined): text is string {
-  return typeof text === 'string';
-}
-
-function parseSince(text: string | null | undefined): number | undefined {
-  return isPresent(text) && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }

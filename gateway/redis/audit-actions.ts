@@ -34,6 +34,7 @@ export const auditActions = [
   'policy.set',
   'services.reload',
   'tokens.issue',
+  'usage.reset-day',
   'usage.retention',
   'usage.seed',
 ] as const;

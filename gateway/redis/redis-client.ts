@@ -33,6 +33,8 @@ declare module 'ioredis' {
     setBan(banKey: string, strikesKey: string, ...args: (string | number)[]): Result<null, Context>;
     /** lift-ban-2.lua */
     liftBan(banKey: string, strikesKey: string, retentionDays: number): Result<null, Context>;
+    /** reset-day-1.lua */
+    resetDay(dayPrefix: string, retentionDays: number): Result<number, Context>;
     /** set-fields-1.lua */
     setFields(hashKey: string, ...args: (string | number)[]): Result<number, Context>;
     /** read-hashes.lua */
@@ -48,6 +50,7 @@ declare module 'ioredis' {
     /** Scripts with audited.lua after them, and its keys and arguments after theirs. */
     setBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
     liftBanAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number | null, Context>;
+    resetDayAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     setFieldsAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     changeRecordAudited(numberOfKeys: number, ...keysAndArgs: (string | number)[]): Result<number, Context>;
     /** write-settings.lua */
@@ -65,6 +68,7 @@ export const scriptFiles = {
   addRefusedUse: 'add-refused-use-2.lua',
   setBan: 'set-ban-2.lua',
   liftBan: 'lift-ban-2.lua',
+  resetDay: 'reset-day-1.lua',
   setFields: 'set-fields-1.lua',
   readHashes: 'read-hashes.lua',
   announce: 'announce-2.lua',
@@ -75,6 +79,7 @@ const scripts = definitionsOf(scriptFiles);
 const auditedFiles = {
   setBanAudited: scriptFiles.setBan,
   liftBanAudited: scriptFiles.liftBan,
+  resetDayAudited: scriptFiles.resetDay,
   setFieldsAudited: scriptFiles.setFields,
   changeRecordAudited: scriptFiles.changeRecord,
   writeSettingsAudited: 'write-settings.lua',

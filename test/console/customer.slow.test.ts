@@ -61,6 +61,39 @@ describe('the page of one customer', { tags: ['chromium'] }, () => {
     expectClean(observed, kit.origin);
   });
 
+  test('a limit for a time is typed with its end, shown with it, and ended', async () => {
+    const key = await kit.kit.issue({ name: 'For Today' });
+    const observed = await open(key);
+    const { page } = observed;
+    await page.getByLabel('Own limit a minute').fill('500');
+    await page.getByLabel('Until').fill('2099-01-01T12:00');
+    await page.getByText('60 → 500').waitFor();
+    await page.getByRole('button', { name: 'Save limits' }).click();
+    await page.getByText('Limits changed').waitFor();
+    await page.getByText(/^Temporary limit, until .*2099.* Its plan free has 60\.$/).waitFor();
+    await page.getByText(/^\s*Until .*2099.*: 500 a minute\.\s/).waitFor();
+    expect(await record(key)).toMatchObject({ temporaryMinute: '500' });
+    expect(await record(key)).not.toHaveProperty('minute');
+    await page.getByRole('button', { name: 'End them now' }).click();
+    await page.getByText('The temporary limits have ended').waitFor();
+    expect(await record(key)).not.toHaveProperty('temporaryMinute');
+    expectClean(observed, kit.origin);
+  });
+
+  test('the day of a key that is used up is set back', async () => {
+    const key = await kit.kit.issue({ name: 'Wasted Day', day: 1 });
+    await useUp(key, 2);
+    const { page } = await open(key);
+    await status(page)
+      .getByText(/^Over its day limit: 1 of 1 used/)
+      .waitFor();
+    await status(page).getByRole('button', { name: 'Set the day back' }).click();
+    await page.getByText('The day of Wasted Day counts from 0 again').waitFor();
+    await status(page).getByText('Its requests are served').waitFor();
+    expect(await lastChange(key)).toEqual({ who, action: 'usage.reset-day' });
+    expect(await pets(key)).toBe(200);
+  });
+
   test('a key is moved to another plan', async () => {
     const key = await kit.kit.issue({ name: 'Mover' });
     const { page } = await open(key);

@@ -294,6 +294,75 @@ describe('the API of keys', () => {
     expect(await api('POST', `/keys/${ended.id}/rotate`, {})).toMatchObject({ status: 400 });
   });
 
+  test('temporary limits hold from the next request on, and end by themselves', async () => {
+    const key = await kit.issue({ minute: 2 });
+    await use(key, 3);
+    expect((await pets(key.key)).status).toBe(429);
+    const { body: before } = await api('GET', `/keys/${key.id}`);
+    const until = new Date(Date.now() + 3000).toISOString();
+    const temporary = { minute: 5, until };
+    const effect = await api('POST', `/keys/${key.id}/effect`, { temporary });
+    expect(effect.body.after).toMatchObject({
+      limits: { minute: { limit: 5, from: 'temporary', plan: 60 } },
+      next: { served: true },
+    });
+    const changed = await api('PATCH', `/keys/${key.id}`, { rev: before.rev, temporary });
+    expect(changed.body).toMatchObject({
+      temporary,
+      own: { minute: 2, day: null },
+      limits: { minute: { limit: 5, from: 'temporary' }, day: { limit: 1000, from: 'plan' } },
+    });
+    expect((await pets(key.key)).header('X-RateLimit-Limit')).toBe('5');
+    await expect
+      .poll(async () => (await pets(key.key)).header('X-RateLimit-Limit'), { timeout: 10_000 })
+      .toBe('2');
+    const { body: after } = await api('GET', `/keys/${key.id}`);
+    expect(after).toMatchObject({ temporary: null, limits: { minute: { limit: 2, from: 'key' } } });
+  });
+
+  test('temporary limits are ended, and refused with an end in the past or without a limit', async () => {
+    const { id } = await kit.issue();
+    const patch = async (temporary: object | null) => {
+      const { rev } = (await api('GET', `/keys/${id}`)).body;
+      return api('PATCH', `/keys/${id}`, { rev, temporary });
+    };
+    const until = '2099-01-01T00:00:00.000Z';
+    expect((await patch({ day: 9, until: '2020-01-01' })).body.message).toContain(
+      'end of the temporary limits is in the past',
+    );
+    expect((await patch({ until })).status).toBe(400);
+    expect((await patch({ day: 9 })).status).toBe(400);
+    expect((await patch({ day: 9, until })).body.temporary).toEqual({ minute: null, day: 9, until });
+    const { body: edited } = await api('GET', `/keys/${id}`);
+    const kept = await api('PATCH', `/keys/${id}`, { rev: edited.rev, name: 'Other' });
+    expect(kept.body).toMatchObject({ name: 'Other', temporary: { day: 9 } });
+    expect((await patch(null)).body).toMatchObject({ temporary: null, limits: { day: { limit: 1000 } } });
+  });
+
+  test('the day of a key is set back, and its record of use keeps what was served', async () => {
+    const key = await kit.issue({ day: 2 });
+    await use(key, 2);
+    expect((await pets(key.key)).status).toBe(429);
+    const { status, body } = await api('DELETE', `/keys/${key.id}/day`);
+    expect([status, body.windows.day.used, body.next.served]).toEqual([200, 0, true]);
+    expect(await lastAudit()).toMatchObject({
+      who,
+      action: 'usage.reset-day',
+      target: key.id,
+      before: { used: '2' },
+      after: { used: '0' },
+    });
+    expect((await pets(key.key)).header('X-RateLimit-Remaining')).toBe('1');
+    const usage = await api('GET', `/keys/${key.id}/usage?days=1`);
+    expect(usage.body.items).toMatchObject([{ served: 3 }]);
+    const unused = await kit.issue();
+    const refused = await api('DELETE', `/keys/${unused.id}/day`);
+    expect([refused.status, refused.body.message]).toEqual([
+      422,
+      expect.stringContaining('has used nothing today'),
+    ]);
+  });
+
   test('limits on trial of a key are started, applied and stopped', async () => {
     const key = await kit.issue();
     const started = await api('PUT', `/keys/${key.id}/trial`, { minute: 1 });

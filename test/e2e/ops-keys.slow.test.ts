@@ -119,6 +119,37 @@ describe('the life cycle of keys', () => {
     );
   });
 
+  test('keys set --until gives limits an end, which a rotation and an export keep', async () => {
+    const { id, key } = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x');
+    const set = (...args: string[]) => kit.run('keys', 'set', id, ...args, '--json');
+    const endOfDay = new Date((Math.floor(Date.now() / 86_400_000) + 1) * 86_400_000).toISOString();
+    const limited = JSON.parse((await set('--day', '5000', '--until', 'today')).stdout) as ShownKey;
+    expect(limited).toMatchObject({ day: null, temporary: { minute: null, day: 5000, until: endOfDay } });
+    expect((await kit.pets(key)).header('RateLimit')).toContain('"day";r=4999;');
+    expect((await kit.run('keys', 'show', id)).stdout).toMatch(
+      new RegExp(`^temporary +5000 a day, until ${endOfDay}$`, 'm'),
+    );
+    for (const [args, message] of [
+      [['--until', 'today'], '--until needs the limits that end then'],
+      [['--day', 'plan', '--until', 'today'], 'a limit that is the plan’s cannot end'],
+      [['--day', '9', '--until', 'now'], '--until now ends temporary limits: give no others'],
+      [['--day', '9', '--until', '2020-01-01'], 'the end of the temporary limits is in the past'],
+      [['--day', '9', '--until', 'tonight'], 'It is neither an ISO 8601 time'],
+    ] as const) {
+      expect(await set(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    const rotated = await kit.json<ShownKey>('keys', 'rotate', id);
+    expect(rotated).toMatchObject({ temporary: { day: 5000, until: endOfDay } });
+    const { stdout: exported } = await kit.run('keys', 'export');
+    const line = exported.split('\n').find((text) => text.includes(`"id":"${rotated.id}"`)) ?? '';
+    expect(JSON.parse(line)).toMatchObject({ temporary: { day: 5000, until: endOfDay } });
+    const { keyHash } = await keyIssuer(kit.redis).store.show(rotated.id);
+    await kit.redis.del(redisKeys.apiKey(keyHash));
+    await kit.json('keys', 'import', await writeInput(line));
+    expect(await kit.json('keys', 'show', rotated.id)).toMatchObject({ temporary: { day: 5000 } });
+    expect(JSON.parse((await set('--until', 'now')).stdout)).toMatchObject({ temporary: null });
+  });
+
   test('keys take scopes, which may be all again', async () => {
     const scopes = ['--scopes', 'pets-service:read,pets-service:write'];
     const issued = await kit.json<ShownKey>('keys', 'issue', '--plan', 'free', '--name', 'x', ...scopes);

@@ -139,6 +139,23 @@ describe('ops usage', { timeout: 120_000 }, () => {
     expect(days[0]?.bannedSeconds).toBeLessThan(30);
   });
 
+  test('reset gives a key its day back, and the record of use keeps what was served', async () => {
+    const { id, key } = await kit.issue({ day: 1 });
+    expect([(await kit.pets(key)).status, (await kit.pets(key)).status]).toEqual([200, 429]);
+    expect(await kit.json('usage', 'reset', id, '--as', 'eve')).toEqual({ id, setBack: 1 });
+    expect([(await kit.pets(key)).status, (await kit.pets(key)).status]).toEqual([200, 429]);
+    expect(await kit.json('usage', id, '--day', 'today')).toMatchObject({ served: 2 });
+    expect(await kit.json('usage', id)).toMatchObject({ day: { used: 1, limit: 1 } });
+    expect(await kit.json<object[]>('audit', '--count', '1', '--target', id)).toMatchObject([
+      { who: 'eve', action: 'usage.reset-day' },
+    ]);
+    const unused = await kit.issue();
+    expect(await kit.run('usage', 'reset', unused.id)).toMatchObject({
+      code: 2,
+      stderr: `ops: the key ${unused.id} has used nothing today (UTC)\n`,
+    });
+  });
+
   test('retention is shown, set, audited, and given to what is stored', async () => {
     expect(await kit.json('usage', 'retention')).toEqual({ days: 400 });
     const month = redisKeys.usageMonth(acme.keyHash, yesterday.slice(0, 6));

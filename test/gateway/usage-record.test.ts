@@ -68,6 +68,37 @@ describe('the record of the use of a key', () => {
     });
   });
 
+  test('keeps what was served before a day was set back, whose limit counts from 0 again', async () => {
+    const key = await createSimulatedKey(redis, 3);
+    await key.at('2026-11-05T12:00:00Z');
+    expect(await key.resetDay()).toBe(0);
+    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
+    expect(await key.resetDay()).toBe(3);
+    expect(await key.resetDay()).toBe(0);
+    expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 3, plan: 'free' }]);
+    expect(await key.serve(4)).toEqual(['allowed', 'allowed', 'allowed', 'limited']);
+    expect(await key.resetDay()).toBe(3);
+    expect(await key.serve(1)).toEqual(['allowed']);
+    expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 7, plan: 'free' }]);
+    await key.at('2026-11-06T12:00:00Z');
+    expect(await key.serve(1)).toEqual(['allowed']);
+    expect(await key.days('2026-11-05', '2026-11-06')).toMatchObject([{ served: 7 }, { served: 1 }]);
+    const month = redisKeys.usageMonth(key.keyHash, '202611');
+    expect(await redis.hgetall(month)).toMatchObject({ '05': '7', open: '06' });
+    expect(await redis.hget(month, 'g05')).toBeNull();
+  });
+
+  test('of a day that was set back and not used again is rolled up, too', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-05T12:00:00Z');
+    await key.serve(5);
+    await key.resetDay();
+    await key.at('2026-12-05T12:00:00Z');
+    await key.serve(1);
+    expect(await redis.hgetall(redisKeys.usageMonth(key.keyHash, '202611'))).toMatchObject({ '05': '5' });
+    expect(await key.days('2026-11-05', '2026-11-05')).toMatchObject([{ served: 5 }]);
+  });
+
   test('of a day that no later one has rolled up is read from its counter, months later as well', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-05T12:00:00Z');

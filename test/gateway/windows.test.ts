@@ -65,6 +65,19 @@ describe('windows', () => {
     expect(refusal(await key.decide({ month: 15 }))).toEqual(['month', 43_200_000]);
   });
 
+  test('of a month count what a day had before it was set back', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-20T12:00:00Z');
+    const ask = async () => refusal(await key.decide({ day: 3, month: 5 }));
+    for (let request = 0; request < 3; request += 1) expect(await ask()).toBe('allowed');
+    expect(await ask()).toEqual(['day', 43_200_000]);
+    await key.resetDay();
+    expect([await ask(), await ask()]).toEqual(['allowed', 'allowed']);
+    expect(await ask()).toEqual(['month', 10 * 86_400_000 + 43_200_000]);
+    await key.at('2026-11-21T12:00:00Z');
+    expect(await ask()).toEqual(['month', 9 * 86_400_000 + 43_200_000]);
+  });
+
   test('of a month do not count days to come, which a clock that was set back leaves in the record', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-24T12:00:00.000Z');

@@ -14,6 +14,7 @@ import {
 import { createKeyTrials } from '../../operations/key-trial.ts';
 import { keyViewSchema, recordView } from '../../operations/key-view.ts';
 import { OperationFailure } from '../../operations/operation-failure.ts';
+import { resetDay } from '../../operations/reset-day.ts';
 import type { ChangingSession } from '../../operations/session.ts';
 import { findKeyHash, readLastDays } from '../../operations/usage-record.ts';
 import { readRefusals, refusalsSchema } from '../../quota/refusals.ts';
@@ -153,6 +154,13 @@ export const keyRoutes = [
     summary: 'Make the limits on trial own limits of the key, and end the trial',
     ...changedKey,
     handle: (call, api) => changeKey(call, api, (session) => createKeyTrials(session).apply(call.target)),
+  }),
+  route.delete('/keys/:id/day', {
+    operationId: 'resetDay',
+    summary: 'Set the UTC day of a key back: its day limit counts from 0 again',
+    description: 'The record of use keeps what was served, and a month limit counts it.',
+    ...changedKey,
+    handle: (call, api) => changeKey(call, api, (session) => resetDay(session, call.target)),
   }),
   route.get('/keys/:id/usage', {
     operationId: 'getKeyUsage',

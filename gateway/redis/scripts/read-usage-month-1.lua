@@ -18,7 +18,7 @@ local today = dayNumberOf(nowMs())
 local unrolled = { [utcDate(today)] = true, [utcDate(today - 1)] = true }
 local fields = {}
 for index = 1, #pairsOfMonth, 2 do
-  fields[pairsOfMonth[index]] = true
+  fields[pairsOfMonth[index]] = pairsOfMonth[index + 1]
   if pairsOfMonth[index] == 'open' then
     unrolled[month .. pairsOfMonth[index + 1]] = true
   end
@@ -26,7 +26,7 @@ end
 for date in pairs(unrolled) do
   local day = string.sub(date, 7)
   if string.sub(date, 1, 6) == month and not fields[day] then
-    local served = wholeNumber(redis.call('MGET', dayCounter(keyTag, date))[1])
+    local served = wholeNumber(redis.call('MGET', dayCounter(keyTag, date))[1]) + wholeNumber(fields['g' .. day])
     if served > 0 then
       table.insert(pairsOfMonth, day)
       table.insert(pairsOfMonth, string.format('%.0f', served))

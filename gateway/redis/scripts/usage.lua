@@ -7,6 +7,8 @@ as DD:
   DD        units that served requests cost. The day counter (consume.lua) has them until the day is rolled up, when another
             day opens
   xDD       those of them beyond one for each request: DD without them are the served requests
+  gDD       units of the day that an operator has set back (reset-day-1.lua), until the day is rolled up: they were served, and
+            are not in the day counter
   rDD       refused requests
   bDD       seconds of bans
   pDD       plan of this and the following days, up to the next such field
@@ -99,12 +101,14 @@ local function rolledUp(keyTag, date)
   return type(served) == 'string' and wholeNumber(served) or 0
 end
 
--- Moves the counter of a day into the record.
+-- Moves the counter of a day into the record, with what was set back.
 local function rollUp(keyTag, dayNumber, retentionDays)
-  local counter = dayCounter(keyTag, utcDate(dayNumber))
+  local date = utcDate(dayNumber)
+  local counter, month, setBack = dayCounter(keyTag, date), usageMonth(keyTag, date), 'g' .. string.sub(date, 7)
   -- Not GET: a value of another type counts as none.
-  local served = wholeNumber(redis.call('MGET', counter)[1])
+  local served = wholeNumber(redis.call('MGET', counter)[1]) + wholeNumber(readMonth(month, setBack)[1])
   if served > 0 then
+    redis.call('HDEL', month, setBack)
     addToDay(keyTag, dayNumber, '', served, retentionDays)
   end
   redis.call('DEL', counter)

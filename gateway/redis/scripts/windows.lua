@@ -6,8 +6,9 @@ is day or month. Limits, units used and ms to the end are arrays in the same ord
 
 Counters, besides the day counter (usage.lua), which is also the record of use:
   gw:<window>:{<key hash>}          units of an open window (string, expires when the window ends)
-  gw:month:{<key hash>}:<YYYYMMDD>  units of the month before that day, only of a key with a month limit (string with expiry).
-                                    With those of the day they are the month's, so the record of use is what the limit is for
+  gw:month:{<key hash>}:<YYYYMMDD>  units of the month that the counter of that day lacks, only of a key with a month limit
+                                    (string with expiry). With those of the day they are the month's, so the record of use is
+                                    what the limit is for
 ]]
 
 local dayLengthMs = 86400000
@@ -23,13 +24,15 @@ local function nextMonth(dayNumber)
   return inNextMonth - tonumber(string.sub(utcDate(inNextMonth), 7)) + 1
 end
 
--- Units of the month before a day, from the record of use and the day counter that was not rolled up yet.
+-- Units of the month that the counter of a day lacks: those before it, from the record of use and the day counter that was not
+-- rolled up yet, and those of the day that were set back.
 local function servedEarlier(keyTag, date)
   local fields = redis.pcall('HGETALL', usageMonth(keyTag, date))
   local today, sum = string.sub(date, 7), 0
   for index = 1, #fields, 2 do
     local field, value = fields[index], fields[index + 1]
-    if string.find(field, '^%d%d$') and field < today then
+    local day = string.match(field, '^g?(%d%d)$')
+    if day and (day < today or field == 'g' .. today) then
       sum = sum + wholeNumber(value)
     elseif field == 'open' and string.find(value, '^%d%d$') and value < today then
       sum = sum + wholeNumber(redis.call('MGET', dayCounter(keyTag, string.sub(date, 1, 6) .. value))[1])

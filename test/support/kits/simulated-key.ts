@@ -21,6 +21,8 @@ export interface SimulatedKey {
   decide(limits: SomeLimits, trial?: CountedTrial): Promise<QuotaDecision>;
   /** Adds a report of a process. @param daysAgo days before the present one */
   report(counts: { served?: number; refused?: number; daysAgo?: number }): Promise<void>;
+  /** Sets the day back. @returns the units that it had */
+  resetDay(): Promise<number>;
   /** Use of the days of a range of dates, both included. */
   days(from: string, to: string): Promise<DayUsage[]>;
 }
@@ -61,6 +63,7 @@ export async function createSimulatedKey(redis: RedisClient, dayLimit = 1_000_00
       const runs = refused === 0 ? '' : `${nowMs} ${nowMs} ${refused} minute\n`;
       await redis.addUsage(mark, redisKeys.dayPrefix(keyHash), reports, day, served, refused, 400, runs);
     },
+    resetDay: () => redis.resetDay(redisKeys.dayPrefix(keyHash), 400),
     days: (from, to) =>
       readUsageDays(redis, keyHash, {
         first: Date.parse(from) / dayMs,

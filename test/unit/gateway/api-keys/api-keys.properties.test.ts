@@ -122,6 +122,11 @@ describe('the record of a key', () => {
         .record({ minute: optional(limit), day: optional(limit), since: fc.integer({ min: 1 }) })
         .filter(({ minute, day }) => minute !== undefined || day !== undefined),
     ),
+    temporary: optional(
+      fc
+        .record({ minute: optional(limit), day: optional(limit), until: time })
+        .filter(({ minute, day }) => minute !== undefined || day !== undefined),
+    ),
     revokedAt: optional(time),
     replaces: optional(nonEmptyString),
     replacedBy: optional(nonEmptyString),

@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit';
-import { windows, type WindowName } from '../../../../limits/windows.ts';
+import { byWindow, windows, type WindowName } from '../../../../limits/windows.ts';
 import { api } from '../api.ts';
 import { formatNumber } from '../format.ts';
 import { describeNext } from '../key.ts';
@@ -8,7 +8,11 @@ import type { ChangedKey, KeyDetail, KeyEffect, LimitInForce } from '../response
 import { url } from '../url.ts';
 import { LimitsForm } from './limits-form.ts';
 
-type Values = LimitTexts & { plan: string };
+type Values = LimitTexts & {
+  plan: string;
+  /** Local time at which the typed limits end, empty for good. */
+  until: string;
+};
 
 /** Plan and own limits of a key. Dispatches `changed` with the key as it is then. */
 export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
@@ -25,15 +29,16 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
   }
 
   valuesOf({ plan, own }: KeyDetail) {
-    return { plan, ...limitTexts(own) };
+    return { plan, until: '', ...limitTexts(own) };
   }
 
-  readEffect({ id }: KeyDetail, typed: Values) {
-    return api.post<KeyEffect>(url`/api/keys/${id}/effect`, bodyOf(typed));
+  readEffect(key: KeyDetail, typed: Values) {
+    return api.post<KeyEffect>(url`/api/keys/${key.id}/effect`, bodyOf(key, typed));
   }
 
-  async save({ id, rev }: KeyDetail, typed: Values) {
-    const key = await api.patch<ChangedKey>(url`/api/keys/${id}`, { rev, ...bodyOf(typed) });
+  async save(base: KeyDetail, typed: Values) {
+    const body = { rev: base.rev, ...bodyOf(base, typed) };
+    const key = await api.patch<ChangedKey>(url`/api/keys/${base.id}`, body);
     return ['Limits changed, from the next request on', key] as const;
   }
 
@@ -66,7 +71,12 @@ export class KeyLimitsForm extends LimitsForm<KeyDetail, Values, KeyEffect> {
         required: false,
         values,
         placeholder: (name) => likePlan(key, plan, name),
-      })}`;
+      })}
+      <label
+        >Until
+        <input name="until" type="datetime-local" .value=${values.until} />
+        <small>Empty for good. The limits that you change end then by themselves.</small>
+      </label>`;
   }
 
   effectView() {
@@ -91,7 +101,12 @@ function likePlan(key: KeyDetail, plan: string, name: WindowName) {
   return ofPlan === null ? 'as its plan' : `${ofPlan}, as its plan`;
 }
 
-const bodyOf = (typed: Values) => ({ plan: typed.plan, ...typedLimits(typed) });
+function bodyOf({ own }: KeyDetail, { plan, until, ...texts }: Values) {
+  const limits = typedLimits(texts);
+  if (until === '') return { plan, ...limits };
+  const changed = byWindow((name) => (limits[name] === (own[name] ?? null) ? undefined : limits[name]));
+  return { plan, temporary: { ...changed, until: new Date(until).toISOString() } };
+}
 
 /** @param plan of the key, which may have been removed */
 const withPlan = (plans: string[], plan: string) => (plans.includes(plan) ? plans : [plan, ...plans]);

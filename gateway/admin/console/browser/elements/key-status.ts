@@ -8,8 +8,8 @@ import { url } from '../url.ts';
 import { LightElement } from './light-element.ts';
 
 /**
- * What the next request of a key gets, in words, and the action that helps if it is refused. Dispatches `help` with the
- * name of that action.
+ * What the next request of a key gets, in words, and the actions that help if it is refused. Dispatches `help` with the
+ * name of one.
  */
 class KeyStatus extends LightElement {
   static override properties = { key: { attribute: false } };
@@ -19,23 +19,26 @@ class KeyStatus extends LightElement {
   override render() {
     const { key } = this;
     if (key === undefined) return nothing;
-    const { headline, detail, help } = describe(key);
+    const { headline, detail, help = [] } = describe(key);
     return html`<section class="panel status ${key.next.served ? '' : 'refused'}" aria-label="State">
       <p>${stateTag(shownState(key))}</p>
       <p class="headline">${headline}</p>
       <p>${detail}</p>
       ${key.issues.map((issue) => html`<p class="failure-text">${issue}</p>`)}
       ${
-        help === undefined || !session.isOperator
+        help.length === 0 || !session.isOperator
           ? nothing
-          : html`<p>
-              <button
-                type="button"
-                class="wa-brand"
-                @click=${() => this.dispatchEvent(new CustomEvent('help', { detail: help.action }))}
-              >
-                ${help.label}
-              </button>
+          : html`<p class="actions">
+              ${help.map(
+                ({ action, label }, index) =>
+                  html`<button
+                    type="button"
+                    class=${index === 0 ? 'wa-brand' : nothing}
+                    @click=${() => this.dispatchEvent(new CustomEvent('help', { detail: action }))}
+                  >
+                    ${label}
+                  </button>`,
+              )}
             </p>`
       }
     </section>`;
@@ -45,7 +48,7 @@ class KeyStatus extends LightElement {
 function describe(key: KeyDetail): {
   headline: unknown;
   detail: unknown;
-  help?: { action: string; label: string };
+  help?: { action: string; label: string }[];
 } {
   const { next, windows, ban, plan, revokedAt, expiresAt, now } = key;
   if (next.served || windows === null) {
@@ -63,8 +66,8 @@ function describe(key: KeyDetail): {
                 .join(', ')}.`,
       };
     }
-    const help = next.reason === 'unusable' ? { action: 'revoke', label: 'Revoke it' } : undefined;
-    return { headline: 'Its requests are refused', detail: sentence(next.why), ...(help && { help }) };
+    const help = next.reason === 'unusable' ? [{ action: 'revoke', label: 'Revoke it' }] : [];
+    return { headline: 'Its requests are refused', detail: sentence(next.why), help };
   }
   const left = (iso: string) => formatDuration((Date.parse(iso) - Date.parse(now)) / 1000);
   const window = isWindowName(next.reason) ? windows[next.reason] : undefined;
@@ -77,7 +80,10 @@ function describe(key: KeyDetail): {
           ? html`Requests are refused with 429 until ${formatTime(window.resetsAt, { dateStyle: 'time' })}.`
           : html`Requests are refused with 429 until ${formatTime(window.resetsAt)}, when the UTC ${name}
             ends.`,
-      help: { action: name, label: 'Raise its limit' },
+      help: [
+        { action: name, label: 'Raise its limit' },
+        ...(name === 'day' ? [{ action: 'reset-day', label: 'Set the day back' }] : []),
+      ],
     };
   }
   switch (next.reason) {
@@ -85,13 +91,13 @@ function describe(key: KeyDetail): {
       return {
         headline: ban === null || ban.until === '' ? 'Banned' : `Banned for another ${left(ban.until)}`,
         detail: ban === null ? nothing : describeBan(ban),
-        help: { action: 'lift', label: 'Lift the ban' },
+        help: [{ action: 'lift', label: 'Lift the ban' }],
       };
     case 'expired':
       return {
         headline: 'Its requests are refused: the key has expired',
         detail: html`It expired ${expiresAt === null ? '' : formatRelative(expiresAt)}. Clients get 401.`,
-        help: { action: 'expires', label: 'Give it more time' },
+        help: [{ action: 'expires', label: 'Give it more time' }],
       };
     case 'revoked':
       return {
@@ -104,7 +110,7 @@ function describe(key: KeyDetail): {
         headline: 'Its requests are refused: no limit is known for it',
         detail: html`The plan <a href=${url`/console/plans/${plan}`}>${plan}</a> has no valid limits in Redis,
           and no gateway that runs knows any.`,
-        help: { action: 'plan', label: 'Move it to another plan' },
+        help: [{ action: 'plan', label: 'Move it to another plan' }],
       };
   }
 }

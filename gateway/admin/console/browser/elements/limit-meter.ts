@@ -16,12 +16,15 @@ export class LimitMeter extends LightElement {
     source: { attribute: false },
     plan: {},
     now: {},
+    until: {},
   };
 
   heading = '';
   plan = '';
   /** Time at which the window was read, ISO 8601. */
   now = '';
+  /** End of the temporary limits of the key, ISO 8601. */
+  until = '';
   window: WindowView | undefined;
   source: LimitInForce | undefined;
 
@@ -53,6 +56,8 @@ export class LimitMeter extends LightElement {
   describeSource({ from, plan }: LimitInForce) {
     const ofPlan = plan === null ? 'no limit' : formatNumber(plan);
     switch (from) {
+      case 'temporary':
+        return html`Temporary limit, until ${formatTime(this.until)}. Its plan ${this.plan} has ${ofPlan}.`;
       case 'key':
         return html`Own limit of this key. Its plan ${this.plan} has ${ofPlan}.`;
       case 'plan':

@@ -21,6 +21,7 @@ import { numeric, table } from '../elements/table.ts';
 import { formatNumber, formatRelative, formatTime } from '../format.ts';
 import { fetchPlanNames } from '../key-search.ts';
 import { keyPath, keyTitle } from '../key.ts';
+import { limitsText } from '../plan-text.ts';
 import { Refresher } from '../refresher.ts';
 import type { ChangedKey, KeyDetail } from '../responses.ts';
 import { router } from '../router.ts';
@@ -83,6 +84,7 @@ class PageCustomer extends ActingElement {
     const limits = this.querySelector('limits-form');
     const facts = this.querySelector('key-facts-form');
     if (action === 'lift') void this.lift();
+    else if (action === 'reset-day') void this.resetDay();
     else if (action === 'revoke') showDialog(this, 'confirm-dialog');
     else if (action === 'expires' && facts instanceof KeyFactsForm) void facts.editExpiry();
     else if ((isWindowName(action) || action === 'plan') && limits instanceof KeyLimitsForm) {
@@ -95,6 +97,22 @@ class PageCustomer extends ActingElement {
       const key = await api.delete<ChangedKey>(`${this.path}/ban`);
       this.changed(key);
       notify(`The ban of ${keyTitle(key)} is lifted`, key.warnings);
+    });
+  }
+
+  async resetDay() {
+    await this.act(async () => {
+      const key = await api.delete<ChangedKey>(`${this.path}/day`);
+      this.changed(key);
+      notify(`The day of ${keyTitle(key)} counts from 0 again`, key.warnings);
+    });
+  }
+
+  async endTemporary() {
+    await this.act(async () => {
+      const key = await api.patch<ChangedKey>(this.path, { rev: this.key?.rev, temporary: null });
+      this.changed(key);
+      notify('The temporary limits have ended', key.warnings);
     });
   }
 
@@ -125,6 +143,7 @@ class PageCustomer extends ActingElement {
       ${
         canChange
           ? html`<h2>Plan and limits</h2>
+              ${this.renderTemporary(key)}
               <limits-form .subject=${key} .plans=${this.plans} @changed=${this.onChanged}></limits-form>
               <h2>Name, expiry and scopes</h2>
               <key-facts-form .key=${key} @changed=${this.onChanged}></key-facts-form>`
@@ -138,6 +157,14 @@ class PageCustomer extends ActingElement {
 
   onChanged({ detail }: CustomEvent<KeyDetail>) {
     this.changed(detail);
+  }
+
+  renderTemporary({ temporary }: KeyDetail) {
+    if (temporary === null) return nothing;
+    return html`<p>
+      Until ${formatTime(temporary.until)}: ${limitsText(temporary)}.
+      <button type="button" @click=${this.endTemporary}>End them now</button>
+    </p>`;
   }
 
   renderActions(key: KeyDetail, canChange: boolean) {
@@ -157,7 +184,15 @@ class PageCustomer extends ActingElement {
                         <button type="button" @click=${() => showDialog(this, 'ban-dialog')}>
                           Ban for another time…
                         </button>`
-                }`
+                }
+                <button
+                  type="button"
+                  ?disabled=${(key.windows?.day.used ?? 0) === 0}
+                  title="Its day limit counts from 0 again; the record of use keeps what was served"
+                  @click=${this.resetDay}
+                >
+                  Set the day back
+                </button>`
             : nothing
         }
         <button type="button" class="wa-danger" @click=${() => showDialog(this, 'confirm-dialog')}>
@@ -241,7 +276,7 @@ function renderRefusedUse({ refusedUse, state }: KeyDetail) {
     })}`;
 }
 
-function renderMeters({ windows, limits, plan, now }: KeyDetail) {
+function renderMeters({ windows, limits, plan, temporary, now }: KeyDetail) {
   if (windows === null || limits === null) return nothing;
   return html`<h2>Use now</h2>
     <div class="panels">
@@ -252,6 +287,7 @@ function renderMeters({ windows, limits, plan, now }: KeyDetail) {
               heading=${currentTitle(name)}
               plan=${plan}
               now=${now}
+              until=${temporary?.until ?? ''}
               .window=${windows[name]}
               .source=${limits[name]}
             ></limit-meter>`,
