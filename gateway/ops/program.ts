@@ -6,6 +6,7 @@ import { bansCommand } from './bans.ts';
 import { completeCommand } from './complete.ts';
 import { completionCommand } from './completion.ts';
 import { consoleCommand } from './console.ts';
+import { addExamples } from './examples.ts';
 import { helpCommand } from './help.ts';
 import { keysCommand } from './keys.ts';
 import { acceptOutputJson, acceptReason } from './options.ts';
@@ -59,7 +60,8 @@ program.hook('preAction', (_program, command) => {
   setGivenTexts([...command.args, ...Object.values(options)].filter((value) => typeof value === 'string'));
 });
 
-for (const command of [program, ...descendants(program)]) {
+for (const { command, words } of [{ command: program, words: [] }, ...descendants(program, [])]) {
+  addExamples(command, words);
   acceptOutputJson(command);
   acceptReason(command);
   // Errors are printed by run.ts, all in one form.
@@ -68,6 +70,10 @@ for (const command of [program, ...descendants(program)]) {
   if (command.commands.length > 0) command.helpCommand(false).addCommand(helpCommand().exitOverride());
 }
 
-function descendants(command: Command): Command[] {
-  return command.commands.flatMap((child) => [child, ...descendants(child)]);
+/** Every command below one, with the words that lead to it. */
+function descendants(command: Command, words: readonly string[]): { command: Command; words: string[] }[] {
+  return command.commands.flatMap((child) => {
+    const path = [...words, child.name()];
+    return [{ command: child, words: path }, ...descendants(child, path)];
+  });
 }

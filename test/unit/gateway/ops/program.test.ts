@@ -1,5 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { examples } from '../../../../gateway/ops/examples.ts';
 import { program } from '../../../../gateway/ops/program.ts';
 import { describeUsageError } from '../../../../gateway/ops/usage-error.ts';
 
@@ -113,5 +114,40 @@ describe('every command that lists', () => {
     const choices = found?.command.options.find(({ long }) => long === '--output')?.argChoices;
     expect(choices).toEqual(['table', 'json', 'csv']);
     expect(found?.command.options.map(({ long }) => long)).toContain('--json');
+  });
+});
+
+describe('the examples of the help', () => {
+  test('are valid arguments of the command that shows them', () => {
+    for (const [name, lines] of Object.entries(examples)) {
+      const found = commands.find(({ words }) => words.join(' ') === name);
+      const help: string[] = [];
+      found?.command.configureOutput({ writeOut: (text) => help.push(text) }).outputHelp();
+      for (const line of lines) {
+        const { command, words = [] } = found ?? {};
+        const given = Array.from(
+          line.replace(/ > .*/, '').matchAll(/"([^"]*)"|\S+/g),
+          ([word, quoted]) => quoted ?? word,
+        );
+        expect(given.slice(0, words.length), line).toEqual(words);
+        // Throws for an invalid value.
+        const { operands = [], unknown } = command?.parseOptions(given.slice(words.length)) ?? {};
+        expect(unknown, line).toEqual([]);
+        const wanted = command?.registeredArguments ?? [];
+        const required = wanted.filter((argument) => argument.required).length;
+        expect(operands.length, line).toBeGreaterThanOrEqual(required);
+        expect(operands.length, line).toBeLessThanOrEqual(wanted.length);
+        expect(help.join(''), line).toContain(`\n  ops ${line}\n`);
+      }
+    }
+  });
+
+  test('are there for each command that takes arguments', () => {
+    const taking = commands.filter(({ command }) =>
+      command.registeredArguments.some(({ required }) => required),
+    );
+    const without = taking.map(({ words }) => words.join(' ')).filter((name) => examples[name] === undefined);
+    expect(taking.length).toBeGreaterThan(10);
+    expect(without).toEqual(['completion']);
   });
 });

@@ -1,0 +1,65 @@
+import type { Command } from 'commander';
+
+const id = 'key_282dd48c706990d481';
+
+/** What is typed after `ops`, by the command. */
+export const examples: Readonly<Record<string, readonly string[]>> = {
+  status: ['status', 'status --json'],
+  'keys issue': [
+    'keys issue --plan free --name Acme',
+    'keys issue --plan enterprise --name Acme --minute 5000 --day 1000000',
+    'keys issue --from customers.csv > keys.csv',
+  ],
+  'keys list': ['keys list --plan pro --state valid', 'keys list --output csv > keys.csv'],
+  'keys show': [`keys show ${id}`],
+  'keys find': ['keys find acme', 'keys find pets_GQ4x'],
+  'keys set': [
+    `keys set ${id} --plan pro`,
+    `keys set ${id} --day 5000 --until today --reason "import of their stock"`,
+    `keys set ${id} --minute plan`,
+  ],
+  'keys trial': [`keys trial ${id} --minute 30`, `keys trial ${id}`, `keys trial ${id} --stop`],
+  'keys rotate': [`keys rotate ${id} --grace 7d`, `keys rotate ${id} --grace 0`],
+  'keys revoke': [
+    `keys revoke ${id} --reason "leaked, ticket 812"`,
+    'keys revoke --from leaked.txt --dry-run',
+  ],
+  'keys export': ['keys export > keys.jsonl'],
+  'keys import': ['keys import keys.jsonl'],
+  usage: [`usage ${id}`, `usage ${id} --days 30`],
+  'usage export': ['usage export --from 2026-11-01 --to 2026-11-30 --output csv > use.csv'],
+  'usage reset': [`usage reset ${id} --reason "their retry loop, ticket 813"`],
+  'usage retention': ['usage retention --days 400'],
+  top: ['top --count 20'],
+  traffic: ['traffic --last 1h', 'traffic --last 10m --plan pro --watch'],
+  'bans list': ['bans list'],
+  'bans add': [`bans add ${id} --for 2h --reason "scraping"`],
+  'bans lift': [`bans lift ${id}`],
+  'addresses top': ['addresses top --count 20'],
+  'addresses block': ['addresses block 203.0.113.0/24 --for 1h --reason "flood without a key"'],
+  'addresses unblock': ['addresses unblock 203.0.113.0/24'],
+  'plans list': ['plans list'],
+  'plans set': ['plans set pro --minute 600', 'plans set gold --create --minute 500 --day 20000'],
+  'plans undo': ['plans undo pro'],
+  'plans remove': ['plans remove gold'],
+  'plans trial': ['plans trial pro --minute 200', 'plans trial pro', 'plans trial pro --apply'],
+  'plans export': ['plans export plans.yaml'],
+  'plans diff': ['plans diff plans.yaml'],
+  'plans apply': ['plans apply plans.yaml'],
+  'policy set': ['policy set --strikes 120 --ban-seconds 30'],
+  audit: ['audit --since 2h', `audit --target ${id}`],
+  console: ['console', 'console --viewer'],
+  'console sessions': ['console sessions'],
+  'console sessions end': ['console sessions end console_5b1f0c9ad2e4', 'console sessions end --all'],
+  'services check': ['services check services.yaml'],
+  'services test': ['services test http://127.0.0.1:3003'],
+  'tokens issue': ['tokens issue billing'],
+  'redis-acl': ['redis-acl'],
+};
+
+/** Ends the help of a command with its examples. @param words that lead to it */
+export function addExamples(command: Command, words: readonly string[]): void {
+  const lines = examples[words.join(' ')] ?? [];
+  if (lines.length === 0) return;
+  command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  ops ${line}`).join('\n')}`);
+}
