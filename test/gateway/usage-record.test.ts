@@ -84,8 +84,17 @@ describe('the record of the use of a key', () => {
     expect(await key.serve(1)).toEqual(['allowed']);
     expect(await key.days('2026-11-05', '2026-11-06')).toMatchObject([{ served: 7 }, { served: 1 }]);
     const month = redisKeys.usageMonth(key.keyHash, '202611');
-    expect(await redis.hgetall(month)).toMatchObject({ '05': '7', open: '06' });
-    expect(await redis.hget(month, 'g05')).toBeNull();
+    await key.resetDay();
+    await key.serve(1);
+    expect(await redis.hgetall(month)).toEqual({
+      id: 'key_1',
+      name: 'ACME',
+      plan: 'free',
+      p05: 'free',
+      '05': '7',
+      open: '06',
+      g06: '1',
+    });
   });
 
   test('of a day that was set back and not used again is rolled up, too', async () => {

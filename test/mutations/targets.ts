@@ -23,6 +23,7 @@ const scripts: Readonly<Record<string, readonly string[]>> = {
   'read-usage-4.lua': [model],
   'read-usage-month-1.lua': [record],
   'refusals.lua': ['gateway/refusals.test.ts'],
+  'reset-day-1.lua': [record, 'gateway/windows.test.ts'],
   'set-ban-2.lua': [model, record],
   'set-fields-1.lua': [direct],
   'trial.lua': ['gateway/windows.test.ts', model],
