@@ -10,7 +10,7 @@ import { keyId } from '../../gateway/upstream/internal-token.ts';
 import { freePort } from '../support/http/free-port.ts';
 import { send } from '../support/http/http.ts';
 import { descriptions, startReloadKit, type ReloadKit } from '../support/kits/reload-kit.ts';
-import { startGateway } from '../support/kits/service.ts';
+import { runOps, startGateway } from '../support/kits/service.ts';
 import { temporaryDirectory } from '../support/kits/temporary-directory.ts';
 import { isRunning, threeWorkers, waitForWorkers, workers } from '../support/kits/worker-processes.ts';
 import { startLoad } from '../support/load/steady-load.ts';
@@ -94,6 +94,11 @@ describe.each([
       new RegExp(`"level":50,.*"issues":\\["${issue}.*"msg":"reload is refused; nothing is changed"`),
     );
     expect(await orders()).toBe(200);
+    const status = await runOps(['status'], { REDIS_URL: kit.redisUrl });
+    expect([status.code, status.stdout]).toEqual([
+      1,
+      expect.stringMatching(/has refused to reload its files\n.*none\.yaml can't be read/),
+    ]);
 
     // The file is valid, a description is not.
     const description = join(kit.directory, 'orders.yaml');

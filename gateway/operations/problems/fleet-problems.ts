@@ -11,8 +11,11 @@ export function findFleetProblems(facts: LiveFacts): Problem[] {
   return [
     ...noGatewayProblems(facts),
     ...upstreamProblems(facts),
-    ...gateways.flatMap((gateway) => notSeen(gateway, facts.nowMs).concat(crash(gateway), restarts(gateway))),
+    ...gateways.flatMap((gateway) =>
+      notSeen(gateway, facts.nowMs).concat(crash(gateway), restarts(gateway), refusedReload(gateway)),
+    ),
     ...versionProblems(facts),
+    ...revisionProblems(gateways),
   ];
 }
 
@@ -136,6 +139,56 @@ function restarts({ id, restartedAt, ...gateway }: FleetGateway): Problem[] {
       detail: `${gatewayName(gateway)} has replaced ${count === 1 ? 'a worker' : `${count} workers`} in 15 minutes, the last one at ${last}. Requests in flight in them were lost.`,
       advice: 'Look for "worker exited unexpectedly" and "worker does not respond" in its log.',
       link: alerts('GatewayWorkersRestarting'),
+    },
+  ];
+}
+
+const reloading: Problem['link'] = { document: 'gateway/OPERATIONS.md', heading: 'Reload' };
+
+function reloadsOf({ processes }: FleetGateway) {
+  return processes.flatMap(({ state, reload }) =>
+    state === 'not_seen' || reload === undefined ? [] : [reload],
+  );
+}
+
+function refusedReload(gateway: FleetGateway): Problem[] {
+  const refused = reloadsOf(gateway).find(({ issues }) => issues.length > 0);
+  if (refused === undefined) return [];
+  return [
+    {
+      id: `reload-refused ${gateway.id}`,
+      severity: 'warning',
+      title: `Gateway ${gatewayName(gateway)} has refused to reload its files`,
+      detail: `${refused.issues.join('; ')}. It goes on with what it had. Refused at ${refused.at}.`,
+      advice: 'Correct the file, see that ops services check finds nothing, and reload again.',
+      link: reloading,
+    },
+  ];
+}
+
+function revisionProblems(gateways: readonly FleetGateway[]): Problem[] {
+  const names = Map.groupBy(
+    gateways.flatMap((gateway) =>
+      [...new Set(reloadsOf(gateway).map(({ revision }) => revision))].map((revision) => ({
+        revision,
+        name: gatewayName(gateway),
+      })),
+    ),
+    ({ revision }) => revision,
+  );
+  if (names.size < 2) return [];
+  const revisions = Array.from(
+    names,
+    ([revision, gateways]) => `${gateways.map(({ name }) => name).join(', ')}: ${revision}`,
+  );
+  return [
+    {
+      id: 'revisions',
+      severity: 'notice',
+      title: 'Gateways serve different services files',
+      detail: `Revisions by gateway: ${revisions.join('; ')}. During a reload or an upgrade this is expected.`,
+      advice: 'Give all gateways the same files, and run ops services reload.',
+      link: reloading,
     },
   ];
 }

@@ -339,6 +339,37 @@ const kinds: Record<string, { problems: Problem[]; severity: Problem['severity']
     severity: 'warning',
     says: '2 processes have minute 300; 1 process has minute 600',
   },
+  'Gateway gw-1 (10.0.0.1:9090) has refused to reload its files': {
+    problems: withGateway({
+      processes: [
+        fleetProcess({
+          reload: {
+            revision: 'aaa',
+            request: null,
+            at: ago(5),
+            issues: ['SERVICES_FILE: services.x is missing'],
+          },
+        }),
+      ],
+    }),
+    severity: 'warning',
+    says: `SERVICES_FILE: services.x is missing. It goes on with what it had. Refused at ${ago(5)}.`,
+  },
+  'Gateways serve different services files': {
+    problems: found({
+      fleet: {
+        gateways: ['a', 'b'].map((revision) =>
+          gateway({
+            id: revision,
+            host: `gw-${revision}`,
+            processes: [fleetProcess({ reload: { revision, request: null, at: null, issues: [] } })],
+          }),
+        ),
+      },
+    }),
+    severity: 'notice',
+    says: 'gw-a (10.0.0.1:9090): a; gw-b (10.0.0.1:9090): b',
+  },
   'Two versions are running': {
     problems: found({ fleet: { withoutStatus: [{ id: 'older', seenAtMs: nowMs }] } }),
     severity: 'notice',
