@@ -97,6 +97,16 @@ describe('the record of the use of a key', () => {
     });
   });
 
+  test('has the right dates beyond a century without a leap day', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2100-02-28T12:00:00Z');
+    await key.serve(1);
+    await key.at('2100-03-01T12:00:00Z');
+    await key.serve(2);
+    expect(await key.days('2100-02-28', '2100-03-01')).toMatchObject([{ served: 1 }, { served: 2 }]);
+    expect(await key.days('2100-03-02', '2100-03-01')).toEqual([]);
+  });
+
   test('of a day that was set back and not used again is rolled up, too', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-05T12:00:00Z');

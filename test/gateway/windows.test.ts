@@ -65,6 +65,14 @@ describe('windows', () => {
     expect(refusal(await key.decide({ month: 15 }))).toEqual(['month', 43_200_000]);
   });
 
+  test('of a month sum up the days before only once a day', async () => {
+    const key = await createSimulatedKey(redis);
+    await key.at('2026-11-20T12:00:00Z');
+    await redis.set(`gw:month:{${key.keyHash}}:20261120`, '4');
+    expect(refusal(await key.decide({ month: 5 }))).toBe('allowed');
+    expect(refusal(await key.decide({ month: 5 }))).toEqual(['month', 907_200_000]);
+  });
+
   test('of a month count what a day had before it was set back', async () => {
     const key = await createSimulatedKey(redis);
     await key.at('2026-11-20T12:00:00Z');

@@ -7,12 +7,17 @@ export const survivors: readonly { file: string; before: string; after: string; 
     because: 'a ban that ends in this very millisecond has no seconds left to take back',
   },
   {
-    file: 'gateway/redis/scripts/clock.lua',
-    before:
-      '(dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36524) - math.floor(dayOfEra / 146096)) / 365',
-    after:
-      '(dayOfEra - math.floor(dayOfEra / 1460) + math.floor(dayOfEra / 36525) - math.floor(dayOfEra / 146096)) / 365',
-    because: 'the first day whose date it changes is 1 March 2100',
+    file: 'gateway/redis/scripts/add-usage-2.lua',
+    before: 'if dayNumber < today then',
+    after: 'if dayNumber <= today then',
+    because: 'the sum of the month is only made again, with the same result',
+  },
+  {
+    file: 'gateway/redis/scripts/consume.lua',
+    before: 'local yesterday = utcDate(dayNumber - 1)',
+    after: 'local yesterday = utcDate(dayNumber - 2)',
+    because:
+      'it only tells whether a request was allowed since the last refusal: the next one that is gives today a counter, and so another text',
   },
   {
     file: 'gateway/redis/scripts/consume.lua',

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   apiKeyState,
+  keptSeconds,
   parseApiKeyRecord,
+  recordExpiry,
   type ApiKeyRecord,
 } from '../../../../gateway/api-keys/api-key-record.ts';
 
@@ -150,4 +152,13 @@ describe('the state of a key', () => {
   ])('is %s', (_name, given, nowMs, state) => {
     expect(apiKeyState(given, nowMs)).toBe(state);
   });
+});
+
+test('a record is kept for a while after its expiry or revocation, whichever is earlier', () => {
+  const expiresAt = '2026-12-01T00:00:00Z';
+  const revokedAt = '2026-11-21T00:00:00Z';
+  expect(recordExpiry({})).toBe('');
+  expect(recordExpiry({ expiresAt: 'soon' })).toBe('');
+  expect(recordExpiry({ expiresAt })).toBe(Date.parse(expiresAt) / 1000 + keptSeconds);
+  expect(recordExpiry({ expiresAt, revokedAt })).toBe(Date.parse(revokedAt) / 1000 + keptSeconds);
 });

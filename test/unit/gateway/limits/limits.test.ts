@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseLimit } from '../../../../gateway/limits/limits.ts';
+import { doubtInWords, parseLimit } from '../../../../gateway/limits/limits.ts';
+import { byOptionalWindow, currentTitle, windowNames } from '../../../../gateway/limits/windows.ts';
 
 test.each([
   ['1', 1],
@@ -27,4 +28,22 @@ test.each([
   undefined,
 ])('%j is not a valid limit', (text) => {
   expect(parseLimit(text)).toBeUndefined();
+});
+
+test('a longer window with fewer requests is doubted in words', () => {
+  expect(doubtInWords('the plan pro', { minute: 60, day: 1000 })).toBeUndefined();
+  expect(doubtInWords('the plan pro', { minute: 60, day: 10, month: 5 })).toBe(
+    'the day limit of the plan pro, 10, is less than its minute limit, 60, and ' +
+      'the month limit of the plan pro, 5, is less than its day limit, 10',
+  );
+});
+
+test('windows have titles, and those that are not required a value each', () => {
+  expect(windowNames.map(currentTitle)).toEqual([
+    'This minute',
+    'This hour',
+    'Today (UTC)',
+    'This month (UTC)',
+  ]);
+  expect(byOptionalWindow((name) => name)).toEqual({ hour: 'hour', month: 'month' });
 });

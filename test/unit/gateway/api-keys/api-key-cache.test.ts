@@ -1,0 +1,78 @@
+import { beforeEach, expect, test } from 'vitest';
+import { createApiKeyCache } from '../../../../gateway/api-keys/api-key-cache.ts';
+import type { RedisClient } from '../../../../gateway/redis/redis-client.ts';
+import { RedisUnavailable, type RedisGate } from '../../../../gateway/redis/redis-gate.ts';
+
+const keyHash = 'a'.repeat(64);
+const key = `gw:key:{${keyHash}}`;
+const valid = { id: 'key_1', plan: 'free', rev: '1' };
+
+let record: Record<string, string>;
+let open: boolean;
+let nowMs: number;
+let limitsAreKnown: boolean;
+let reports: [key: string, issues: readonly string[]][];
+
+const cache = () =>
+  createApiKeyCache({
+    redis: { hgetall: () => Promise.resolve(record) } as unknown as RedisClient,
+    gate: {
+      get open() {
+        return open;
+      },
+      send: <T>(command: () => Promise<T>) => {
+        if (!open) throw new RedisUnavailable('not used at the moment');
+        return command();
+      },
+    } as unknown as RedisGate,
+    invalidValues: {
+      report: (...[name, issues]) => void reports.push([name, issues]),
+      forget: () => {},
+      list: () => [],
+    },
+    plans: {
+      ensureLoaded: () => Promise.resolve(),
+      limitsOf: () => (limitsAreKnown ? { minute: 1, day: 1 } : undefined),
+    },
+    lostKeys: { found: () => {}, wasDeleted: () => Promise.resolve(false) },
+    now: () => nowMs,
+  });
+
+beforeEach(() => {
+  record = valid;
+  open = true;
+  nowMs = 1_000_000;
+  limitsAreKnown = true;
+  reports = [];
+});
+
+test('a record serves for fifteen minutes without Redis, and no longer', async () => {
+  const keys = cache();
+  await keys.find(keyHash);
+  open = false;
+  nowMs += 15 * 60_000;
+  expect((await keys.find(keyHash)).outcome).toBe('valid');
+  nowMs += 1;
+  expect((await keys.find(keyHash)).outcome).toBe('unavailable');
+});
+
+test('a record whose plan has no known limits is read again for each request', async () => {
+  const keys = cache();
+  limitsAreKnown = false;
+  await keys.find(keyHash);
+  expect(keys.getCached(keyHash)).toBeUndefined();
+  limitsAreKnown = true;
+  await keys.find(keyHash);
+  expect(keys.getCached(keyHash)).toMatchObject({ id: 'key_1' });
+});
+
+test('an absent record withdraws what was reported of it', async () => {
+  record = {};
+  expect(await cache().find(keyHash)).toEqual({ outcome: 'unknown' });
+  expect(reports).toEqual([[key, []]]);
+});
+
+test('an invalid record of a revoked key names the key', async () => {
+  record = { id: 'key_1', plan: '', revokedAt: 'yesterday' };
+  expect(await cache().find(keyHash)).toEqual({ outcome: 'revoked', key: { id: 'key_1', keyHash } });
+});

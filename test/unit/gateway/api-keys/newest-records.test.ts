@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import type { ApiKeyRecord } from '../../../../gateway/api-keys/api-key-record.ts';
+import { createNewestRecords } from '../../../../gateway/api-keys/newest-records.ts';
+
+const version = (rev: number, changes: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
+  id: 'key_1',
+  name: '',
+  plan: 'free',
+  hint: '',
+  createdAt: '',
+  rev,
+  ...changes,
+});
+
+test('an older record than one that was read before is not taken, a newer one is', () => {
+  const records = createNewestRecords();
+  const second = version(2);
+  expect(records.newest('a', second)).toBe(second);
+  expect(records.newest('a', version(1))).toBe(second);
+  // Another key has versions of its own.
+  expect(records.newest('b', version(1))).toMatchObject({ rev: 1 });
+  expect(records.newest('a', version(3))).toMatchObject({ rev: 3 });
+});
+
+test('a revocation is final, whatever the rev', () => {
+  const records = createNewestRecords();
+  records.newest('a', version(5));
+  const revoked = version(1, { revokedAt: '2026-11-20T10:00:00Z' });
+  expect(records.newest('a', revoked)).toBe(revoked);
+  expect(records.newest('a', version(9))).toBe(revoked);
+});
