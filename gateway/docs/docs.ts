@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import type { ApiDescription } from '../api-description.ts';
-import { readApiDocument } from '../services/api-document.ts';
+import { readApiDocument, type ApiDocument } from '../services/api-document.ts';
 import { petsApi } from '../services/pets-service.ts';
 import type { ApiRoute } from '../services/routes.ts';
+import { changelogFeed } from './changelog-feed.ts';
 import { guideMarkdown } from './guide.ts';
 import { escapeHtml } from './html.ts';
 import type { KeySettings } from './key-form.ts';
@@ -43,13 +44,17 @@ const pagePolicy = [
   "trusted-types 'none'",
 ].join('; ');
 
-const pageHeaders = {
+const pageHeaders: Readonly<Record<string, string>> = {
   'Cache-Control': 'public, max-age=300',
   'Content-Security-Policy': pagePolicy,
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Referrer-Policy': 'no-referrer',
 };
+
+const textHeaders: Readonly<Record<string, string>> = { 'Cache-Control': 'public, max-age=300' };
+
+const changelogFeedPath = '/docs/changelog.atom';
 
 /** The address of a file contains a hash of all files, so it never changes. */
 const assetHeaders = {
@@ -104,23 +109,42 @@ export function loadDocs(
     referencePage(document, operations, settings),
     usagePage(basePath, settings),
     ...(clients === undefined ? [] : [markdownPage('/docs/clients', 'Clients', clients, ['guide.ts'])]),
-    ...(changelog === undefined ? [] : [markdownPage('/docs/changelog', 'Changelog', changelog, [])]),
+    ...(changelog === undefined
+      ? []
+      : [{ ...markdownPage('/docs/changelog', 'Changelog', changelog, []), feed: changelogFeedPath }]),
   ];
   const asset = (file: string) => `/docs/assets/${version}/${file}`;
   const site = { name, supportUrl, asset, pages: sources };
-  const pages = new Map(
-    sources.map((page) => [
-      page.path,
+  const served = (path: string, contentType: string, text: string, headers = textHeaders) =>
+    [
+      path,
       {
-        route: { pattern: page.path, allow },
-        file: {
-          text: renderPage(page, site).replaceAll(sampleOrigin, escapeHtml(publicUrl)),
-          contentType: 'text/html; charset=utf-8',
-          headers: pageHeaders,
-        },
+        route: { pattern: path, allow },
+        file: { text, contentType: `${contentType}; charset=utf-8`, headers },
       },
+    ] as const;
+  const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
+  const pages = new Map([
+    ...sources.flatMap((page) => [
+      served(
+        page.path,
+        'text/html',
+        renderPage(page, site).replaceAll(sampleOrigin, escapeHtml(publicUrl)),
+        pageHeaders,
+      ),
+      served(`${page.path}.md`, 'text/markdown', withAddress(page.markdown)),
     ]),
-  );
+    served('/llms.txt', 'text/plain', llmsText(document, sources)),
+    ...(changelog === undefined
+      ? []
+      : [
+          served(
+            changelogFeedPath,
+            'application/atom+xml',
+            withAddress(changelogFeed(changelog, name, sampleOrigin)),
+          ),
+        ]),
+  ]);
 
   return {
     find(path) {
@@ -160,7 +184,21 @@ function loadAssets(): Map<string, { text: string; contentType: string }> {
 /** @param markdown begins with the title of the page */
 function markdownPage(path: string, title: string, markdown: string, scripts: string[]): Page {
   const { body, headings } = renderMarkdown(markdown);
-  return { path, title, contents: headings.filter(({ level }) => level === 2), body, scripts };
+  return { path, title, contents: headings.filter(({ level }) => level === 2), body, markdown, scripts };
+}
+
+/** Where language models find the documentation, in the form of llmstxt.org. */
+function llmsText({ title, description }: ApiDocument, pages: readonly Page[]): string {
+  const links = pages.map(({ title: text, path }) => `- [${text}](${path}.md)`);
+  return `# ${title}
+
+> ${description.trim().split('\n\n')[0]?.replaceAll('\n', ' ')}
+
+## Documentation
+
+${links.join('\n')}
+- [OpenAPI description](/openapi.json)
+`;
 }
 
 function read(name: string): string {

@@ -8,6 +8,10 @@ export interface Page {
   /** Headings for the table of contents. */
   contents: readonly { id: string; text: string }[];
   body: Html;
+  /** The same as Markdown, for programs. */
+  markdown: string;
+  /** Path of a feed of the page. */
+  feed?: string;
   /** Names of browser modules. */
   scripts: readonly string[];
 }
@@ -40,6 +44,8 @@ export function renderPage(page: Page, { name, supportUrl, asset, pages }: Site)
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <link rel="icon" href="${asset('icon.svg')}" type="image/svg+xml" />
+        <link rel="alternate" href="${page.path}.md" type="text/markdown" />
+        ${page.feed === undefined ? undefined : html`<link rel="alternate" href="${page.feed}" type="application/atom+xml" />`}
         <link rel="stylesheet" href="${asset('docs.css')}" />
         ${scripts}
       </head>

@@ -6,14 +6,16 @@ import { keyForm, type KeySettings } from './key-form.ts';
 import type { Page } from './layout.ts';
 import { renderMarkdown } from './markdown.ts';
 import { operationSection } from './operation-section.ts';
+import { referenceMarkdown } from './reference-markdown.ts';
 import { describeType, descriptionOf } from './schema-type.ts';
 
 /** Page about every operation and schema of the description. */
 export function referencePage(
-  { title, version, description, operations, schemas }: ApiDocument,
+  document: ApiDocument,
   described: ApiDescription['operations'],
   { keyPrefix, keyVariable }: KeySettings,
 ): Page {
+  const { title, version, description, operations, schemas } = document;
   const accessOf = new Map(described.map(({ method, route, access }) => [`${method} ${route}`, access]));
   const sections = operations.map((operation) =>
     operationSection(operation, accessOf.get(`${operation.method} ${operation.path}`), keyVariable),
@@ -41,7 +43,8 @@ export function referencePage(
     ...operations.map(({ operationId, summary }) => ({ id: operationId, text: summary })),
     { id: 'schemas', text: 'Schemas' },
   ];
-  return { path: '/docs/reference', title: 'Reference', contents, body, scripts: ['reference.ts'] };
+  const markdown = referenceMarkdown(document, accessOf, keyVariable);
+  return { path: '/docs/reference', title: 'Reference', contents, body, markdown, scripts: ['reference.ts'] };
 }
 
 /** The properties of an object; for any other schema, its type. */

@@ -15,5 +15,10 @@ export function usagePage(basePath: string, { keyPrefix }: KeySettings): Page {
       <code>GET ${basePath}/usage</code> returns the same as JSON: see the
       <a href="/docs/reference#getUsage">reference</a>.
     </p>`;
-  return { path: '/docs/usage', title: 'Your usage', contents: [], body, scripts: ['usage.ts'] };
+  const markdown = `# Your usage
+
+What a key has used of its plan: \`GET ${basePath}/usage\` returns it as JSON. Asking costs no quota, and works even after a 429.
+See the [reference](/docs/reference#getUsage).
+`;
+  return { path: '/docs/usage', title: 'Your usage', contents: [], body, markdown, scripts: ['usage.ts'] };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { loadApiDescription } from '../../../../gateway/api-description.ts';
 import { loadDocs } from '../../../../gateway/docs/docs.ts';
+import { renderMarkdown } from '../../../../gateway/docs/markdown.ts';
 import { errorCodes as gatewayCodes } from '../../../../gateway/errors.ts';
 import { errorCodes as petsCodes } from '../../../../pets-service/errors.ts';
 
@@ -44,6 +45,53 @@ test.each(paths)('%s has the public address, without a script, and no other', (p
   const text = loadDocs(api, 'https://api.example.org').find(path)?.text ?? '';
   expect(text).toBe(textAt(path).replaceAll('http://localhost:8080', 'https://api.example.org'));
   expect(text).not.toContain('localhost');
+});
+
+test.each(paths)('%s is there as Markdown, with the same headings', (path) => {
+  const html = textAt(path);
+  expect(html).toContain(`<link rel="alternate" href="${path}.md" type="text/markdown" />`);
+  const file = docs.find(`${path}.md`);
+  expect(file?.contentType).toBe('text/markdown; charset=utf-8');
+  const { headings } = renderMarkdown(file?.text ?? '');
+  const shown = Array.from(html.matchAll(/<h2 id="[^"]+"><a [^>]*>(.*?)<\/a>/g), ([, text = '']) =>
+    text.replaceAll(/<[^>]+>/g, ''),
+  );
+  const texts = headings.map(({ text }) => text.replaceAll("'", '&#39;'));
+  // How programs ask is all that the page of the usage says in Markdown.
+  for (const text of shown.filter((heading) => heading !== 'For programs')) expect(texts).toContain(text);
+});
+
+test('the reference as Markdown has each operation with its parameters, and each schema', () => {
+  const text = textAt('/docs/reference.md');
+  const document = JSON.parse(api.json) as {
+    paths: Record<string, Record<string, unknown>>;
+    components: { schemas: object };
+  };
+  for (const [path, operations] of Object.entries(document.paths)) {
+    for (const method of Object.keys(operations).filter((name) => ['get', 'post'].includes(name)))
+      expect(text).toContain(`\`${method.toUpperCase()} ${api.serverPath}${path}\``);
+  }
+  expect(text).toContain('- `limit` (query, integer (int32), 1 to 100, default 20): Maximum number');
+  for (const name of Object.keys(document.components.schemas)) expect(text).toContain(`\n### ${name}\n`);
+  expect(text).not.toMatch(/<[a-z]+[ >]|&(?:lt|gt|amp|quot|#39);/);
+});
+
+test('/llms.txt leads to every page as Markdown', () => {
+  const links = Array.from(textAt('/llms.txt').matchAll(/\]\(([^)]+)\)/g), ([, path = '']) => path);
+  expect(links).toEqual([...paths.map((path) => `${path}.md`), '/openapi.json']);
+});
+
+test('the feed has an entry for each date of the changelog', () => {
+  const dates = Array.from(textAt('/docs/changelog.md').matchAll(/^## (.+)$/gm), ([, date]) => date);
+  const feed = loadDocs(api, 'https://api.example.org').find('/docs/changelog.atom');
+  expect(feed?.contentType).toBe('application/atom+xml; charset=utf-8');
+  expect(feed?.text).toMatch(/^<\?xml /);
+  const ids = Array.from(
+    feed?.text.matchAll(/<entry>\s*<title>.*<\/title>\s*<id>(.+)<\/id>/g) ?? [],
+    ([, id]) => id,
+  );
+  expect(ids).toEqual(dates.map((date) => `https://api.example.org/docs/changelog#${date}`));
+  expect(feed?.text).toContain(`<updated>${dates[0]}T00:00:00Z</updated>`);
 });
 
 test('the status in the heading of a code is that of the description', () => {
