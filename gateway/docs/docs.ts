@@ -115,14 +115,6 @@ export function loadDocs(
   ];
   const asset = (file: string) => `/docs/assets/${version}/${file}`;
   const site = { name, supportUrl, asset, pages: sources };
-  const served = (path: string, contentType: string, text: string, headers = textHeaders) =>
-    [
-      path,
-      {
-        route: { pattern: path, allow },
-        file: { text, contentType: `${contentType}; charset=utf-8`, headers },
-      },
-    ] as const;
   const withAddress = (text: string) => text.replaceAll(sampleOrigin, publicUrl);
   const pages = new Map([
     ...sources.flatMap((page) => [
@@ -161,6 +153,17 @@ export function loadDocs(
       return assets.has(name) ? assetRoute : pages.get(path)?.route;
     },
   };
+}
+
+/** What is at a path. */
+function served(
+  path: string,
+  contentType: string,
+  text: string,
+  headers = textHeaders,
+): [path: string, { route: ApiRoute; file: DocsFile }] {
+  const file = { text, contentType: `${contentType}; charset=utf-8`, headers };
+  return [path, { route: { pattern: path, allow }, file }];
 }
 
 /** Files of browser/ by their names, modules without their types. */
